@@ -31,7 +31,7 @@ from hooks.utils.io.home import GOVERNANCE  # noqa: E402
 from hooks.utils.io.repository import blob_of  # noqa: E402
 from hooks.utils.policy.context import ContextState, Result  # noqa: E402
 from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
-from hooks.utils.state import jobs, memory, memory_text, store, watched_files  # noqa: E402  the benchmark runs from anywhere
+from hooks.utils.state import collection, memory, memory_text, store, watched_files  # noqa: E402  the benchmark runs from anywhere
 from hooks.utils.state.memory_records import PATH, Entry, Fact  # noqa: E402
 
 SESSION = "benchmark"
@@ -198,8 +198,8 @@ class Ends:
             governed = folder / "popkit" / GOVERNANCE
             governed.mkdir(parents=True)
             each = {"older_than_days": 30, "keep_session_ids": [], "keep_context_ids": [], "auto_gc": True}
-            (governed / jobs.POLICIES).write_text(json.dumps({"version": 2, "memory": each, "rag": each}, indent=2))
-            (governed / jobs.NOTE).write_text(jobs.collection_note(time.time()))
+            (governed / collection.POLICIES).write_text(json.dumps({"version": 2, "memory": each, "rag": each}, indent=2))
+            (governed / collection.NOTE).write_text(collection.collection_note(time.time()))
 
     def end(self) -> float:
         """Seconds of the hook on a session that ends."""

@@ -13,7 +13,8 @@ from .io.system import day_of, days_before
 from .policy import figures
 from .policy.context import Counts, counts_of
 from .policy.ledger import AMOUNTS, DAILY
-from .state import session, stored_contexts, sweeping
+from .state import session, stored_contexts
+from .state.past import past
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def all_metrics(popkit_home: str) -> EfficiencyMetrics:
 def swept_metrics(popkit_home: str) -> list[tuple[str, EfficiencyMetrics]]:
     """Return (safe name of its project, its metrics) of each session that was swept since."""
     rows = []
-    for entry in sweeping.past(popkit_home).values():
+    for entry in past(popkit_home).values():
         contexts = [_metrics_in(state) for state in entry["contexts"] if isinstance(state, dict)]
         rows.append((entry.get("project") or "", _of_session(contexts)))
     return rows

@@ -1,4 +1,4 @@
-"""Text as a terminal shows it: columns, cutting, wrapping; and numbers as a person says them. Pure.
+"""Text as a terminal shows it: columns, cutting, wrapping. Pure.
 
 Views return lines; the skin that shows them lays them out in its width (`laid_out`). Labels and verdicts come from commands and their
 output, so they are hostile: everything shown goes through `clean`.
@@ -27,8 +27,6 @@ _MARKS = 2
 # around letters.
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Cn", "Me"))
 _EMOJI_STYLE = "\ufe0f"  # makes some terminals draw the letter before it two columns wide
-
-
 _CONTROLS = {
     code: chr(code).encode("unicode_escape").decode("ascii") for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r"
 }
@@ -117,9 +115,6 @@ def pad(text: str, columns: int) -> str:
     """Return the text exactly `columns` wide, cut or padded."""
     text = cut(text, columns)
     return text + " " * (columns - width(text))
-
-
-# --- lines ---
 
 
 def width_of(columns: int) -> int:
@@ -217,94 +212,10 @@ def title(text: str) -> list[Line]:
     return ["", lambda columns: heading(text, columns)]
 
 
-# --- numbers ---
-
-
-def tokens(number: float) -> str:
-    """Return an estimate in a table: ~820, ~1.2k, ~15k, ~1.3M; 0 is 0."""
-    number = round(number)
-    if number < 1:
-        return "0"
-    if number < 1_000:
-        return f"~{number}"
-    for size, unit in ((1_000, "k"), (1_000_000, "M"), (1_000_000_000, "G")):
-        scaled = number / size
-        if scaled < 9.95:
-            return f"~{scaled:.1f}{unit}"
-        if scaled < 999.5:
-            return f"~{scaled:.0f}{unit}"
-    return "~" + str(number)
-
-
-def short_tokens(number: float) -> str:
-    """Return an estimate in a short sentence: ~15k tokens."""
-    return tokens(number) + (" token" if round(number) == 1 else " tokens")
-
-
-def long_tokens(number: float) -> str:
-    """Return an estimate in a sentence, to three figures: ~15,200 tokens."""
-    words = estimate(number)
-    return f"{words} token{'' if words == '~1' else 's'}"
-
-
-def estimate(number: float) -> str:
-    """Return an estimate to three figures: ~15,200."""
-    number = round(number)
-    digits = len(str(abs(number)))
-    return f"~{round(number, 3 - digits) if digits > 3 else number:,}"
-
-
-def counted(number: int, noun: str) -> str:
-    if number == 1:
-        return "1 " + noun
-    return f"{number:,} {noun}" + ("es" if noun.endswith(("ch", "sh", "s")) else "s")
-
-
-def span(seconds: float) -> str:
-    """Return a stretch of time: 45 s, 12 min, 3 h, 2 days."""
-    seconds = max(0, round(seconds))
-    if seconds < 120:
-        return f"{seconds} s"
-    if seconds < 7_200:
-        return f"{seconds // 60} min"
-    return f"{seconds // 3_600} h" if seconds < 172_800 else f"{seconds // 86_400} days"
-
-
-def countdown(seconds: float) -> str:
-    """Return a time to wait, as a person says it: 45 s, 4 min 30 s, 12 min, 1 h 5 min."""
-    seconds = max(0, round(seconds))
-    minutes, rest = divmod(seconds, 60)
-    if minutes < 1:
-        return f"{seconds} s"
-    if minutes < 10:
-        return f"{minutes} min" + (f" {rest} s" if rest else "")
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h" + (f" {minutes} min" if minutes else "") if hours else f"{minutes} min"
-
-
-def size(count: int) -> str:
-    """Return bytes as a person says them: 820 bytes, 1.2 kB, 15 kB, 1.3 MB."""
-    if count < 1_000:
-        return counted(count, "byte")
-    scaled, unit = next(((count / each, unit) for each, unit in ((1e3, "kB"), (1e6, "MB")) if count < 999.5 * each), (count / 1e9, "GB"))
-    return f"{scaled:.1f} {unit}" if scaled < 9.95 else f"{scaled:.0f} {unit}"
-
-
 def beginning(items: Sequence, most: int) -> tuple[Sequence, int]:
     """Return (the items that a list shows, how many it leaves out): at most `most`, and one more where its line would say "1 more"."""
     shown = items if len(items) <= most + 1 else items[:most]
     return shown, len(items) - len(shown)
-
-
-def percent(ratio: float) -> str:
-    """Return a share in whole percent; what is more than nothing is never shown as 0%."""
-    words = f"{ratio:.0%}"
-    return "<1%" if words == "0%" and ratio else words
-
-
-def chance(share: float) -> str:
-    """Return a chance (0 to 1) as a person says it: 13%, less than 1%."""
-    return f"{share:.0%}" if share >= 0.01 else "less than 1%"
 
 
 def listed(words: list, most: int = 8) -> str:

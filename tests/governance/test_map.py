@@ -20,7 +20,7 @@ MAPPED = [
     *(SERVICES / "cli").glob("mcp_*.py"),
     *(SERVICES / "cli").glob("archive_command.py"),
     *(ARCHIVE / name for name in OURS),
-    ROOT / "hooks/utils/io/storage.py",
+    ROOT / "hooks/utils/io/durable.py",
 ]
 ROWS = [
     line.strip("| ").split(" | ") for line in TEXT.partition("# The specification, statement by statement")[2].splitlines() if "::" in line

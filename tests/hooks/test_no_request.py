@@ -15,7 +15,7 @@ OVER_A_NETWORK = re.compile(
 )
 # What opens a connection, and for what.
 KNOWN = {
-    "hooks/utils/state/sockets.py": "the helper's own socket",
+    "hooks/utils/state/asking.py": "the helper's own socket",
     "power-mode/popkit_retention/dashboard/server.py": "the page, on this machine",
     "power-mode/popkit_retention/usage/postgres.py": "the database that the user names",
     "power-mode/popkit_retention/parallel/sources.py": "the folder of transcripts that the user names",

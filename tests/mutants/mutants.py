@@ -707,21 +707,21 @@ MUTANTS = [
     # The journal.
     Mutant(
         "a clear outside the transcript books what it took",
-        "../state/journal.py",
+        "../state/bookings.py",
         'if kind in ("clear", "outside"):',
         'if kind == "clear":',
         "../state/test_journal.py",
     ),
     Mutant(
         "a clear outside needs no placeholder of ours",
-        "../state/journal.py",
+        "../state/bookings.py",
         'not (entry.get("event") == "clear" and known',
         "not (known",
         "../state/test_journal.py",
     ),
     Mutant(
         "a restore that was printed books nothing by itself",
-        "../state/journal.py",
+        "../state/bookings.py",
         'if kind == "restore" and entry.get("in_place") is True:',
         'if kind == "restore":',
         "../state/test_journal.py",
@@ -735,7 +735,7 @@ MUTANTS = [
     ),
     Mutant(
         "a clear that was put back had been one",
-        "../state/journal.py",
+        "../state/bookings.py",
         "known = _put_back(journal).union(with_placeholder)",
         "known = set(with_placeholder)",
         "../state/test_journal.py",
@@ -743,7 +743,7 @@ MUTANTS = [
     Mutant(
         "a time in a far future is none",
         "../state/journal.py",
-        "isinstance(at, (int, float)) and abs(at) < _LATEST else 0.0",
+        "isinstance(at, (int, float)) and abs(at) < LATEST else 0.0",
         "isinstance(at, (int, float)) else 0.0",
         "../state/test_journal.py",
     ),

@@ -1,7 +1,6 @@
 """Archive the contents that left the context, in a SQLite file, chained per context and kept by zone.
 
-This module opens it: its tables, version by version, and what waits in files beside it. `leave_beside` writes contents to such a file
-without waiting for the disk; they are taken in when the archive is opened next. Their handle is known at once.
+This module opens it: its tables, version by version; what waits in files beside it (`beside`) is taken in.
 
 Stands on the I/O seam alone. Loading it loads neither `sqlite3` nor `json`: what needs them imports them.
 """
@@ -9,9 +8,9 @@ Stands on the I/O seam alone. Loading it loads neither `sqlite3` nor `json`: wha
 from __future__ import annotations
 
 from ..io import files, sqlite_file
-from ..io.codec import dumps, loads
-from ..io.sqlite_file import Schema, StoreDamaged, StoreError, StoreTooNew, Transaction
+from ..io.sqlite_file import Schema, StoreDamaged, StoreError, StoreTooNew
 from ..io.storage import Storage
+from .beside import take_in
 from .chains import Chain, chain
 from .clears import Clear, clears_of, clears_of_records, mark_undone
 from .content import (
@@ -21,13 +20,11 @@ from .content import (
     gunzip_content,
     gzip_content,
     hash_content,
-    media_of,
     names_of,
     subjects_of,
-    text_of,
-    value_of,
 )
 from .deletion import Pruned, prunable, prune, pruned_of
+from .reading import media_of, text_of, value_of
 from .records import (
     PREFIX_CHARS,
     NewRecord,
@@ -93,7 +90,6 @@ __all__ = [
     "handles_of",
     "hash_content",
     "is_kept",
-    "leave_beside",
     "mark_undone",
     "media_of",
     "migrate",
@@ -116,9 +112,7 @@ __all__ = [
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from sqlite3 import Connection
-    from typing import Any
 
 
 # The errors of an archive that cannot be used: see `sqlite_file`.
@@ -272,43 +266,3 @@ def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUS
 def migrate(db: Connection) -> None:
     """Make the tables of the archive, or bring them up to date."""
     sqlite_file.migrate(db, SCHEMA)
-
-
-# --- what waits beside the archive ---
-
-
-def leave_beside(path: str, chain: Chain, *records: NewRecord) -> None:
-    """Write contents beside the archive at `path`, each as a line of its chain and record and a line of JSON. OSError where they cannot be
-    written; then none is."""
-    of_chain = [chain.task_id, chain.session_id, chain.agent_id, chain.project, chain.transcript]
-    lines = []
-    for each in records:
-        of_record = [each.tool_use_id, each.type, each.label, each.timestamp, list(each.subjects), each.tokens]
-        lines += [dumps([of_chain, of_record]), each.content]
-    files.spill(path, "\n".join(lines))
-
-
-def take_in(db: Connection, waiting: Sequence[str]) -> None:
-    """Take in what waits in these files, in one transaction; what the archive has already keeps its record."""
-    from .index import Indexer
-
-    indexer = Indexer(db)
-    with Transaction(db):
-        for path in waiting:
-            lines = (files.read_text(path) or "").split("\n")
-            for head, content in zip(lines[::2], lines[1::2]):
-                parsed = _waiting_record(head, content)
-                if parsed is not None:
-                    add_records(db, parsed[0], [parsed[1]], indexer=indexer)
-    for path in waiting:
-        files.remove(path)
-
-
-def _waiting_record(head: str, content: str) -> tuple[Chain, NewRecord] | None:
-    """Return the chain and the record of two lines; None for one that is not ours, or that another process has taken in meanwhile."""
-    try:
-        read: Any = loads(head)
-        of_chain, (id, kind, label, timestamp, subjects, tokens) = read
-        return Chain(*of_chain), NewRecord(id, kind, label, content, timestamp, subjects, tokens)
-    except (ValueError, TypeError, AttributeError):
-        return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..io.sqlite_file import FIRST_PREV_HASH
+from ..io.row_chain import FIRST_PREV_HASH
 from .content import as_text, plain
 
 TYPE_CHECKING = False

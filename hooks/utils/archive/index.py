@@ -11,7 +11,8 @@ import time
 import zlib
 
 from ..io.sqlite_file import Transaction
-from .content import RetentionIntegrityError, text_of
+from .content import RetentionIntegrityError
+from .reading import text_of
 from .retrieval import retrieve_record
 from .terms import terms_of
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from ..io.sqlite_file import COMPACT, Transaction, link_hash
+from ..io.row_chain import COMPACT, link_hash
+from ..io.sqlite_file import Transaction
 from .chains import HASHED, Chain, ensure_chain
 from .content import RetentionIntegrityError, as_count, as_text, hash_content, names_of, plain, read_json, stamp, subjects_of, to_bytes
 

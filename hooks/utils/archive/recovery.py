@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from ..io import files, processes, repository
+from ..io import files, git, repository
 from .content import hash_content
 from .records import record
 from .retrieval import retrieve_record
@@ -43,16 +43,16 @@ def source_of(content: str, path: str) -> Source | None:
     if _made(data, source) != content:
         return None
     blob = repository.blob_of(data)
-    source["git"] = blob if processes.git_blob(path, blob) == data else None
+    source["git"] = blob if git.git_blob(path, blob) == data else None
     return source
 
 
 def is_kept(source: Source, content: str) -> bool:
     """Return whether git gives this content from a blob that it keeps for good, now."""
     blob, path = source.get("git"), source.get("path")
-    if not isinstance(blob, str) or not isinstance(path, str) or not processes.git_keeps(path, blob):
+    if not isinstance(blob, str) or not isinstance(path, str) or not git.git_keeps(path, blob):
         return False
-    data = processes.git_blob(path, blob)
+    data = git.git_blob(path, blob)
     return data is not None and _made(data, source) == content
 
 
@@ -77,7 +77,7 @@ def _candidates(source: Source) -> Iterator[bytes]:
     if not isinstance(path, str):
         return
     if isinstance(blob, str):
-        data = processes.git_blob(path, blob)
+        data = git.git_blob(path, blob)
         if data is not None:
             yield data
     data = _read(path)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..io.sqlite_file import StoreError, Transaction
 from . import index
-from .content import RetentionIntegrityError, plain, text_of
+from .content import RetentionIntegrityError, plain
+from .reading import text_of
 from .records import record
 from .retrieval import retrieve_record
 from .terms import terms_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..io.sqlite_file import COMPACT, FIRST_PREV_HASH, AsWritten, link_hash
+from ..io.row_chain import COMPACT, FIRST_PREV_HASH, AsWritten, link_hash
 from . import holds, index, marks
 from .chains import HASHED
 from .content import RetentionIntegrityError, Row, decompress_content, hash_content, to_text

@@ -1,5 +1,4 @@
-"""Validate a document of configuration by the table of `fields`: return what can be used of it; and the JSON Schema of that table. Never
-raises, touches nothing.
+"""Validate a document of configuration by the table of `fields`: return what can be used of it. Never raises, touches nothing.
 
 The reader of a kind is a function of (field, value, path, note): it returns what can be used of the value, or `DROP`, and calls `note` for
 each part that cannot be: `note(path, value, allowed, known)`, where `allowed` says in words what it could be and `known` names the possible
@@ -10,7 +9,7 @@ what the other refuses.
 from __future__ import annotations
 
 from ..policy.ruleset import THRESHOLDS
-from .fields import DOCUMENT, MOST_ENTRIES, NOTES, PROJECT_WORDS, RETENTION, RISING, USER_ONLY
+from .fields import DOCUMENT, MOST_ENTRIES, NOTES, RETENTION, RISING, USER_ONLY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -245,67 +244,3 @@ def _without_user_only(document: Any, note: Note) -> Any:
             note((*path, key), inner[key], "nothing here; only your own configuration may hold this key", ())
     inner = {key: value for key, value in inner.items() if key not in USER_ONLY}
     return {**document, "retention": inner} if path else inner
-
-
-# --- the same as JSON Schema ---
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of both forms of a file, the settings in a `retention` object or alone: what editors use, and
-    `popkit config schema` prints. It cannot say all that the reader knows: that thresholds rise, and what a project's file may not hold."""
-    definitions: dict[str, Any] = {}
-    wrapped, bare = (_schema(field, definitions) for field in (DOCUMENT, RETENTION))
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "PopKit retention configuration",
-        "type": "object",
-        "if": {"required": ["retention"]},
-        "then": wrapped,
-        "else": bare,
-        "$defs": dict(sorted(definitions.items())),
-    }
-
-
-def _schema(field: Field, definitions: dict[str, Any]) -> dict[str, Any]:
-    schema = _MAKERS[field["kind"]](field, definitions)
-    if "null" in field:
-        schema = {"anyOf": [*(schema.get("anyOf") or [schema]), {"type": "null"}]}
-    about = " ".join(filter(None, (field.get("about"), PROJECT_WORDS[field["project"]] if "project" in field else "")))
-    return {**schema, "description": about} if about and "description" not in schema else schema
-
-
-def _record_schema(field: Field, definitions: dict[str, Any]) -> dict[str, Any]:
-    name = field["name"]
-    if name not in definitions:
-        definitions[name] = {"title": name, "type": "object", "additionalProperties": False}
-        definitions[name]["properties"] = {key: _schema(member, definitions) for key, member in field["fields"].items()}
-    return {"$ref": "#/$defs/" + name}
-
-
-def _text_schema(field: Field, definitions: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "string", **({"minLength": field["shortest"]} if field["shortest"] else {}), "maxLength": field["longest"]}
-
-
-def _address_schema(field: Field, _definitions: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "string", "pattern": f"^$|^({'|'.join(field['schemes'])})://[^\\s@?#/][^\\s@?#]*$", "maxLength": field["longest"]}
-
-
-def _map_schema(field: Field, definitions: dict[str, Any]) -> dict[str, Any]:
-    lengths = {"minLength": field["key"]["shortest"], "maxLength": field["key"]["longest"]}
-    entries = _schema(field["of"], definitions)
-    return {"type": "object", "maxProperties": MOST_ENTRIES, "propertyNames": lengths, "additionalProperties": entries}
-
-
-_MAKERS = {
-    "flag": lambda field, _: {"type": "boolean"},
-    "whole": lambda field, _: {"type": "integer", "minimum": field["low"], "maximum": field["high"]},
-    "number": lambda field, _: {"type": "number", "minimum": field["low"], "maximum": field["high"]},
-    "text": _text_schema,
-    "address": _address_schema,
-    "word": lambda field, _: {"type": "string", "enum": list(field["words"])},
-    "null": lambda field, _: {"type": "null"},
-    "either": lambda field, definitions: {"anyOf": [_schema(kind, definitions) for kind in field["of"]]},
-    "list": lambda field, definitions: {"type": "array", "maxItems": MOST_ENTRIES, "items": _schema(field["of"], definitions)},
-    "map": _map_schema,
-    "record": _record_schema,
-}

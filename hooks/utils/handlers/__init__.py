@@ -80,12 +80,12 @@ def _write(text: str) -> None:
 
 def _give_up(environ: Mapping[str, str], hook: str, error: BaseException) -> None:
     try:
-        from ..io import home, storage
+        from ..io import home, hook_log
 
         if isinstance(error, home.Refused):  # there is no log to say so in
             if hook == "session-start":
                 _write(codec.dumps({"systemMessage": f"PopKit is off in this session. {error}."}))
             return
-        storage.log_failure(environ, hook, error)
+        hook_log.log_failure(environ, hook, error)
     except BaseException:  # noqa: BLE001  not even the log can be written
         sys.stderr = None

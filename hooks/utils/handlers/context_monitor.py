@@ -177,11 +177,11 @@ def _retention(site: Site, transcript_path: str, now: float) -> dict[str, Any]:
 
 def _advice(current: Report, critical: float) -> str:
     """Return the advice of a report; "" where there is nothing to do, or only to wait while there is room."""
-    from ..views import phrases
+    from ..views import verdicts
 
     kind, context = current["verdict"]["kind"], current["context"]
     has_room = context is not None and context["ratio"] < critical
-    return "" if kind == "nothing" or (kind == "wait" and has_room) else phrases.notice(current)
+    return "" if kind == "nothing" or (kind == "wait" and has_room) else verdicts.notice(current)
 
 
 def _called(site: Site) -> str:

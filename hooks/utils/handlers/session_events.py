@@ -52,7 +52,9 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
     site.remember(**facts)
     paths = site.paths()
     before = store.read_unlocked(paths)
-    from ..state import reconciling  # an end does without it
+    from ..state import (
+        reconciling,  # an end does without it
+    )
 
     reconciling.rebuild_if_small(site, paths, text(payload, "transcript_path"))
 
@@ -129,9 +131,9 @@ def _hint(site: Site, now: float) -> str:
         if not site.give_once("hinted", now, journal.advised(estimate_tokens(HINT), now)):
             return ""
     except (OSError, ValueError) as error:
-        from ..io import storage  # seldom
+        from ..io import hook_log
 
-        storage.log_failure(site.environ, "hints", error)
+        hook_log.log_failure(site.environ, "hints", error)
         return ""
     return HINT
 
@@ -228,11 +230,11 @@ def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
         from ..state import delivery
 
         delivery.note_emptied(site)
-    from ..state import jobs, reconciling, sweeping
+    from ..state import jobs, settling, sweeping
 
     jobs.start(site, transcript_path, now)  # first: the host does not wait for long
-    if reconciling.is_due(site, transcript_path):
-        _in_a_process_of_its_own(lambda: reconciling.settle(site, transcript_path), environ)
+    if settling.is_due(site, transcript_path):
+        _in_a_process_of_its_own(lambda: settling.settle(site, transcript_path), environ)
     sweeping.sweep(site, now)
 
 
@@ -265,8 +267,8 @@ def _in_a_process_of_its_own(work: Callable[[], object], environ: Mapping[str, s
             os.dup2(nowhere, fd)  # the host waits for the end of our output
         work()
     except BaseException as error:  # noqa: BLE001  a child must not go on as the hook
-        from ..io import storage
+        from ..io import hook_log
 
-        storage.log_failure(environ, "session-end", error)
+        hook_log.log_failure(environ, "session-end", error)
     finally:
         os._exit(0)

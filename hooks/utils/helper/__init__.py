@@ -17,7 +17,7 @@ import time
 from http.server import BaseHTTPRequestHandler
 
 from ..hosts import OPENCODE
-from ..io import home, storage
+from ..io import home, hook_log
 from ..state import sockets
 from ..state.site import Site
 from .drawing import draw_once as draw_once
@@ -65,7 +65,7 @@ class _Handler(BaseHTTPRequestHandler):
                         session.note_data_rules(request)
                     answer = METHODS[self.path](session, request)
         except Exception as error:  # noqa: BLE001  fail open: the row goes on as it came
-            storage.log_failure(session.environ, "serve " + self.path[:20], error)
+            hook_log.log_failure(session.environ, "serve " + self.path[:20], error)
             answer = {}
         try:
             self._answer(json.dumps(answer).encode("ascii"))  # a lone surrogate as its escape

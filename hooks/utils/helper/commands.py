@@ -9,7 +9,7 @@ import shlex
 import subprocess  # noqa: TID253
 import threading
 
-from ..io import processes, storage
+from ..io import hook_log, processes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Commands:
                 stderr=subprocess.STDOUT, timeout=_LONGEST_S, check=False,
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError) as error:
-            storage.log_failure(self.environ, words[0], error)
+            hook_log.log_failure(self.environ, words[0], error)
             return f"popkit {words[0]} did not answer: {error}"
         return done.stdout.decode("utf-8", "replace").strip("\n")
 

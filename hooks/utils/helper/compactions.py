@@ -1,4 +1,4 @@
-"""Decide which compactions are answered without a model, and with what. A clear that the user has asked for waits here until the host asks
+"""Decide how compactions are answered without a model. A clear that the user has asked for waits here until the host asks
 how to compact; one that was noted while the session did not run is taken up as it is resumed.
 """
 
@@ -10,7 +10,7 @@ import threading
 import time
 from contextlib import suppress
 
-from .. import text
+from .. import units
 from ..hosts.claude_code.attachments import Attachments
 from ..hosts.claude_code.usage import newest_usage
 from ..policy import kinds
@@ -221,11 +221,11 @@ def _split(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[
 
 def notice(done: Answer) -> str:
     """Return one line that sums a compaction up."""
-    before = text.tokens(done.sizes.before)
-    sizes = f"{before.removeprefix('~') if done.sizes.measured else before} to {text.tokens(done.sizes.after)} tokens"
+    before = units.tokens(done.sizes.before)
+    sizes = f"{before.removeprefix('~') if done.sizes.measured else before} to {units.tokens(done.sizes.after)} tokens"
     if done.back:
-        return f"Put back in place: {text.counted(len(done.back), 'result')}, {sizes}."
-    things = text.counted(len(_calls_of(done)), "result")
+        return f"Put back in place: {units.counted(len(done.back), 'result')}, {sizes}."
+    things = units.counted(len(_calls_of(done)), "result")
     return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored."
 
 

@@ -1,5 +1,6 @@
-"""Decide what enters of each row: a row in, a row out. Archive what stays outside before answering, and journal what the conversation does
-not record.
+"""Decide what enters of each row: a row in, a row out.
+
+What stays outside is archived before the answer, and journalled where the conversation does not record it.
 """
 
 from __future__ import annotations
@@ -9,17 +10,18 @@ import os
 import time
 
 from .. import archive
+from ..archive.beside import leave_beside
 from ..hosts import protocol
 from ..hosts.claude_code import calls
 from ..hosts.claude_code.responses import text_of_blocks
-from ..io import files, home, storage
+from ..io import files, home, hook_log
 from ..policy import door, masking, own_lines
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..policy.events import Entered
 from ..policy.messages import Use
 from ..reclaim.contents import stamp_of
-from ..state import journal, reconciling, store
+from ..state import context_editing, journal, noting, reconciling, store
 from ..state.archived import errors, task_id
 from ..state.site import Site
 from .shown_context import MOST_BYTES, Context, resumed_context, show_whole
@@ -74,7 +76,7 @@ class Door:
         self.site = Site(self.environ, self.session_id, self.cwd)
         self.rules = self.site.rules()
         self.settings = door.Settings(self.rules.say_once, self.rules.shape)
-        self.editing = reconciling.editing_of(self.environ)
+        self.editing = context_editing.editing_of(self.environ)
 
     def forget(self) -> None:
         """Drop what is known of the contexts, as the rules of the session have changed: rows may have passed that were not looked at."""
@@ -111,8 +113,6 @@ class Door:
         if not agent_id:
             return self.transcript_path
         return os.path.join(self.transcript_path.removesuffix(".jsonl"), "subagents", f"agent-{home.safe_name(agent_id)}.jsonl")
-
-    # --- what changes a context ---
 
     def keep(self, agent_id: str, ids: list[str]) -> None:
         """Keep these results of a context, and no others. An unknown one was there before the door: then the transcript is read again."""
@@ -157,8 +157,6 @@ class Door:
         """Journal that these have entered whole: the answer for them came too late."""
         for id in ids if self.site.enabled else ():
             store.journal(self.site.paths(agent_id), journal.entered_whole(id, time.time()))
-
-    # --- a row ---
 
     def row(self, row: dict[str, Any], calls: dict[str, Any], agent_id: str, cwd: str) -> list[Any] | None:
         """Return the blocks of a row as they enter the context, None where they do so as they came. `calls`: id of a tool use -> {tool,
@@ -240,7 +238,7 @@ class Door:
         path = home.archive_path(self.site.home)
         try:
             if self.is_archive_sound and os.path.exists(path):
-                archive.leave_beside(path, chain, new)
+                leave_beside(path, chain, new)
                 self.later(self._archive, path)
                 return True
             files.make_private_folder(self.site.home)
@@ -250,7 +248,7 @@ class Door:
             finally:
                 db.close()
         except errors() as error:
-            storage.log_failure(self.environ, "door", error)
+            hook_log.log_failure(self.environ, "door", error)
             self.is_archive_sound = False
         return self.is_archive_sound
 
@@ -271,7 +269,7 @@ class Door:
         store.journal(paths, noted)
         event = journal.event_of(noted)
         if isinstance(event, Entered):
-            self.later(reconciling.note_entered, self.site, paths, event)
+            self.later(noting.note_entered, self.site, paths, event)
 
 
 def _learn(call: dict[str, Any]) -> None:
@@ -281,9 +279,6 @@ def _learn(call: dict[str, Any]) -> None:
         for name, text in redacted.items():
             if isinstance(text, str) and isinstance(tool_input.get(name), str):
                 masking.learn(tool_input[name], text)
-
-
-# --- a row as the client hands it: what is not understood is left as it came ---
 
 
 class Arrived:

@@ -13,17 +13,18 @@ import sys
 
 from .. import efficiency_tracker as tracker
 from .. import text
-from ..io import processes, storage
-from ..operations import offers, reclaiming, switches
+from ..io import hook_log, processes
+from ..operations import auto_switch, offers
+from ..operations.receipts import receipts_of
 from ..operations.request import IN_CLIENT
 from ..policy import figures, masking
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import outlook
-from ..state import client_reports, reconciling
+from ..state import limit_readings, settling
 from ..state import status_line as stored
 from ..state.site import Site
-from ..views import amounts, cache, history, panel, phrases, receipt, report, results, status_line
+from ..views import compacting, one_result, panel, phrases, plan_limits, receipt, report, savings, status_line, timeline, verdicts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def drawn(site: Site, transcript_path: str, request: PaneRequest, usd: float | N
         try:
             return _drawn_elsewhere(site, transcript_path, request, usd, now)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            storage.log_failure(site.environ, "pane", error)
+            hook_log.log_failure(site.environ, "pane", error)
     return draw(site, transcript_path, request, usd, now)
 
 
@@ -124,13 +125,13 @@ def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | No
     width = text.width_of(request.columns)
     view = outlook.look(site, transcript_path, now)
     current = report.build(view)
-    cold_now = switches.auto_compaction_of(site, view)
-    full = amounts.limits_line(windows(client_reports.readings(site.home), now), now)
-    question = cache.cold_question(cold_now) if current["verdict"]["kind"] == "clear" else ""
+    cold_now = auto_switch.auto_compaction_of(site, view)
+    full = plan_limits.limits_line(windows(limit_readings.readings(site.home), now), now)
+    question = compacting.cold_question(cold_now) if current["verdict"]["kind"] == "clear" else ""
     shown = page(request.page, current, request.chosen, width, request.rows, question, full)
     if shown["page"] == SAVED:
         saved = text.laid_out([*_saved(site, current, now), *_spent(usd)], width)
-        receipts = reclaiming.receipts_of(site, current)
+        receipts = receipts_of(site, current)
         shown["head"] = text.laid_out(receipt.pane_head(receipts, now), width)
         room = request.rows - TABS - len(shown["head"]) - len(shown["operations"]) - len(saved)
         shown["lines"] = text.laid_out(receipt.pane_lines(receipts, now, width, room, COMMAND), width) + saved
@@ -139,7 +140,7 @@ def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | No
     context = current["context"]
     left = context["cache_seconds_left"] if context else 0
     return {
-        "band": {"text": phrases.notice(current), "operations": offered} if worth else None,
+        "band": {"text": verdicts.notice(current), "operations": offered} if worth else None,
         "line": phrases.sum_line(current),
         "status": status_line.of_report(current, view.rules.thresholds, full) if stored.is_on(site.lasting_home) else "",
         "pane": shown,
@@ -160,13 +161,13 @@ def _spent(usd: float | None) -> list[text.Line]:
 
 def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
     """Return the worth of PopKit, in this session and on this machine."""
-    reconciling.catch_up(site, current["transcript"])
+    settling.catch_up(site, current["transcript"])
     worth = tracker.worth(tracker.all_metrics(site.home), now)
-    lines = [*text.title("Saved"), *text.wrap(amounts.headline(worth), indent="  ")]
+    lines = [*text.title("Saved"), *text.wrap(savings.headline(worth), indent="  ")]
     if current["figures"]:
-        lines += text.wrap(amounts.ledger_in_words(current["figures"]), indent="  ")
+        lines += text.wrap(savings.ledger_in_words(current["figures"]), indent="  ")
     if figures.is_anything(worth["installed"]):
-        lines += ["", *amounts.ledger_table(worth)]
+        lines += ["", *savings.ledger_table(worth)]
     return [*lines, "", *text.wrap(f"By session, project and cause: {COMMAND} stats --details")]
 
 
@@ -201,8 +202,8 @@ def page(name: str, report: Report, chosen: str, width: int, rows: int, question
 
 def _results(report: Report, row: ResultRow | None, width: int) -> tuple[list[str], dict[str, Any] | None]:
     """Return (lines that explain the chosen result, then the timeline; the results that can be chosen, the newest first)."""
-    lines = text.laid_out(history.timeline_lines(report, folds=True, more=f"Type {COMMAND} timeline --all"), width)
-    newest = report["results"][: -history.LAST - 1 : -1]
+    lines = text.laid_out(timeline.timeline_lines(report, folds=True, more=f"Type {COMMAND} timeline --all"), width)
+    newest = report["results"][: -timeline.LAST - 1 : -1]
     if not newest:
         return lines, None
     options = [{"value": one["id"], "label": f"{phrases.number(one)} {phrases.label(one, _LABEL)}"} for one in newest]
@@ -210,4 +211,4 @@ def _results(report: Report, row: ResultRow | None, width: int) -> tuple[list[st
         return lines, {"options": options, "value": ""}
     if row not in newest:
         options.append({"value": row["id"], "label": f"{phrases.number(row)} {phrases.label(row, _LABEL)}"})
-    return [*text.laid_out(results.why(report, row, command=COMMAND)[1:], width), *lines], {"options": options, "value": row["id"]}
+    return [*text.laid_out(one_result.why(report, row, command=COMMAND)[1:], width), *lines], {"options": options, "value": row["id"]}

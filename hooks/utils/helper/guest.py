@@ -1,5 +1,7 @@
-"""Serve a host that has no hooks of ours and whose records are its own: its plugin hands over each result and each message, and the helper
-does what hooks do elsewhere. The messages are kept as a transcript, from which everything else is read.
+"""Do for a host without hooks of ours what hooks do elsewhere.
+
+Its records are its own: its plugin hands over each result and each message. The messages are kept as a transcript, from which everything
+else is read.
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ import time
 from .. import retention_tracker
 from ..hosts.claude_code.calls import commits
 from ..hosts.opencode import host, row_of
-from ..io import files, processes
+from ..io import files, git
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import delivery, jobs, memory, pending, reconciling, store, sweeping
+from ..state import delivery, jobs, memory, pending, reconciling, settling, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,11 +106,9 @@ class Guest:
         now = time_of_day(site.environ)
         retention_tracker.end_client(site, now, _EXIT)
         jobs.start(site, transcript_path, now)
-        if reconciling.is_due(site, transcript_path):
-            reconciling.settle(site, transcript_path)
+        if settling.is_due(site, transcript_path):
+            settling.settle(site, transcript_path)
         sweeping.sweep(site, now)
-
-    # --- put off ---
 
     def _begin(self, request: dict[str, Any]) -> None:
         """Remember the facts that hooks of other hosts receive at a session's start."""
@@ -139,7 +139,7 @@ class Guest:
         has_committed = commits(call)
         if has_committed:
             output = request.get("output")
-            call.committed = processes.committed_files(call.cwd or ".", output if isinstance(output, str) else "", call.at)
+            call.committed = git.committed_files(call.cwd or ".", output if isinstance(output, str) else "", call.at)
         retention_tracker.add_call(site, site.paths(agent_id), "" if agent_id else self.door.transcript_path, call, has_committed)
 
     def _prompted(self, agent_id: str) -> None:

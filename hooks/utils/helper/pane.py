@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from .. import archive, text
+from .. import archive, text, units
 from ..hosts import OPENCODE, is_kept, kept_by, name_of
 from ..hosts.claude_code import compaction_point
-from ..operations import OF_SHELL, context_words, offers, request
+from ..operations import OF_SHELL, context_words, names, offers
 from ..policy.limits import windows
 from ..reclaim import access, outlook, restoring
-from ..state import client_reports, status_line
-from ..views import amounts, bill, cache, phrases, receipt, report
+from ..state import limit_readings, status_line
+from ..views import bill, compacting, phrases, plan_limits, report, restored
 from .drawing import BILL, COMMAND, SETTINGS, drawn
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ class Pane:
             self.usd = usd
         if site.enabled:
             with suppress(OSError):  # the next one is kept
-                client_reports.note_limits(site.home, usage.get("limits"), now, fresh)
+                limit_readings.note_limits(site.home, usage.get("limits"), now, fresh)
 
     def _note_window(self, site: Site, window: int) -> None:
         """Note how large the window is, and what the host was told about where in it to compact."""
@@ -115,15 +115,15 @@ class Pane:
 
     def _limits(self, site: Site, now: float) -> list[text.Line]:
         """Return the lines on what used the windows of the plan, and how fast; [] where none runs."""
-        if not windows(client_reports.readings(site.home), now):
+        if not windows(limit_readings.readings(site.home), now):
             return []
-        return amounts.limits_pane_lines(self.commands.data("bill limits", now), now)
+        return plan_limits.limits_pane_lines(self.commands.data("bill limits", now), now)
 
     def _settings(self, site: Site, cold_now: AutoCompaction) -> tuple[list[text.Line], list[Offer]]:
         """Return (lines on what a person may switch on and off in this session, the offers)."""
         if is_kept(site.session_id):
             return text.wrap(kept_by(name_of(site.session_id)) + "."), []
-        return cache.auto_lines(cold_now, COMMAND), offers.of_switch(cold_now["setting"])
+        return compacting.auto_lines(cold_now, COMMAND), offers.of_switch(cold_now["setting"])
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """Return the answer to `/popkit WORDS`."""
@@ -146,12 +146,12 @@ class Pane:
         """Return the archived content of a result (T12) for a person. It is not booked as restored, as Claude does not see it."""
         current = report.build(outlook.look(site, self.transcript_path, now))
         try:
-            row = request.find_result(current, name)
+            row = names.find_result(current, name)
             handle = report.handle_of(row)
             with access.Opened(site.home) as db:
                 record = archive.record(db, handle)
-                printed = receipt.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
-        except (request.NotFound, access.Refused) as error:
+                printed = restored.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
+        except (names.NotFound, access.Refused) as error:
             return f"PopKit: {error}"
         width = text.width_of(columns)
         lines = text.laid_out(printed, width)
@@ -165,4 +165,4 @@ def _toast(site: Site, kept_out: float, now: float) -> str:
     """Return the notice of how much was kept out, once a session and once that is worth a word; "" otherwise. Claude does not see it."""
     if kept_out < _WORTH_TELLING or not site.claim("kept_out_told", now):
         return ""
-    return f"kept {text.tokens(kept_out).removeprefix('~')} tokens out of this session"
+    return f"kept {units.tokens(kept_out).removeprefix('~')} tokens out of this session"

@@ -9,7 +9,7 @@ from ..hosts.claude_code import projects
 from ..hosts.claude_code.sent import Following
 from ..policy import lost_cache
 from ..state import shipped
-from ..views.cache import notice
+from ..views.lost_caches import notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Hold one session: its door, its pane, its compactions and its work, and answer what the mod asks of it, one method a request.
+"""Answer what the mod asks of one session, one method a request.
 
 What the door knows is behind one lock, what is stored behind another; what people read waits for neither.
 """
@@ -13,10 +13,10 @@ import time
 
 from ..hosts import OPENCODE
 from ..hosts.claude_code import compaction_point
-from ..io import storage
+from ..io import hook_log
 from ..io.codec import texts
 from ..io.system import now
-from ..state import client_reports, data_rules, jobs, reconciling, sweeping
+from ..state import data_rules, hidden_tools, jobs, prompt_breakdowns, reconciling, sweeping
 from ..state.noted import Noted
 from ..state.site import Site
 from .commands import Commands
@@ -54,7 +54,7 @@ class Session:
         self.lock = threading.Lock()
         self.stored = threading.Lock()  # locks on files keep processes apart, not threads
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
-        outlines = Outlines(lambda error: storage.log_failure(environ, "outlines", error))
+        outlines = Outlines(lambda error: hook_log.log_failure(environ, "outlines", error))
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)), outlines.prepare)
         noted = Noted(self.door.site.home, session_id)
         self.compactions = Compactions(transcript_path, outlines.findings, noted)
@@ -86,7 +86,7 @@ class Session:
                 if site.enabled and not site.data_rules:
                     jobs.start(site, self.door.transcript_path, now(self.environ))
             except Exception as error:  # noqa: BLE001  the next hour tries again
-                storage.log_failure(self.environ, "hourly", error)
+                hook_log.log_failure(self.environ, "hourly", error)
 
     def _work(self) -> None:
         """Do what need not be done before an answer, in order."""
@@ -96,7 +96,7 @@ class Session:
                 with self.stored:
                     work(*what)
             except Exception as error:  # noqa: BLE001  fail open: the next reconcile has it
-                storage.log_failure(self.environ, "serve", error)
+                hook_log.log_failure(self.environ, "serve", error)
             self.work.task_done()
 
     def settle(self) -> None:
@@ -143,8 +143,6 @@ class Session:
         """Return whether hooks and commands know what the client says: a start of the session makes them forget it."""
         is_told = not (rules or data_rules.is_asked(self.environ)) or data_rules.is_said(self.door.site.lasting_home, self.door.session_id)
         return rules == self.data_rules and is_told
-
-    # --- one method a request ---
 
     def row(self, request: dict[str, Any]) -> dict[str, Any]:
         began = time.perf_counter()
@@ -289,7 +287,7 @@ class Session:
         with self.stored:
             if at is not None and site.session.get("compaction") is not None:
                 site.remember(compacts_at=compaction_point.noted(site.session, at))
-            client_reports.keep_breakdown(
+            prompt_breakdowns.keep_breakdown(
                 site.home, _project(self.door.cwd), self.door.session_id, request.get("breakdown"), now(self.environ)
             )
         return {}
@@ -298,7 +296,7 @@ class Session:
         """Return `names` of the tools that this project's sessions do without, and those that are `deferred`; one that ends in `__` means
         all that begin so."""
         site = self._site()
-        names, deferred = client_reports.parted(client_reports.hidden(site.lasting_home, _project(self.door.cwd)) if site.enabled else {})
+        names, deferred = hidden_tools.parted(hidden_tools.hidden(site.lasting_home, _project(self.door.cwd)) if site.enabled else {})
         return {"names": names, "deferred": deferred}
 
     def health(self, _request: dict[str, Any]) -> dict[str, Any]:

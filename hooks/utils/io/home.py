@@ -1,4 +1,4 @@
-"""Where our files are, and safe names for ids that come from outside."""
+"""Where our files are, under safe names."""
 
 from __future__ import annotations
 

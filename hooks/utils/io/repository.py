@@ -4,8 +4,8 @@ git's own layout (gitrepository-layout(5), git-worktree(1)): `.git` is a folder,
 that leads to the repository, where the configuration names its `origin`. A folder that is gone, or is another machine's, is identified by
 its path alone, and by how Claude Code and others lay out the worktrees that they make.
 
-What a folder says of itself (its origin, where its `.git` leads) is a claim: anybody can write that into a folder. `are_one` asks for
-proof, which only the repository gives: it lists its linked worktrees (worktrees/<id>/gitdir). Submodules and clones cannot be proved.
+What a folder says of itself (its origin, where its `.git` leads) is a claim: anybody can write that into a folder. `proof.are_one` asks for
+proof.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LONGEST_PATH = 4_096
 _NAME_CHARS = 40
 _HASH_CHARS = 12
 _LEAST_HASH = 40  # characters of a commit's
-_KIND, _FOLDER, _LINK, _REGULAR = 0o170000, 0o040000, 0o120000, 0o100000
+_KIND, _FOLDER, _LINK = 0o170000, 0o040000, 0o120000
 # Where tools keep worktrees: below the repository's folder, or elsewhere under its name.
 _BELOW = ("/.claude/worktrees/", "/.worktrees/")
 _APART = ("/.claude-worktrees/", "/.cursor/worktrees/", "/conductor/workspaces/")
@@ -285,43 +285,7 @@ def _is_real(path: str) -> bool:
     return True
 
 
-# --- proof ---
-
-
-def are_one(one: str, other: str) -> bool:
-    """Return whether the tops of two checkouts are the same folder, or both provably belong to one repository."""
-    if one == other or _is_same_folder(one, other):
-        return True
-    mine, theirs = _proved_repository(one), _proved_repository(other)
-    return bool(mine and theirs) and _is_same_folder(mine, theirs)
-
-
-def _proved_repository(top: str) -> str:
-    """Return the folder of the repository that a checkout provably belongs to; "" for none."""
-    from os.path import realpath
-
-    try:
-        top = realpath(top)
-        dot_git = top + "/.git"
-        kind = os.lstat(dot_git).st_mode & _KIND  # a link proves nothing
-        if kind == _FOLDER:
-            return dot_git
-        return _listed_in(top, realpath(_target_of(top, _git_line(dot_git, "gitdir:")))) if kind == _REGULAR else ""
-    except (OSError, ValueError):
-        return ""
-
-
-def _listed_in(top: str, git_folder: str) -> str:
-    """Return the repository that lists `top` as a worktree in `git_folder`; "" where none does."""
-    from os.path import realpath
-
-    common = realpath(_target_of(git_folder, _git_line(git_folder + "/commondir")))
-    back = _target_of(git_folder, _git_line(git_folder + "/gitdir"))
-    listed = parent_of(git_folder) == common + "/worktrees" and back.endswith("/.git") and _is_same_folder(parent_of(back), top)
-    return common if listed else ""
-
-
-def _git_line(path: str, begins: str = "") -> str:
+def git_line(path: str, begins: str = "") -> str:
     """Return the rest of a line in a file of git's after its beginning; ValueError for another file."""
     line = (files.read_text(path, _LINE_BYTES) or "").strip("\r\n ")
     if not line.startswith(begins) or len(line) == len(begins) or "\0" in line:
@@ -329,14 +293,5 @@ def _git_line(path: str, begins: str = "") -> str:
     return line[len(begins) :].strip(" ")
 
 
-def _target_of(folder: str, path: str) -> str:
+def target_of(folder: str, path: str) -> str:
     return path if path.startswith("/") or path[1:3] in (":\\", ":/") else folder + "/" + path
-
-
-def _is_same_folder(one: str, other: str) -> bool:
-    """Return whether two paths are one folder under different names: a link, or another case where the disk ignores case."""
-    try:
-        mine, theirs = os.stat(one), os.stat(other)
-    except (OSError, ValueError):
-        return False
-    return (mine.st_dev, mine.st_ino) == (theirs.st_dev, theirs.st_ino) and mine.st_mode & _KIND == _FOLDER

@@ -1,4 +1,4 @@
-"""A SQLite file of ours: opened privately, its tables made and brought up to date, its transactions, the hash chain of its rows.
+"""A SQLite file of ours: opened privately, its tables made and brought up to date, its transactions.
 
 A store is a `Schema`: its name, the id of its file, and the ordered list of its migrations. `sqlite3` is loaded when a file is opened.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from . import files, volatile
-from .system import absolute, sha256
+from .system import absolute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Union
 
     Migration = tuple[str, tuple[Union[str, Callable[[Connection], None]], ...]]
-    from collections.abc import Iterable
 
 BUSY_S = 5.0  # how long a process waits for another one's transaction
 _BESIDE = ("-journal", "-wal", "-shm")  # what SQLite keeps beside a database
@@ -188,40 +187,3 @@ def _version(db: Connection, schema: Schema, where: str) -> int:
             f"{where}: was written by a later PopKit (tables of version {version}; this one knows {len(schema.migrations)}). Update PopKit"
         )
     return version
-
-
-# --- a chain of rows ---
-
-
-FIRST_PREV_HASH = "0" * 64
-COMPACT = (",", ":")
-
-
-def link_hash(columns: Iterable[object], separators: tuple[str, str] | None = None) -> str:
-    """Return the SHA-256 that binds a row, of the JSON text of its columns in their order, the hash of the row before among them.
-    `separators`: those of the text. What is not of a column's type gives another hash."""
-    import json
-
-    return sha256(json.dumps(list(columns), separators=separators, default=repr).encode("ascii")).hexdigest()
-
-
-class AsWritten:
-    """Within the `with`, a connection reads rows of one moment: in a transaction of its own, which is rolled back, or in the caller's. A
-    text whose bytes were changed into no text at all is to be named, and not to end the walk: its bytes come as lone surrogates."""
-
-    __slots__ = ("db", "joined", "text_factory")
-
-    def __init__(self, db: Connection):
-        self.db = db
-        self.joined = db.in_transaction
-        self.text_factory = db.text_factory
-
-    def __enter__(self) -> None:
-        self.db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-        if not self.joined:
-            self.db.execute("BEGIN")
-
-    def __exit__(self, *_exc: object) -> None:
-        self.db.text_factory = self.text_factory
-        if not self.joined:
-            self.db.execute("ROLLBACK")

@@ -8,6 +8,7 @@ counts only while the system says that memory is what is mounted there; a folder
 from __future__ import annotations
 
 from . import files, home
+from .proc import client, facts, read_of_system
 from .system import is_alive, join, os, sha256
 
 TYPE_CHECKING = False
@@ -20,8 +21,6 @@ _MOUNTS = "/proc/self/mountinfo"
 _IN_MEMORY = ("tmpfs", "ramfs")
 _MOUNT_BYTES = 1 << 20
 _CLIENT = "client"  # in a folder: the process that the session runs in
-_SHELLS = ("sh", "bash", "dash", "ash", "ksh", "zsh", "busybox", "env", "timeout")
-_MOST_SHELLS = 8
 _GONE = ".gone-"
 _TRIES = 3  # another session may just have ended and taken the empty folder around it along
 # Parts of the mode of a file.
@@ -47,7 +46,7 @@ def make(popkit_home: str, session_id: str) -> str:
     folder = find(popkit_home, session_id) or _made(popkit_home, session_id)
     try:
         if folder:
-            files.replace_text(join(folder, _CLIENT), _client())
+            files.replace_text(join(folder, _CLIENT), client())
     except OSError:
         return ""  # full
     return folder
@@ -91,7 +90,7 @@ def folders(popkit_home: str) -> list[tuple[str, str]]:
 def is_client_gone(folder: str) -> bool:
     """Return whether the process that a session ran in has ended; True where that is unknown."""
     pid, _, began = (files.read_text(join(folder, _CLIENT), 100) or "").partition(" ")
-    return not (pid.isdigit() and is_alive(int(pid)) and _facts(int(pid))[2] == began)
+    return not (pid.isdigit() and is_alive(int(pid)) and facts(int(pid))[2] == began)
 
 
 def remove(folder: str) -> None:
@@ -112,9 +111,6 @@ def remove(folder: str) -> None:
             raise  # else other sessions have their folders beside it
 
 
-# --- places ---
-
-
 def _places() -> Iterator[tuple[str, int]]:
     """Yield (path, device) of each place that is kept in memory and in which nobody else can replace what is ours."""
     if not hasattr(os, "geteuid"):
@@ -133,7 +129,7 @@ def device_of(place: str) -> int | None:
         is_safe = not stat.st_mode & _OTHERS_WRITE or bool(stat.st_mode & _STICKY)
         if stat.st_mode & _KIND != _FOLDER or stat.st_uid not in (0, os.geteuid()) or not is_safe:
             return None
-        mounts = _read_of_system(_MOUNTS, _MOUNT_BYTES)
+        mounts = read_of_system(_MOUNTS, _MOUNT_BYTES)
         device = f"{os.major(stat.st_dev)}:{os.minor(stat.st_dev)}"
     except (OSError, AttributeError):
         return None
@@ -169,43 +165,3 @@ def _folder(place: str, popkit_home: str, session_id: str) -> str:
 def _beginning(popkit_home: str) -> str:
     """Return how the folders of a home begin: each home has its own."""
     return sha256(files.encoded(popkit_home)).hexdigest()[:16] + "-"
-
-
-# --- the process that a session runs in ---
-
-
-def _client() -> str:
-    """Return the nearest process above us that is no shell, with the time at which it began."""
-    pid = os.getppid()
-    for _ in range(_MOST_SHELLS):
-        name, parent, began = _facts(pid)
-        if name not in _SHELLS or parent <= 1:
-            break
-        pid = parent
-    return f"{pid} {began}"
-
-
-def _facts(pid: int) -> tuple[str, int, str]:
-    """Return (name, parent, when it began) of a process; ("", 0, "") where it is unknown."""
-    try:
-        head, _, rest = _read_of_system(f"/proc/{pid}/stat", 4_096).rpartition(") ")
-        fields = rest.split(" ")
-        return head.partition(" (")[2], int(fields[1]), fields[19]
-    except (OSError, ValueError, IndexError):
-        return "", 0, ""
-
-
-def _read_of_system(path: str, most: int) -> str:
-    """Return the text of a file that the system makes up as it is read."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        pieces = []
-        while most > 0:
-            piece = os.read(fd, min(most, 1 << 16))
-            if not piece:
-                break
-            pieces.append(piece)
-            most -= len(piece)
-    finally:
-        os.close(fd)
-    return b"".join(pieces).decode("utf-8", "replace")

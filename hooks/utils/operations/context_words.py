@@ -8,11 +8,15 @@ import time
 from .. import flag_parser, text
 from ..hosts import is_kept, kept_by, protocol
 from ..reclaim import access, restoring
-from ..state import journal, reconciling
-from ..views import memory_in_session, receipt, results
+from ..state import journal, settling
+from ..views import memory_in_session, one_result, pinning, receipt
 from ..views import panel as views
-from . import CONTEXT, help_lines, of_shell_lines, reclaiming, switches
-from .request import COMMAND, IN_CLIENT, WITHOUT, Answer, NotFound, Request, Unknown, find_result, pin_target, profile_target, unpin_target
+from . import CONTEXT, auto_switch, memory_switch, reclaiming
+from .changers import WITHOUT
+from .help_text import help_lines, of_shell_lines
+from .names import NotFound, Unknown, find_result, pin_target, profile_target, unpin_target
+from .receipts import find_receipt, receipts_of, receipts_of_agents
+from .request import COMMAND, IN_CLIENT, Answer, Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from ..state.site import Site
     from ..views.receipt import Receipt
     from ..views.shapes import Report
-    from .request import InPlace
+    from .changers import InPlace
 
 
 def answer(
@@ -71,9 +75,6 @@ def _mistake(message: str) -> Answer:
     return Answer(["", *text.wrap("PopKit: " + message)], {"error": message}, message)
 
 
-# --- one function a word ---
-
-
 def _retention(request: Request) -> Answer:
     chosen = _profile_of(request.flags)
     lines: list[text.Line] = []
@@ -85,7 +86,9 @@ def _retention(request: Request) -> Answer:
         lines = ["", *text.wrap(views.profile_chosen(target, current["profile"]))]
     current = request.report()
     if "json" not in request.flags:
-        lines += switches.mark_lines(request.site, request.command, request.now) + switches.alert_lines(request.site, request.command)
+        lines += memory_switch.mark_lines(request.site, request.command, request.now) + memory_switch.alert_lines(
+            request.site, request.command
+        )
     return Answer([*lines, *views.panel(current, "details" in request.flags, "all" in request.flags, request.command)], current)
 
 
@@ -102,19 +105,19 @@ def _timeline(request: Request) -> Answer:
     current = request.report()
     rows = current["results"]
     data = {"session": current["session"], "calls": current["calls"], "results": rows if last is None else rows[-last:]}
-    from ..views import history
+    from ..views import timeline
 
-    return Answer(history.timeline_lines(current, last), data)
+    return Answer(timeline.timeline_lines(current, last), data)
 
 
 def _why(request: Request) -> Answer:
     report = request.report()
-    left = reclaiming.receipts_of(request.site, report)
+    left = receipts_of(request.site, report)
     if not request.arguments:
-        of_agents = reclaiming.receipts_of_agents(request.site)
+        of_agents = receipts_of_agents(request.site)
         shown = receipt.lines(left, of_agents, request.now, "all" in request.flags, request.command)
         return Answer(shown, {"receipts": left, "agents": of_agents})
-    match = reclaiming.find_receipt(left, request.arguments[0])
+    match = find_receipt(left, request.arguments[0])
     try:
         row = find_result(report, request.arguments[0])
     except NotFound:
@@ -122,9 +125,9 @@ def _why(request: Request) -> Answer:
             raise
         return Answer(receipt.why_lines(*match, request.now, request.command), {**match[1], "receipt": _brief(match[0])})
     if match is None or row["state"] != "cleared":
-        return Answer(results.why(report, row, request.command), row)
+        return Answer(one_result.why(report, row, request.command), row)
     when = receipt.when(match[0], request.now)
-    return Answer(results.why(report, row, request.command, when), {**row, "receipt": _brief(match[0])})
+    return Answer(one_result.why(report, row, request.command, when), {**row, "receipt": _brief(match[0])})
 
 
 def _brief(whole: Receipt) -> Receipt:
@@ -136,14 +139,14 @@ def _pin(request: Request) -> Answer:
     before = request.report()
     targets = [pin_target(before, word) for word in request.arguments]
     after = request.change([journal.pinned(target, request.now) for target in targets if target not in before["pins"]])
-    return Answer(results.pinned_lines(before, after, targets, request.command), _pins_data(after, targets))
+    return Answer(pinning.pinned_lines(before, after, targets, request.command), _pins_data(after, targets))
 
 
 def _unpin(request: Request) -> Answer:
     before = request.report()
     targets = [unpin_target(before, word) for word in request.arguments]
     after = request.change([journal.unpinned(target, request.now) for target in targets])
-    return Answer(results.unpinned_lines(after, targets), _pins_data(after, targets))
+    return Answer(pinning.unpinned_lines(after, targets), _pins_data(after, targets))
 
 
 def _pins_data(after: Report, targets: list[str]) -> dict[str, Any]:
@@ -152,11 +155,11 @@ def _pins_data(after: Report, targets: list[str]) -> dict[str, Any]:
 
 def _stats(request: Request) -> Answer:
     from .. import efficiency_tracker as tracker
-    from ..views import history
+    from ..views import stats
 
     site = request.site
     request.look()
-    behind = reconciling.catch_up(site, request.transcript_path)
+    behind = settling.catch_up(site, request.transcript_path)
     contexts = tracker.context_metrics(site.home, site.session_id)
     session, project = tracker.session_metrics(site.home, site.session_id), tracker.project_metrics(site.home, site.session_project)
     everywhere = tracker.all_metrics(site.home)
@@ -173,38 +176,38 @@ def _stats(request: Request) -> Answer:
     if "card" in request.flags:
         return _card(request.flags["card"], everywhere, worth, dated, request.now, data)
     shown = contexts if "details" in request.flags else None
-    return Answer(history.stats_lines((session, project, everywhere), worth, dated, behind, shown), data)
+    return Answer(stats.stats_lines((session, project, everywhere), worth, dated, behind, shown), data)
 
 
 def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], dated: str, now: float, data: dict[str, Any]) -> Answer:
     """Write the card of all sessions. UsageError where the file is of another kind, or there and no card."""
     from ..io import files
-    from ..views import history
+    from ..views import card
 
     kind = os.path.splitext(path)[1].lower()
-    if kind not in (history.SVG, history.MARKDOWN):
-        raise flag_parser.UsageError(f"--card writes {history.SVG} or {history.MARKDOWN}, not {text.clean(path)}")
+    if kind not in (card.SVG, card.MARKDOWN):
+        raise flag_parser.UsageError(f"--card writes {card.SVG} or {card.MARKDOWN}, not {text.clean(path)}")
     path = os.path.abspath(path)
     if not os.path.isdir(os.path.dirname(path)):
         raise flag_parser.UsageError(f"there is no folder {text.clean(os.path.dirname(path))}")
-    if os.path.lexists(path) and history.MARK not in (files.read_text(path, 1 << 16) or ""):
+    if os.path.lexists(path) and card.MARK not in (files.read_text(path, 1 << 16) or ""):
         raise flag_parser.UsageError(f"{text.clean(path)} already exists and is not a card. Name another file")
     day = time.strftime("%Y-%m-%d", time.localtime(now))
-    files.replace_text(path, history.card(kind, everywhere.figures, worth, everywhere.sessions, day, dated), 0o644)
-    return Answer(history.written_lines(path), {**data, "card": path})
+    files.replace_text(path, card.card(kind, everywhere.figures, worth, everywhere.sessions, day, dated), 0o644)
+    return Answer(card.written_lines(path), {**data, "card": path})
 
 
 def _auto(request: Request) -> Answer:
     from ..reclaim import auto_compaction
-    from ..views import cache as views
+    from ..views import compacting
 
     act = request.arguments[0] if request.arguments else "show"
     if act == "on" and is_kept(request.site.session_id):
         raise access.Refused(kept_by(protocol.of(request.site.session_id).NAME))
     if act != "show":
         auto_compaction.choose(request.site, act == "on")
-    cold = switches.auto_compaction_of(request.site, request.look())
-    lines = views.auto_lines(cold, request.command)
+    cold = auto_switch.auto_compaction_of(request.site, request.look())
+    lines = compacting.auto_lines(cold, request.command)
     if act != "show" and cold["setting"] != act:
         lines += text.wrap(f"Your configuration says compact_when_cold: {cold['setting']}, which decides.")
     return Answer(lines, cold)
@@ -213,10 +216,10 @@ def _auto(request: Request) -> Answer:
 def _memory(request: Request) -> Answer:
     words = [word for word in request.arguments if word != "--json"]
     if words in (["on"], ["off"]):
-        switched = switches.turn(words == ["on"], request.site, request.now)
+        switched = memory_switch.turn(words == ["on"], request.site, request.now)
         as_json = len(words) < len(request.arguments)
         return Answer(["", text.as_json(switched)] if as_json else memory_in_session.turned_lines(switched, request.command), switched)
-    code, output, errors = switches.ask(request.arguments, request.site, request.command)
+    code, output, errors = memory_switch.ask(request.arguments, request.site, request.command)
     lines = memory_in_session.terminal_lines("\n".join(filter(None, (output, errors))))
     return Answer(["", *lines], {"output": output}, (errors or output or "popkit memory failed") if code else "")
 

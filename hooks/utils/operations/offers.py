@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import shlex
 
-from .. import text
-from ..views import bill, phrases
+from .. import text, units
+from ..views import bill, phrases, verdicts
 from . import CONTEXT
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ def of_context(report: Report) -> list[Offer]:
     """Return the offers for the whole context."""
     offers = []
     if report["verdict"]["kind"] == "clear":
-        offers.append(Offer("clear", "Clear", phrases.verdict(report).removeprefix(_VERDICT), "c"))
+        offers.append(Offer("clear", "Clear", verdicts.verdict(report).removeprefix(_VERDICT), "c"))
     if report["cleared"]["items"]:
         offers.append(Offer("undo", "Undo the last clear", "what it took comes back in place", "u"))
     return offers
@@ -50,7 +50,7 @@ def of_context(report: Report) -> list[Offer]:
 def of_result(row: ResultRow, restores: bool) -> list[Offer]:
     """Return the offers for one row of a report. `restores`: whether a result can be put back in place, which needs a transcript that is
     understood."""
-    name, tokens = phrases.number(row), text.long_tokens(row["tokens"])
+    name, tokens = phrases.number(row), units.long_tokens(row["tokens"])
     offers = []
     if row["state"] == "cleared":
         if restores:

@@ -1,4 +1,4 @@
-"""Take results out of a context and bring them back: `clear`, `undo`, `restore`; look up what has left it."""
+"""Take results out of a context and bring them back: `clear`, `undo`, `restore`."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ import os
 from .. import flag_parser, text
 from ..policy.plans import Selection
 from ..reclaim import access, outlook, restoring
-from ..state import archived, receipts, reconciling, store, stored_contexts
+from ..state import archived, reconciling
 from ..state.noted import BACK
 from ..views import clear as views
-from ..views import phrases, report
-from ..views import receipt as receipt_views
-from .request import Answer, NotFound, find_result, number_of
+from ..views import phrases, report, restored
+from .names import NotFound, find_result, number_of
+from .receipts import handles_of_receipt
+from .request import Answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from sqlite3 import Connection
-    from typing import Any
 
     from ..archive.records import Record
     from ..state.rebuild import Rebuilt
     from ..state.site import Site
-    from ..views.receipt import Receipt
     from ..views.shapes import Clear, Report
     from .request import Request
-
 
 _CANCELLED = "The clear had not been done yet, and is cancelled."
 
@@ -88,7 +86,7 @@ def undo(request: Request) -> Answer:
 def _put_back(request: Request, handles: list[str]) -> Answer:
     request.in_place.put_back(handles)
     is_later = request.in_place.is_later
-    return Answer(receipt_views.begun_lines(len(handles), is_later, request.command), {"restored": handles, "later": is_later})
+    return Answer(restored.begun_lines(len(handles), is_later, request.command), {"restored": handles, "later": is_later})
 
 
 def restore(request: Request) -> Answer:
@@ -110,13 +108,13 @@ def restore(request: Request) -> Answer:
     if in_place:
         kept = [record.id for record in records if record not in gone]
         if not kept:
-            raise access.Refused("nothing can be put back. " + receipt_views.gone(gone))
+            raise access.Refused("nothing can be put back. " + restored.gone(gone))
         answer = _put_back(request, kept)
-        answer.lines += text.wrap(receipt_views.gone(gone)) if gone else []
+        answer.lines += text.wrap(restored.gone(gone)) if gone else []
         return answer
     words = ["", *text.wrap("PopKit: " + trouble)] if trouble else []
-    lines = receipt_views.printed_lines(printed, safe=request.command.startswith("/"))  # the client writes them to its terminal
-    return Answer(["", *lines, *words], receipt_views.printed_data(printed))
+    lines = restored.printed_lines(printed, safe=request.command.startswith("/"))  # the client writes them to its terminal
+    return Answer(["", *lines, *words], restored.printed_data(printed))
 
 
 def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Record]:
@@ -138,70 +136,3 @@ def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Recor
 def _ids_of(report: Report, words: str) -> tuple[str, ...]:
     """Return the ids of the results that a comma-separated list of names means; arguments.NotFound for one that is unknown."""
     return tuple(dict.fromkeys(find_result(report, word)["id"] for word in words.split(",") if word))
-
-
-# --- receipts: what left the context, call by call ---
-
-
-def receipts_of(site: Site, report: Report) -> list[Receipt]:
-    """Return the receipts of the main thread (views/receipt.py), the newest first. `report`: of the same context; it completes what an
-    older version wrote."""
-    receipts = _read_receipts(site.paths())
-    rows = {row["id"]: row for row in report["results"]}
-    for call in (call for receipt in receipts for call in receipt["calls"]):
-        row = rows.get(call["id"])
-        if row is not None and not call["label"]:
-            call.update({name: row[name] for name in ("number", "label", "tokens")})
-            call["left"] = [{**part, "handle": part["handle"] or row.get("handle", "")} for part in call["left"]]
-    _add_states(site, receipts)
-    return receipts
-
-
-def receipts_of_agents(site: Site) -> list[Receipt]:
-    """Return the receipts of the session's subagents, the newest first, each with the id of its `agent`."""
-    receipts = [
-        {**receipt, "agent": paths.agent_id}
-        for paths in stored_contexts.contexts_of(site.home, site.session_id)
-        if paths.agent_id
-        for receipt in _read_receipts(paths)
-    ]
-    _add_states(site, receipts)
-    return sorted(receipts, key=lambda receipt: -receipt["at"])
-
-
-def _read_receipts(paths: store.ContextFiles) -> list[Receipt]:
-    return receipts.receipts(store.read_lines(paths.journal), store.read_lines(paths.receipts))
-
-
-def _add_states(site: Site, receipts: list[Receipt]) -> None:
-    """Set for each call whether what left of it can be restored."""
-    calls = [call for receipt in receipts for call in receipt["calls"]]
-    handles = {part["handle"] for call in calls if not call["back"] for part in call["left"] if part["handle"]}
-    held = archived.restorable(site.home, handles) if handles else None
-    for call in calls:
-        call["state"] = _state_of_call(call, held)
-
-
-def _state_of_call(call: dict[str, Any], held: set[str] | None) -> str:
-    if call["back"]:
-        return "back"
-    handles = {part["handle"] for part in call["left"]}
-    if held is None or "" in handles:
-        return "unknown"
-    return "archived" if handles <= held else "gone"
-
-
-def find_receipt(receipts: list[Receipt], word: str) -> tuple[Receipt, dict[str, Any]] | None:
-    """Return the newest receipt with a call, by its number or id, and its row; None where no receipt has it."""
-    number = number_of(word)
-    for receipt in receipts:
-        for call in receipt["calls"]:
-            if call["id"] == word or (number is not None and call["number"] == number):
-                return receipt, call
-    return None
-
-
-def handles_of_receipt(site: Site, word: str) -> list[str]:
-    """Return the handles under which a call that has left is archived, by number or id; [] where none has."""
-    match = find_receipt(_read_receipts(site.paths()), word)
-    return list(dict.fromkeys(part["handle"] for part in match[1]["left"] if part["handle"])) if match else []

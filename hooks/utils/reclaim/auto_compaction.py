@@ -1,6 +1,8 @@
-"""Decide whether the conversation compacts by itself between turns, once its prompt cache is cold or it is long: the user's choice, which
-is kept in a small file of our folder (a damaged one counts as empty); how much stays of it then; and the bound on what is looked up again.
-Writes nothing but that choice."""
+"""Decide whether the conversation compacts by itself between turns, once its prompt cache is cold or it is long.
+
+The user's choice decides, how much stays of it then, and the bound on what is looked up again. Writes nothing but that choice, into a small
+file of our folder (a damaged one counts as empty).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from ..io.system import join
 from ..policy.bound import Bound
 from ..policy.least_needed import COLD_TARGET, LONG, Goal
 from ..policy.ruleset import AUTO_MISSES, COMPACT_TARGET
-from ..state import journal
+from ..state import removals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ def goal_under(config: Mapping[str, Any], conversation: Conversation, lines: lis
         return None
     share = max(COLD_TARGET, float(config.get("compact_target", COMPACT_TARGET)))  # never less than where room is needed
     compacted_at = next((usage.at for usage, _ in reversed(conversation.requests) if not usage.tokens), None)
-    left = journal.brought_down_to(lines, compacted_at) if compacted_at is not None else 0
+    left = removals.brought_down_to(lines, compacted_at) if compacted_at is not None else 0
     return Goal(share, left, long=LONG)
 
 

@@ -1,4 +1,6 @@
-"""Tell the summariser of a compaction what is dead and what must survive, archive what the summary folds away, and give back an index of it
+"""Advise the summariser of a compaction.
+
+It is told what is dead and what must survive; what the summary folds away is archived, and an index of it is given back
 afterwards. What that adds to the conversation is booked.
 
 Labels and texts come from commands, files and their output, so they are hostile: in advice and index each is on one line, in quotes
@@ -179,8 +181,6 @@ def _book(site: Site, tokens: int, now: float) -> None:
         store.journal(site.paths(), journal.advised(tokens, now))
 
 
-# --- the texts ---
-
 # After /compact the host prints the advice, and repeats it in every later request: there it is short.
 ADVICE_TOKENS, MANUAL_TOKENS, INDEX_TOKENS = 600, 250, 250
 # Characters of a text that must survive: as many as all texts have room for, the fewest where they have none.
@@ -230,9 +230,6 @@ def index_text(rows: list, limit_tokens: int = INDEX_TOKENS) -> str:
         return [*lines[:shown], *([f"- and {hidden:,} more: `popkit restore list`"] if hidden else [])]
 
     return _fullest("", [(len(lines), render)], limit_tokens, _INDEX)[0]
-
-
-# --- sections: ways to say the same, the fullest first, each (how many items it has, function of how many to show -> lines) ---
 
 
 def _pinned(keep: list) -> list:
@@ -286,9 +283,6 @@ def _entry(label: str, why: str) -> tuple:
     return f"{noun or 'Results'} {reason}", _name(rest if noun else label)
 
 
-# --- texts of a limited size ---
-
-
 def _fullest(before: str, ways: list, limit_tokens: int, opening: str = _OPENING) -> tuple:
     """Return (text, whether all items are in it): `before` with a section in the first way that fits whole, else in the last way with as
     many items as fit. Without any item `before` stays as it is."""
@@ -320,9 +314,6 @@ def _listed(names: list, hidden: int) -> str:
 def _once(items: list) -> list:
     """Return each item once, in the order in which they first occur, without empty ones."""
     return [item for item in dict.fromkeys(items) if item]
-
-
-# --- hostile texts ---
 
 
 def _name(label: str) -> str:

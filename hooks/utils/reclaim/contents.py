@@ -1,5 +1,7 @@
-"""Find in the lines of a transcript the contents of results, and the placeholders of those that earlier versions cleared there. Reads only,
-and keeps no content but that of the current line."""
+"""Find the contents of results in the lines of a transcript. Reads only, and keeps no content but that of the current line.
+
+A result that an earlier version cleared there has a placeholder in its place, which is found, too.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from ..policy.outlines import findings
 from ..policy.remaining import Left
 from ..policy.returning import put_back
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
-from ..state import journal, receipts, reconciling, shipped, store
+from ..state import journal, noting, receipts, reconciling, removals, shipped, store
 from ..state.archived import content_of, errors
 from .access import Opened, Refused
 from .keeping import Keeper
@@ -182,7 +182,7 @@ def _conversation(site: Site, agent_id: str, transcript_path: str, current: Sequ
         conversation.base = usage.base_tokens(transcript_path)
         if newest.compacted_at:
             conversation.compact(newest.compacted_at)
-            conversation.carry((journal.stood_after(lines, newest.compacted_at) or 0) - conversation.base)
+            conversation.carry((removals.stood_after(lines, newest.compacted_at) or 0) - conversation.base)
     conversation.places = {shown.id: Place(0, 0) for message in current for shown in message.results}
     last = max((at for at, message in enumerate(current) if message.role == messages.ASSISTANT), default=-1)
     conversation.unseen = {shown.id for message in current[last + 1 :] for shown in message.results}
@@ -238,13 +238,13 @@ def _with_back(
         raise Declined(f"with it the context would have {sizes.after:,} tokens, which is more than fits")
     ids = [record.tool_use_id for record in records if record.type not in (compacting.INPUT, compacting.CALLS)]
     # What a clear was noted with comes back with the undo of it: an estimate of now would be on another scale.
-    noted = journal.cleared_tokens(store.read_lines(site.paths(agent_id).journal), ids)
+    noted = removals.cleared_tokens(store.read_lines(site.paths(agent_id).journal), ids)
     handles = [record.id for record in records]
     entries = [journal.undone(ids, noted or max(0, -sizes.left), now), journal.put_back(handles, now, sizes.after)]
 
     def note(_summarised: bool) -> Callable[[], None]:
         paths = site.paths(agent_id)
-        reconciling.note(site, paths, entries)
+        noting.note(site, paths, entries)
         reasons = {one.id: one.why for one in left if one.kind == compacting.RESULT}
         if reasons:
             store.journal(paths, journal.cleared(list(reasons), 0, reasons, now))
@@ -337,7 +337,7 @@ def _note(
     stayed = [id for id in done.made_whole if id in chars and id not in reasons]  # others were made whole, and then left
     whole = [journal.made_whole(conversation.entered[id], chars[id], now) for id in stayed]
     if whole:
-        reconciling.note(site, paths, whole)
+        noting.note(site, paths, whole)
     handles = [one.handle for one in done.left]
     beside = min(conversation.base, sizes.after)
     entry = journal.compacted(why, sizes.before - beside, sizes.after - beside, handles, now, beside, summarised)

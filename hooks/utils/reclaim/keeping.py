@@ -1,4 +1,4 @@
-"""Name what leaves a conversation and lay it beside the archive, before the host goes on without it."""
+"""Lay what leaves a conversation beside the archive, under its handles, before the host goes on without it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json  # noqa: TID253  only the helper comes here
 from contextlib import closing
 
 from .. import archive
+from ..archive.beside import leave_beside
 from ..io import files, home
 from ..io.system import sha256
 from ..policy import compacting
@@ -96,4 +97,4 @@ class Keeper:
             tokens = round(result.tokens * state.calibration) if result else 0
             subjects = result.subjects if result else []
             records.append(archive.NewRecord(one.id, kind, one.label, self.texts[one.handle], stamp, subjects, tokens))
-        archive.leave_beside(self.path, self.chain, *records)
+        leave_beside(self.path, self.chain, *records)

@@ -9,7 +9,7 @@ from ..policy import economics, engine, events, figures, least_needed, planning,
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
 from ..policy.plans import Plan, Selection
-from ..state import journal, receipts, reconciling, shipped, store, stored_contexts
+from ..state import journal, noting, receipts, reconciling, settling, shipped, store, stored_contexts
 from ..state.noted import Noted
 from . import auto_compaction
 
@@ -137,7 +137,7 @@ def look(site: Site, transcript_path: str, now: float) -> Outlook:
         if site.project and not site.session.get("project"):
             site.remember(project=site.project)
         rebuilt = reconciling.reconcile(site, transcript_path, now=now)
-        reconciling.settle_agents(site, transcript_path)
+        settling.settle_agents(site, transcript_path)
         view = of(site, transcript_path, rebuilt, now)
         reconciling.remember_size(site, site.paths(), rebuilt)
         remember(view, site)
@@ -150,7 +150,7 @@ def change(view: Outlook, site: Site, entries: Sequence[dict[str, Any]]) -> None
     """Journal what the user changes, and update the outlook without another look at the transcript."""
     if not entries:
         return
-    reconciling.note(site, site.paths(), entries)
+    noting.note(site, site.paths(), entries)
     happened: list[Event] = [*(event for event in map(journal.event_of, entries) if event), events.Tick(view.at)]
     for event in happened:
         if view.rebuilt is not None:

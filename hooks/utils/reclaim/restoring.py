@@ -1,4 +1,4 @@
-"""Restore: find the archived contents that a person or the model means, and print them."""
+"""Print the archived contents that a person or the model means."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _parts(db: Connection, record: Record, content: str) -> list[str]:
 def book_printed(site: Site, db: Connection, records: list[Record], now: float) -> str:
     """Book each as a false expiration in the context that it was cleared from; return what kept it from that, for a person, "" for nothing:
     content that somebody asks for is given, counted or not."""
-    from ..state import reconciling
+    from ..state import noting
 
     try:
         for record in records:
@@ -209,7 +209,7 @@ def book_printed(site: Site, db: Connection, records: list[Record], now: float) 
             paths = store.ContextFiles(site.home, chain.session_id, chain.agent_id) if chain else None
             if paths is None or files.read_text(paths.state, 1) is None:
                 continue  # that session's state is gone: nobody counts there any more
-            reconciling.note(site, paths, [journal.restored(record.tool_use_id, now)])
+            noting.note(site, paths, [journal.restored(record.tool_use_id, now)])
     except OSError as error:
         return f"not counted as a false expiration: {error}"
     return ""

@@ -47,10 +47,10 @@ def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> 
     if not written:
         return text
     from ..hosts.claude_code import projects
-    from . import memory_checks, memory_text
+    from . import memory_checks, memory_json, memory_text
 
     try:
-        entries = memory_checks.from_json(written)
+        entries = memory_json.from_json(written)
     except ValueError:
         return text
     root = project.repository.root
@@ -82,6 +82,6 @@ def with_memory(site: Site, work: Callable[[memory.Project], None]) -> None:
             if project.is_on():
                 work(project)
     except (OSError, ValueError) as error:
-        from ..io import storage  # seldom
+        from ..io import hook_log
 
-        storage.log_failure(site.environ, _HOOK, error)
+        hook_log.log_failure(site.environ, _HOOK, error)

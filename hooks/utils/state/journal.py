@@ -1,7 +1,7 @@
-"""The journal: facts that the transcript lacks, as entries on disk and as events of the engine. Only this module knows the form of an
-entry, except for receipts (receipts.py).
+"""The journal: facts that the transcript lacks, as entries on disk and as events of the engine.
 
-An entry is a JSON object with `event` and `at` (seconds). One that is not understood is ignored. Reads and writes no file.
+An entry is a JSON object with `event` and `at` (seconds). One that is not understood is ignored. Only this module, `bookings` and
+`removals` know the form of an entry, except for receipts (receipts.py). Reads and writes no file.
 """
 
 from __future__ import annotations
@@ -12,27 +12,21 @@ from ..policy.estimate import CHARS_PER_TOKEN, TOKENIZER, tokens_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, Union
 
-    from ..policy.bookings import Booking, KeptOut
-
     Entry = dict[str, Any]
+
     Noted = Union[
         events.ClearedOutside, events.ClientEnded, events.Entered, events.FilesChanged, events.ManualClear, events.Pinned,
         events.ProfileChosen, events.Restored, events.Resumed, events.SessionEnded, events.Undone, events.Unpinned,
     ]  # fmt: skip
 
 # The year 5138: no time of a journal is later.
-_LATEST = 1e11
+LATEST = 1e11
 _REASON_CHARS = 200
 _OF_TARGETS: dict[str, Callable[[str, float], Noted]] = {"pin": events.Pinned, "unpin": events.Unpinned}
 _OF_TIMES: dict[str, Callable[[float], Noted]] = {"resumed": events.Resumed, "over": events.SessionEnded}
-# The host writes a compaction down at most this long after it was answered (seconds).
-_SAME_S = 30.0
-
-
-# --- what we write ---
 
 
 def pinned(target: str, at: float) -> Entry:
@@ -147,15 +141,12 @@ def remembered(text: str, tokens: int, at: float) -> Entry:
     return {"event": "memory", "at": at, "tokens": tokens, "said": text}
 
 
-# --- what it means ---
-
-
 def event_of(entry: object) -> Noted | None:
     """Return the event of the engine that an entry records; None for any other entry."""
     kind = entry.get("event") if isinstance(entry, dict) else None
     if not isinstance(entry, dict) or not isinstance(kind, str):
         return None
-    at, target, ids = time_of(entry), entry.get("target"), _ids(entry)
+    at, target, ids = time_of(entry), entry.get("target"), ids_of(entry)
     if kind in _OF_TARGETS and isinstance(target, str):
         return _OF_TARGETS[kind](target, at)
     if kind == "profile" and (target is None or isinstance(target, str)):
@@ -175,15 +166,15 @@ def event_of(entry: object) -> Noted | None:
     if kind == "undo" and ids is not None:
         return events.Undone(ids, at)
     if kind == "entered":
-        return _entered(entry, at)
+        return shortening_of(entry, at)
     if kind == "restore" and isinstance(entry.get("id"), str):
         return events.Restored(entry["id"], entry.get("in_place") is True, at)
     return None
 
 
-def _entered(entry: Entry, at: float) -> events.Entered | None:
+def shortening_of(entry: Entry, at: float) -> events.Entered | None:
     id, handle, leans_on, reasons = (entry.get(name) for name in ("id", "handle", "leans_on", "reasons"))
-    tokens, chars, entered_chars = (whole(entry.get(name), _LATEST) for name in ("tokens", "chars", "entered_chars"))
+    tokens, chars, entered_chars = (whole(entry.get(name), LATEST) for name in ("tokens", "chars", "entered_chars"))
     if not (isinstance(id, str) and isinstance(handle, str) and isinstance(leans_on, list) and isinstance(reasons, list)):
         return None
     if tokens is None or chars is None or entered_chars is None:
@@ -201,34 +192,6 @@ def _kept_out(tokens: int, entered_chars: int, left_out: int) -> int:
     taken off."""
     per_char = max(0.0, tokens - 0.5) / entered_chars if entered_chars else 1 / max(CHARS_PER_TOKEN.values())
     return max(0, round(left_out * per_char))
-
-
-def booking_of(entry: object) -> Booking | None:
-    """Return the booking of the ledger that an entry records; None for one that books nothing."""
-    from ..policy.bookings import Advice, Cleared, KeptOut, Remembered, Restored, Undone  # hooks only write entries
-
-    if not isinstance(entry, dict):
-        return None
-    at, tokens, ids = entry.get("at"), entry.get("tokens"), tuple(_ids(entry) or ())
-    if not isinstance(at, (int, float)):
-        return None
-    kind = entry.get("event")
-    if type(tokens) is not int:
-        return None
-    if kind == "entered":
-        event = _entered(entry, at)
-        return KeptOut(at, event.kept_out, event.id) if event is not None and event.left_out > 0 else None
-    if kind in ("clear", "outside"):
-        if entry.get("unasked") is True:
-            return Cleared(at, 0, 0, ids)  # what was kept out of these no longer saves anything
-        return Cleared(at, tokens, len(entry["ids"]) if isinstance(entry.get("ids"), list) else 1, ids)
-    if kind == "undo":
-        return Undone(at, tokens, ids)
-    if kind == "restore" and entry.get("in_place") is True:
-        return Restored(at, tokens, True, [entry["id"]] if isinstance(entry.get("id"), str) else [])
-    if kind == "memory":
-        return Remembered(at, tokens)
-    return Advice(at, tokens) if kind == "advice" else None
 
 
 class Sorted:
@@ -259,158 +222,23 @@ class Sorted:
     def _enter(self, entry: Entry, event: Noted | None) -> None:
         if isinstance(event, events.Entered):
             self.entered[event.id] = event
-        elif _is_whole(entry):
+        elif is_whole(entry):
             self.entered.pop(entry["id"], None)
 
 
-def clear_times(journal: list[Any]) -> dict[str, float]:
-    """Return id of a result -> when it was last cleared (seconds)."""
-    times: dict[str, float] = {}
-    for entry in journal:
-        if booking_of(entry) is not None and entry.get("event") in ("clear", "outside"):
-            times.update((id, entry["at"]) for id in _ids(entry) or ())
-    return times
-
-
-def compaction_at(journal: list[Any], at: float) -> Entry | None:
-    """Return what was noted of the compaction of that time (seconds); None for one of the host's own."""
-    for entry in journal:
-        if isinstance(entry, dict) and entry.get("event") == "compact" and abs(time_of(entry) - at) < _SAME_S:
-            return entry
-    return None
-
-
-def is_in_place(compaction: Entry | None) -> bool:
-    """Return whether a compaction was a clear: one of ours that only we had called for. Any other was due, and would have come without
-    us."""
-    return compaction is not None and compaction.get("why") in ("asked", "cold", "long")
-
-
-def taken_by(compaction: Entry | None) -> float:
-    """Return the share of the conversation that a compaction took out."""
-    before, after = (whole((compaction or {}).get(name), _LATEST) or 0 for name in ("before", "after"))
-    return max(0.0, 1 - after / before) if before else 0.0
-
-
-def brought_down_to(journal: list[Any], at: float) -> int:
-    """Return the tokens of the conversation that a compaction of ours left, system and tools apart, which the host wrote down at that time
-    (seconds); 0 where there was none, it took out only what was named, or the host summed up what it left."""
-    entry = compaction_at(journal, at)
-    if entry is None or entry.get("why") == "asked" or entry.get("summarised") is True:
-        return 0
-    return whole(entry.get("after"), _LATEST) or 0
-
-
-def stood_after(journal: list[Any], at: float) -> int | None:
-    """Return the tokens of the context that stood after the change of ours which the host wrote down at that time (seconds), system and
-    tools included; None where there was none, or the host summed up what it left."""
-    for entry in reversed(journal):
-        if not isinstance(entry, dict) or not 0 <= at - time_of(entry) < _SAME_S:
-            continue  # it is noted before the host writes it down
-        if entry.get("event") == "back" and "stands" in entry:
-            return whole(entry["stands"], _LATEST)
-        if entry.get("event") == "compact":
-            after, beside = whole(entry.get("after"), _LATEST), whole(entry.get("beside"), _LATEST)
-            return None if after is None or entry.get("summarised") is True else after + (beside or 0)
-    return None
-
-
-def last_compacted(journal: list[Any]) -> list[str]:
-    """Return the handles that the newest compaction of ours took out and that were not put back; [] where there is none."""
-    back: set[str] = set()
-    for entry in reversed(journal):
-        handles = entry.get("handles") if isinstance(entry, dict) else None
-        if not isinstance(handles, list):
-            continue
-        if entry.get("event") == "back":
-            back.update(handle for handle in handles if isinstance(handle, str))
-        elif entry.get("event") == "compact":
-            left = [handle for handle in handles if isinstance(handle, str) and handle not in back]
-            if left:
-                return left
-    return []
-
-
-def cleared_tokens(journal: list[Any], ids: list[str]) -> int:
-    """Return the tokens that were noted for the newest clear of exactly these results; 0 where there is none."""
-    clears = (entry for entry in reversed(journal) if isinstance(entry, dict) and entry.get("event") == "clear")
-    same = (entry for entry in clears if isinstance(entry.get("ids"), list) and sorted(map(str, entry["ids"])) == sorted(ids))
-    tokens = next(same, {}).get("tokens")
-    return tokens if isinstance(tokens, int) else 0
-
-
-def remembered_texts(journal: list[Any]) -> list[tuple[float, str]]:
-    """Return (seconds, text) of each MEMORY.md that the context was given, in order of time."""
-    entries = [entry for entry in journal if booking_of(entry) is not None and entry.get("event") == "memory"]
-    return sorted((time_of(entry), entry["said"]) for entry in entries if isinstance(entry.get("said"), str))
-
-
-def ids_outside(journal: list[Any], by_user: bool = False) -> set[str]:
-    """Return ids of the results that left the context while the transcript still holds them; with `by_user`, of those that the user has had
-    the provider clear."""
-    ids: set[str] = set()
-    for entry in journal:
-        if booking_of(entry) is not None and entry.get("event") == "outside" and not (by_user and entry.get("unasked") is True):
-            ids.update(_ids(entry) or ())
-    return ids
-
-
-def bookings(
-    journal: list[Any],
-    with_placeholder: Collection[str],
-    calls: Collection[str] | None = None,
-    as_counted: Callable[[int, float], int] = lambda tokens, at: tokens,
-) -> list[Booking]:
-    """Return the bookings of a journal, without clears that left no trace (a kill came between the transcript and the journal):
-    `with_placeholder` are the ids of results that have one. What did not enter is booked once for each result, `as_counted(tokens,
-    at)`. It stays booked, and saves no more, once the result is made whole, or is of none of the `calls` of the conversation (None: of
-    any)."""
-    from ..policy.bookings import Cleared, KeptOut
-
-    known = _put_back(journal).union(with_placeholder)
-    booked: list[Booking] = []
-    kept_out: dict[str, KeptOut] = {}
-    for entry in journal:
-        booking = booking_of(entry)
-        if isinstance(booking, KeptOut):
-            kept_out[booking.id] = booking
-        elif _is_whole(entry) and entry.get("whole") is True:
-            kept_out.pop(entry["id"], None)
-        elif _is_whole(entry):
-            booked.append(Cleared(time_of(entry), 0, 0, (entry["id"],)))
-        elif booking is not None and not (entry.get("event") == "clear" and known.isdisjoint(_ids(entry) or known)):
-            booked.append(booking)
-    for id, booking in kept_out.items():
-        booked.append(KeptOut(booking.at, as_counted(booking.tokens, booking.at), id))
-        if calls is not None and id not in calls:
-            booked.append(Cleared(booking.at, 0, 0, (id,)))
-    return booked
-
-
-def _is_whole(entry: object) -> bool:
+def is_whole(entry: object) -> bool:
     """Return whether an entry takes back that a result entered shorter."""
     if not isinstance(entry, dict) or entry.get("event") != "entered" or not isinstance(entry.get("id"), str):
         return False
     return entry.get("whole") is True or entry.get("chars") == entry.get("entered_chars")
 
 
-def _put_back(journal: list[Any]) -> set[str]:
-    """Return ids of the results that the journal says were put back."""
-    ids: set[str] = set()
-    for entry in journal:
-        if isinstance(entry, dict) and entry.get("event") == "undo":
-            ids.update(_ids(entry) or ())
-        elif isinstance(entry, dict) and entry.get("event") == "restore" and isinstance(entry.get("id"), str):
-            ids.add(entry["id"])
-    return ids
-
-
 def time_of(entry: Entry) -> float:
     """Return the time of an entry (seconds); 0.0 where it has none."""
     at = entry.get("at")
-    return at if isinstance(at, (int, float)) and abs(at) < _LATEST else 0.0
+    return at if isinstance(at, (int, float)) and abs(at) < LATEST else 0.0
 
 
-def _ids(entry: Entry) -> list[str] | None:
+def ids_of(entry: Entry) -> list[str] | None:
     ids = entry.get("ids")
     return [id for id in ids if isinstance(id, str)] if isinstance(ids, list) else None

@@ -1,8 +1,7 @@
-"""Long-term memory as hooks see it: whether it is on for a project, the MEMORY.md that sessions get, the sessions still to be learnt.
+"""Long-term memory as hooks see it: the folder of a project, `memory/<key>/` in ours.
 
-Memory itself is `popkit memory`'s, in a process of its own. Both meet in the folder of a project: `memory/<key>/` in our folder. The
-checkout in which memory was switched on (`root` of the settings) may use it, with its worktrees and those that the user let join. What a
-folder says about itself does not count.
+Memory itself is `popkit memory`'s, in a process of its own. Both meet in that folder. What a folder says about itself does not count
+(`memory_checkouts`).
 """
 
 from __future__ import annotations
@@ -11,10 +10,11 @@ import time
 
 from ..io import files, home
 from ..io.codec import dumps, loads, texts
-from ..io.repository import are_one
+from ..io.proof import are_one
 from ..io.system import join, os
 from ..policy.estimate import estimate_tokens
 from ..policy.ruleset import MEMORY_TOKENS
+from .memory_checkouts import APART, JOINED, NotJoined, is_among, is_owned_by, may_use, owner_of
 from .memory_records import CONTENT
 
 TYPE_CHECKING = False
@@ -33,22 +33,11 @@ MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000
 ENDED, _NOTED = "ended-", ".json"
 _NOTE_BYTES = 64 * 1024
 _ENTRIES_BYTES = 1 << 20
-# Paths of checkouts that joined, that are kept apart, and for which the user has been asked.
-JOINED, APART, ASKED = "joined", "apart", "asked"
+# Paths of checkouts for which the user has been asked.
+ASKED = "asked"
 # Paths of checkouts whose sessions have taught the project: they may be gone.
 CHECKOUTS = "checkouts"
 _MOST_ASKED = _MOST_CHECKOUTS = 100
-
-
-class NotJoined(OSError):
-    """A folder that claims to belong to a project whose memory the user has not let it use."""
-
-    def __init__(self, repository: Repository, begun_in: str) -> None:
-        name, root, there = map(_printable, (repository.name, repository.claimed_by, begun_in))
-        super().__init__(
-            f"{root} says that it is a checkout of {name}, whose memory was switched on in {there}. Until you decide, it neither reads "
-            "that memory nor adds to it. To share it: popkit memory admin join. To keep them apart: popkit memory admin join --no"
-        )
 
 
 class TooLarge(OSError):
@@ -82,12 +71,10 @@ class Project:
         """Return the path of the lock that a process holds while it learns."""
         return join(self.folder, LOCK)
 
-    # --- on and off ---
-
     def is_on(self) -> bool:
         """Return whether the user has switched memory on and this checkout may use it. Raise OSError where the settings cannot be read."""
         settings = self.settings()
-        return settings.get("on") is True and _may_use(settings, self.repository)
+        return settings.get("on") is True and may_use(settings, self.repository)
 
     def turn_on(self, now: float) -> bool:
         """Switch memory on; return whether it was off before. `now`: seconds."""
@@ -120,17 +107,15 @@ class Project:
             raise Corrupt(22, "not as it was written: popkit memory on (or off) writes it again", path)
         return value
 
-    # --- which checkouts it is for ---
-
     def owner(self) -> str:
         """Return the checkout that has switched memory on; "" where none has, or where it was this one."""
         settings = self.settings()
-        return "" if _is_owned_by(settings, self.repository) else _owner_of(settings)
+        return "" if is_owned_by(settings, self.repository) else owner_of(settings)
 
     def is_apart(self) -> bool:
         """Return whether the user keeps this checkout apart from the project that it claims to belong to."""
         settings = self.settings()
-        return _is_among(settings, APART, self.repository) and not _is_owned_by(settings, self.repository)
+        return is_among(settings, APART, self.repository) and not is_owned_by(settings, self.repository)
 
     def check_joined(self) -> None:
         """Raise NotJoined where this checkout may not use the memory of the project that it claims to belong to."""
@@ -147,26 +132,24 @@ class Project:
         """Note that sessions of this checkout have taught the project, so that it is known when the checkout is gone."""
         settings, root = self.settings(), self.repository.root
         known = texts(settings.get(CHECKOUTS))
-        if settings and root not in (*known, _owner_of(settings)):
+        if settings and root not in (*known, owner_of(settings)):
             self._write_settings({**settings, CHECKOUTS: [*known, root][-_MOST_CHECKOUTS:]})
 
     def asks(self) -> str:
         """Return what to ask the user about this checkout, once; "" where there is nothing to ask."""
         settings, mine = self.settings(), self.repository.claimed_by
         noted = texts(settings.get(ASKED))
-        if settings.get("on") is not True or _may_use(settings, self.repository) or mine in noted:
+        if settings.get("on") is not True or may_use(settings, self.repository) or mine in noted:
             return ""
         self._write_settings({**settings, ASKED: [*noted, mine][-_MOST_ASKED:]})
-        return str(NotJoined(self.repository, _owner_of(settings)))
+        return str(NotJoined(self.repository, owner_of(settings)))
 
     def _write_settings(self, settings: dict[str, Any]) -> None:
         files.replace_text(join(self.folder, SETTINGS), dumps(settings))
 
     def _refuse(self, settings: dict[str, Any]) -> None:
-        if not _may_use(settings, self.repository):
-            raise NotJoined(self.repository, _owner_of(settings))
-
-    # --- MEMORY.md ---
+        if not may_use(settings, self.repository):
+            raise NotJoined(self.repository, owner_of(settings))
 
     def document(self) -> str:
         """Return the MEMORY.md that a session gets; "" where there is none. Raise TooLarge where the host would cut it, and OSError for
@@ -179,7 +162,8 @@ class Project:
 
     def write_document(self, document: str, entries: Sequence[Entry] = ()) -> None:
         """Replace MEMORY.md and the entries that it was rendered from; "" removes both."""
-        from .memory_checks import stamps_of, to_json
+        from .memory_checks import stamps_of
+        from .memory_json import to_json
 
         files.make_private_folder(self.folder, may_be_link=False)
         root = self.repository.root
@@ -204,8 +188,6 @@ class Project:
         if not isinstance(checked, dict) or checked.get("root") != self.repository.root:
             checked = {}
         return value.get("entries"), checked.get("stamps")
-
-    # --- what is still to be learnt ---
 
     def note_ended(self, session_id: str, transcript_path: str, now: float) -> None:
         """Note that a session has something to teach, until it is learnt."""
@@ -271,7 +253,7 @@ def _remembered(popkit_home: str, checkout: Repository) -> Repository:
             settings = Project(popkit_home, Repository(key, "", "")).settings()
         except OSError:
             continue
-        owner = _owner_of(settings)
+        owner = owner_of(settings)
         for root in filter(None, [owner, *texts(settings.get(CHECKOUTS))]):
             if (checkout.root + "/").startswith(root.rstrip("/") + "/"):
                 return Repository(key, root, str(settings.get("name") or checkout.name), owner)
@@ -291,31 +273,3 @@ def _bytes_of(path: str, limit: int) -> bytes:
     except FileNotFoundError:
         return b""
     return files.read_bytes(path, limit) or b""
-
-
-# --- which checkouts may use it ---
-
-
-def _owner_of(settings: Mapping[str, Any]) -> str:
-    """Return the checkout in which memory was switched on; "" where it never was: the first to do so owns it."""
-    root = settings.get("root")
-    return root if isinstance(root, str) else ""
-
-
-def _is_owned_by(settings: Mapping[str, Any], repository: Repository) -> bool:
-    """Return whether memory was switched on in this checkout, in a worktree of the same repository, or nowhere yet."""
-    root = _owner_of(settings)
-    return root in ("", repository.root, repository.claimed_by) or are_one(repository.claimed_by, root)
-
-
-def _may_use(settings: Mapping[str, Any], repository: Repository) -> bool:
-    """Return whether this checkout may read the memory and add to it."""
-    return _is_owned_by(settings, repository) or _is_among(settings, JOINED, repository)
-
-
-def _is_among(settings: Mapping[str, Any], name: str, repository: Repository) -> bool:
-    return any(are_one(repository.claimed_by, root) for root in texts(settings.get(name)))
-
-
-def _printable(text: str) -> str:
-    return "".join([char if char.isprintable() else "?" for char in text])

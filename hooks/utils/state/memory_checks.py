@@ -10,7 +10,6 @@ from __future__ import annotations
 from ..io import files, repository
 from ..io.system import join, os
 from .memory_records import CHANGED, COMMAND, ERROR, GONE, NAME, PATH, RENAMED, SAME, Entry, Fact, Verdict
-from .memory_text import TITLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,11 +77,11 @@ def _renames(root: str, missing: Sequence[Fact]) -> dict[str, str]:
     renames: dict[str, str] = {}
     if not commits:
         return renames
-    from ..io import processes  # seldom
+    from ..io import git
 
     for commit in sorted(set(commits), key=lambda commit: -commits.count(commit))[:MOST_COMMITS]:
         # Between that commit and the index: no filter of the working tree runs.
-        output = processes.ask_git(
+        output = git.ask_git(
             root, "diff", "--cached", "--name-status", "-z", "-M", "--diff-filter=R", "--no-ext-diff", "--no-color", commit, "--",
             timeout_s=_GIT_S,
         )  # fmt: skip
@@ -138,29 +137,3 @@ def holds_still(entry: Entry, verdicts: Mapping[Fact, Verdict]) -> bool:
         elif verdict.state == RENAMED and entry.kind == ERROR:
             entry.text = entry.text.replace(fact.file, verdict.path)
     return True
-
-
-# --- what a MEMORY.md was written of ---
-
-
-def to_json(entries: Iterable[Entry]) -> list[list[object]]:
-    """Return entries as JSON values."""
-    return [[entry.kind, entry.text, entry.home, entry.changed, [list(fact) for fact in entry.facts]] for entry in entries]
-
-
-def from_json(value: object) -> list[Entry]:
-    """Return the entries of such values. Raise ValueError for any others."""
-    entries = []
-    if not isinstance(value, list):
-        raise ValueError("not as it was written")
-    for row in value:
-        try:
-            kind, text, home, changed, facts = row
-            entry = Entry(kind, text, home, [Fact(*fact) for fact in facts])
-        except (TypeError, ValueError):
-            raise ValueError("not as it was written") from None
-        if kind not in TITLES or not all(isinstance(part, str) for fact in entry.facts for part in fact):
-            raise ValueError("not as it was written")
-        entry.changed = bool(changed)
-        entries.append(entry)
-    return entries

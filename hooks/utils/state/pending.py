@@ -1,4 +1,4 @@
-"""Note what hooks see while another process holds the lock of a context, beside the state; the next process with the lock takes it in.
+"""Note what hooks see while another process holds the lock of a context, beside the state. The next process with the lock takes it in.
 
 Of a call no more is kept than of any result: its input cut down to what identifies it, secrets masked; of the output of a run or an error
 one line.

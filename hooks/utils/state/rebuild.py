@@ -19,6 +19,7 @@ from ..policy.host_compaction import Host
 from ..policy.messages import result_tokens, thinking_tokens
 from ..policy.placeholder import handle_in
 from ..policy.settling import settle
+from . import bookings, removals
 from . import journal as journals
 
 TYPE_CHECKING = False
@@ -88,9 +89,9 @@ class _Replay:
         self.reader = transcript.Reader(index, original)
         self.known = journals.Sorted(journal, index.calls & index.result_ids)
         self.known.timed.reverse()  # taken from the end
-        self.clear_times = journals.clear_times(journal)
+        self.clear_times = bookings.clear_times(journal)
         self.message: str | None = None  # id of the one whose usage was taken last
-        booked = journals.bookings(journal, ())
+        booked = bookings.bookings(journal, ())
         whole = {id for booking in booked if isinstance(booking, Cleared) and not booking.tokens for id in booking.ids}
         kept_out = (booking for booking in booked if isinstance(booking, KeptOut))
         self.left_out = {booking.id: booking.tokens for booking in kept_out if booking.id not in whole}
@@ -172,12 +173,12 @@ class _Replay:
 
     def _compacted(self, entry: dict[str, Any], at: float) -> None:
         """Take over what is known of the size of what a compaction left: from our journal, else from the host; else it is estimated."""
-        compaction = journals.compaction_at(self.journal, at)
-        if journals.is_in_place(compaction):
-            self.conversation.was_ours(journals.taken_by(compaction))
+        compaction = removals.compaction_at(self.journal, at)
+        if removals.is_in_place(compaction):
+            self.conversation.was_ours(removals.taken_by(compaction))
         else:
             self.conversation.was_due()
-        noted = journals.stood_after(self.journal, at)
+        noted = removals.stood_after(self.journal, at)
         tokens = usage.left_by(entry) if noted is None else noted - self.conversation.base
         self.conversation.carry(tokens, noted is not None)
         if noted is None and not tokens and not self.index.translated:
@@ -236,17 +237,17 @@ class _Replay:
     def _settle(self, journal: list[Any], cleared: dict[str, str]) -> None:
         counts, calibration = self.conversation.state.counts, self.conversation.state.calibration
         counts.settled = self.index.size
-        booked = journals.bookings(journal, cleared.keys(), self.index.calls, self.conversation.as_counted)
-        if booked or journals.last_compacted(journal):
-            removed = {*cleared, *journals.ids_outside(journal, by_user=True)}
+        booked = bookings.bookings(journal, cleared.keys(), self.index.calls, self.conversation.as_counted)
+        if booked or removals.last_compacted(journal):
+            removed = {*cleared, *bookings.ids_outside(journal, by_user=True)}
             booked += self.refetches.bookings(removed, self.clear_times, calibration)
             booked += [Restored(at, round(tokens * calibration)) for at, tokens in self.printed]
             booked += self.listener.bookings(calibration) if self.listener else []
             models = self.conversation.rules.models
             moments = []
             for sent, added in self.conversation.requests:
-                compaction = None if sent.tokens else journals.compaction_at(journal, sent.at)
-                if not journals.is_in_place(compaction):
+                compaction = None if sent.tokens else removals.compaction_at(journal, sent.at)
+                if not removals.is_in_place(compaction):
                     is_ours = compaction is not None and compaction.get("summarised") is not True
                     moments.append(moment(sent, added, models, is_ours, calibration))
             settled = settle(moments, booked, day_of, self._host())
@@ -369,7 +370,7 @@ def moment(sent: Usage, added: int, models: Models, is_ours: bool = False, calib
 
 def _listener(journal: list[Any], reader: transcript.Reader) -> Listener | None:
     """Return the Listener that estimates the look-ups which memory has spared; None where memory gave nothing."""
-    deliveries = journals.remembered_texts(journal)
+    deliveries = bookings.remembered_texts(journal)
     if not deliveries:
         return None
     from .spared_lookups import Listener

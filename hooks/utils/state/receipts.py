@@ -1,4 +1,4 @@
-"""Receipts: what left a conversation at once, call by call, and why, as written beside the journal and read back. Pure.
+"""Receipts: what left a conversation at once, call by call, and why, as lines beside the journal. Pure.
 
 A receipt: `at` (seconds) · `why` (asked, manual, auto, cold, long; clear: of a transcript) · tokens of the context `before` and `after`,
 null where they are not known · `tokens` that left, the sum of all calls · `thinking`: tokens that left beside them · `summarised`: the rest
@@ -25,9 +25,6 @@ CLEAR = "clear"
 RESULT = "result"
 _CHARS = 200  # of a label or a reason in a journal
 _LATEST = 1e11
-
-
-# --- what is written ---
 
 
 def noted(calls: list[dict[str, Any]], at: float) -> dict[str, Any]:
@@ -91,9 +88,6 @@ def _calls_in(one: Left) -> Iterator[tuple[str, str, str | None, int]]:
         for use in (use for message in one.content for use in message["toolUses"]):
             id = use["tool_use_id"]
             yield id, use["tool"], shown.get(id, ""), Use(id, Tool(""), use["input"]).tokens
-
-
-# --- what is read ---
 
 
 def receipts(journal: Sequence[object], noted: Sequence[object]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The rules, the table of models and the models of need that come with the plugin."""
+"""What comes with the plugin: its rules, its table of models, its models of need."""
 
 from __future__ import annotations
 

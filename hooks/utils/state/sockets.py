@@ -1,4 +1,4 @@
-"""The Unix sockets at which helpers listen, one for each session, and questions over them as HTTP.
+"""The Unix sockets at which helpers listen, one for each session.
 
 They are in our folder `run`; where that path is too long for a socket, in a folder of its own, with a link of the usual name to it. A
 killed helper leaves its socket behind until the next start, the end of a session or an uninstall.
@@ -15,11 +15,7 @@ from ..hosts import OPENCODE
 from ..io import files, home
 from ..io.storage import LOGS, Storage
 from ..io.system import is_alive
-
-try:
-    import _socket  # `socket` would load `enum` and `selectors`
-except ImportError:
-    import socket as _socket  # type: ignore[no-redef]  # what a platform has in place of it
+from .asking import ask, takes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +28,6 @@ STORAGE = (Storage(LOGS, {FOLDER: r"[^/]*\.sock"}),)
 _END = ".sock"
 _ELSEWHERE, _NAME = "popkit-", "s"
 _LIMIT_S, _POLL_S = 1.0, 0.01
-_CHUNK = 1 << 16
 
 
 def free_path(environ: Mapping[str, str], session_id: str) -> str:
@@ -66,19 +61,7 @@ def running(popkit_home: str) -> set[str]:
 
 def listens(popkit_home: str, session_id: str) -> bool:
     """Return whether a helper of a session takes questions: the process that a socket is named after may be another one's by now."""
-    return any(map(_takes, of_session(popkit_home, session_id)))
-
-
-def _takes(path: str) -> bool:
-    asking = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    try:
-        asking.settimeout(_POLL_S)
-        asking.connect(path)
-    except OSError:
-        return False
-    finally:
-        asking.close()
-    return True
+    return any(map(takes, of_session(popkit_home, session_id)))
 
 
 def remove(path: str) -> None:
@@ -166,29 +149,3 @@ def _is_ours(path: str) -> bool:
     """Return whether it is a socket or a link: nothing else is removed, whatever its name."""
     mode = os.lstat(path).st_mode
     return stat.S_ISSOCK(mode) or stat.S_ISLNK(mode)
-
-
-# --- one question to a helper ---
-
-
-def ask(path: str, what: str, body: bytes, limit_s: float) -> bytes:
-    """POST a body to the path `what` of a socket; return the body of the answer. OSError where none with status 200 comes in `limit_s`."""
-    until = time.monotonic() + limit_s
-    asking = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    try:
-        asking.settimeout(limit_s)
-        asking.connect(path)
-        asking.sendall(b"POST %s HTTP/1.0\r\nContent-Length: %d\r\n\r\n" % (what.encode(), len(body)) + body)
-        answer = b""
-        while True:
-            asking.settimeout(max(0.001, until - time.monotonic()))
-            chunk = asking.recv(_CHUNK)
-            if not chunk:
-                break
-            answer += chunk
-    finally:
-        asking.close()
-    head, _, rest = answer.partition(b"\r\n\r\n")
-    if head.split(b" ", 2)[1:2] != [b"200"]:
-        raise OSError(71, "no answer")
-    return rest

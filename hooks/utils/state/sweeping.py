@@ -9,21 +9,19 @@ transcript that the helper has kept of a session of another host. A live session
 from __future__ import annotations
 
 from ..io import files, home
-from ..io.codec import dumps, loads
 from ..io.storage import LOGS, Storage
 from ..io.system import join, os, parent_of
 from ..policy.ruleset import KEEP_DAYS
 from . import session, stored_contexts
+from .past import note_past
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from .site import Site
 
 # Limits of one call: folders of sessions that it checks, files that it removes, their bytes.
 FOLDERS, FILES, BYTES = 20, 200, 256 << 20
-PAST, _CURSOR = "past.jsonl", "swept"
+_CURSOR = "swept"
 _DAY_S = 86_400.0
 _LIVES_S = 2 * _DAY_S  # a session that was written to more recently is live
 _GONE_S = 7 * _DAY_S  # how long a state waits for a transcript that may come back
@@ -176,7 +174,7 @@ def _remove_session(popkit_home: str, name: str, budget: _Budget) -> bool:
         for each in files.names(folder):
             if each.endswith(".lock") and not _try_lock(join(folder, each), held):
                 return False  # another process is at work in it
-        _note_past(popkit_home, name)
+        note_past(popkit_home, name)
         aside = join(popkit_home, "sessions", _ASIDE + name)
         os.rename(folder, aside)
     except OSError:
@@ -226,34 +224,3 @@ def _remove_empty(folder: str) -> None:
         os.rmdir(folder)
     except OSError:
         pass  # there is none, or something else is in it: it stays
-
-
-def _note_past(popkit_home: str, name: str) -> None:
-    """Keep the counters of a session that is about to go, and a digest of its project's name."""
-    contexts = []
-    for paths in stored_contexts.contexts_of(popkit_home, name):
-        try:
-            state = loads(files.read_text(paths.state) or "")
-        except ValueError:
-            continue
-        if isinstance(state, dict):
-            contexts.append({key: state.get(key) for key in ("agent_id", "calibration", "counts")})
-    if contexts:
-        project = session.read(popkit_home, name).get("project") or ""
-        entry = {"session": name, "project": project and home.safe_name(project), "contexts": contexts}
-        files.append_text(join(popkit_home, PAST), dumps(entry) + "\n")
-
-
-def past(popkit_home: str) -> dict[str, dict[str, Any]]:
-    """Return session -> {"project": its safe name, "contexts": the rest of their states} of the sessions whose folder was swept and has not
-    come back since."""
-    entries: dict[str, dict[str, Any]] = {}
-    for line in (files.read_text(join(popkit_home, PAST)) or "").splitlines():
-        try:
-            entry = loads(line)
-        except ValueError:
-            continue  # a line that a kill cut short
-        if isinstance(entry, dict) and isinstance(entry.get("session"), str) and isinstance(entry.get("contexts"), list):
-            entries[entry["session"]] = entry
-    here = set(stored_contexts.folders(popkit_home))
-    return {name: entry for name, entry in entries.items() if name not in here}

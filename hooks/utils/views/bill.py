@@ -1,46 +1,25 @@
-"""What people read of a bill: what each prompt holds, what could go, what the whole was spent on. Data in, lines out. Pure."""
+"""What people read of a bill: what each prompt holds, and could do without. Data in, lines out. Pure."""
 
 from __future__ import annotations
 
 import shlex
 import time
 
-from .. import text
+from .. import text, units
 from ..hosts import CLAUDE_CODE
-from .phrases import agent_of
+from .cache_lifetime import lifetime_lines, lifetime_phrases
+from .paid_for import MOST_KINDS, kind_words, part_words, parts_of, row_of_bill, whole_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-# part of the whole -> in words
-_PARTS = {
-    "standing": "What comes before your first word, in each request",
-    "conversation": "The conversation, as it is sent with each request",
-    "pauses": "Written again after a pause longer than the cache lives",
-    "lost": "Written again for other reasons: popkit bill misses",
-    "output": "What {agent} wrote, thinking included",
-}
-# kind of what a conversation is made of, beside results -> in words
-_KINDS = {
-    "said": "your words, with files and pictures",
-    "wrote": "answers",
-    "thought": "thinking",
-    "called": "inputs of calls",
-    "summary": "summaries that compactions left",
-    "added": "reminders, texts of hooks and skills",
-    "other": "not in the transcript, such as tools loaded later",
-    "untold": "not broken down: an older PopKit read this, and the transcripts are gone",
-}
-MOST_KINDS = 8  # rows of them that are shown unasked
 _ELSEWHERE = (
     "This project has had no conversation since then. Go to the folder in which you run Claude Code, look further back (--since 52w), or"
     " name transcripts: popkit bill PATH"
 )
-_ASIDE = 24  # columns before the words of a row
 _MOST_PROPOSED, _MOST_DRAFTS = 10, 3
-_SHORTEST = 10  # columns for words
 
 
 def lines_of(bill: dict[str, Any], now: float, details: bool, most: int = MOST_KINDS) -> list[text.Line]:
@@ -59,25 +38,25 @@ def lines_of(bill: dict[str, Any], now: float, details: bool, most: int = MOST_K
 
 def _hidden(row: dict[str, Any]) -> str:
     how = "deferred" if row.get("defer") else "hidden"
-    return f"{text.clean(row.get('name', ''))} ({text.short_tokens(row.get('tokens') or 0)}), {how} since {_day(row.get('at') or 0)}"
+    return f"{text.clean(row.get('name', ''))} ({units.short_tokens(row.get('tokens') or 0)}), {how} since {_day(row.get('at') or 0)}"
 
 
 def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line]:
     estimated, pace, tokens = bill["estimated"], bill["pace"], bill["tokens"]
     known = (
-        f"{text.long_tokens(tokens)} come before your first word in each prompt, as Claude Code estimated on {_day(estimated['at'] or 0)}."
+        f"{units.long_tokens(tokens)} come before your first word in each prompt, as Claude Code estimated on {_day(estimated['at'] or 0)}."
     )
     if bill["first_prompt"]:
-        known += f" The newest session began with {text.long_tokens(bill['first_prompt'])} by the provider's count, less your words."
+        known += f" The newest session began with {units.long_tokens(bill['first_prompt'])} by the provider's count, less your words."
     lines = text.pair("Before", known)
-    at_pace = f", at your pace of {text.counted(pace['requests'], 'request')} a month" if pace["is_told"] else ""
+    at_pace = f", at your pace of {units.counted(pace['requests'], 'request')} a month" if pace["is_told"] else ""
     lines += text.pair("Costs", _monthly(tokens, pace) + at_pace)
     if estimated["missing"]:
         lines += text.pair("Partial", f"not understood in what Claude Code says: {', '.join(sorted(set(estimated['missing'])))}")
     if estimated["problem"]:
         why, at = text.clean(estimated["problem"].get("why")), estimated["problem"].get("at") or 0
         lines += text.pair("Older", f"what Claude Code said on {_day(at)} could not be used: {why}")
-    lines += ["", _row("tokens", "share", "$/month", "what")]
+    lines += ["", row_of_bill("tokens", "share", "$/month", "what")]
     for row in bill["rows"]:
         lines.append(_row_of(row, bill, now, ""))
         if details:
@@ -88,8 +67,10 @@ def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line
 def _row_of(row: dict[str, Any], bill: dict[str, Any], now: float, indent: str) -> text.Line:
     words = indent + _words(row, now)
     usd = row["tokens"] * bill["pace"]["usd"]
-    part = text.percent(row["tokens"] / bill["tokens"]) if bill["tokens"] and row["tokens"] else ""
-    return _row(f"{row['tokens']:,}" if row["tokens"] else "-", part, f"{usd:,.2f}" if bill["pace"]["usd"] and row["tokens"] else "", words)
+    part = units.percent(row["tokens"] / bill["tokens"]) if bill["tokens"] and row["tokens"] else ""
+    return row_of_bill(
+        f"{row['tokens']:,}" if row["tokens"] else "-", part, f"{usd:,.2f}" if bill["pace"]["usd"] and row["tokens"] else "", words
+    )
 
 
 def _words(row: dict[str, Any], now: float) -> str:
@@ -99,7 +80,7 @@ def _words(row: dict[str, Any], now: float) -> str:
 
 def _name_and_demand(row: dict[str, Any]) -> str:
     words = _named(row)
-    return words + f": on demand, {text.short_tokens(row['on_demand'])} once Claude loads it" if row["deferred"] else words
+    return words + f": on demand, {units.short_tokens(row['on_demand'])} once Claude loads it" if row["deferred"] else words
 
 
 def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
@@ -112,7 +93,7 @@ def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
         "proposals": [hiding(row, bill["pace"], now) for row in bill["proposals"]],
         "drafts": [[drafting(row, bill["pace"]), draft_words(row)] for row in bill["drafts"][:_MOST_DRAFTS]],
         "hidden": [_hidden(row) for row in bill["hidden"].values()],
-        "parts": _parts(bill["whole"]),
+        "parts": parts_of(bill["whole"]),
         **lifetime_phrases(bill["cache_lifetime"]),
         "unknown": "" if bill["rows"] else _unknown_words(bill),
     }
@@ -123,15 +104,10 @@ def _phrase(row: dict[str, Any], words: Callable[[dict[str, Any]], str], now: fl
     return {"words": words(row), "used": _used(row["used"], now), "parts": [_phrase(part, below, now) for part in row["parts"]]}
 
 
-def _parts(whole: dict[str, Any]) -> dict[str, str]:
-    """Return the parts of a whole in words, by name."""
-    return {name: words.format(agent=agent_of(whole["hosts"])) for name, words in _PARTS.items()}
-
-
 def _named(row: dict[str, Any]) -> str:
     name = text.clean(row["name"])
     if row["kind"] == "server":
-        return f"MCP server {name} ({text.counted(len(row['parts']), 'tool')})"
+        return f"MCP server {name} ({units.counted(len(row['parts']), 'tool')})"
     if row["kind"] == "memory":
         return f"{name} ({text.clean(row['source'])})" if row["source"] else name
     if row["kind"] in ("skills", "agents"):
@@ -143,7 +119,7 @@ def _used(used: list[float] | None, now: float) -> str:
     if used is None:
         return ""
     times, at = used
-    return f"last used {text.span(now - at)} ago, {text.counted(int(times), 'time')} in all" if times else "never used"
+    return f"last used {units.span(now - at)} ago, {units.counted(int(times), 'time')} in all" if times else "never used"
 
 
 def _proposals(bill: dict[str, Any], now: float) -> list[text.Line]:
@@ -164,7 +140,7 @@ def _proposals(bill: dict[str, Any], now: float) -> list[text.Line]:
 
 def drafting(row: dict[str, Any], pace: dict[str, Any]) -> str:
     """Return the saving of moving a section into a skill."""
-    worth = f"{text.long_tokens(row['tokens'])} less in each prompt, but for the skill's own line{_also_monthly(row['tokens'], pace)}"
+    worth = f"{units.long_tokens(row['tokens'])} less in each prompt, but for the skill's own line{_also_monthly(row['tokens'], pace)}"
     return f"Section {text.quote(row['name'])} of {text.clean(row['file'])}, as a skill: {worth}. Whether it is used cannot be seen."
 
 
@@ -176,7 +152,7 @@ def draft_words(row: dict[str, Any]) -> str:
 
 def hiding(row: dict[str, Any], pace: dict[str, Any], now: float) -> str:
     """Return the saving of hiding or deferring a server or tool."""
-    worth = f"{text.long_tokens(row['tokens'])} less in each prompt{_also_monthly(row['tokens'], pace)}"
+    worth = f"{units.long_tokens(row['tokens'])} less in each prompt{_also_monthly(row['tokens'], pace)}"
     if not row["tokens"]:
         worth = "nothing in a prompt until Claude loads it"
     return f"{_named(row)}: {worth}; {_used(row['used'], now)}."
@@ -196,7 +172,7 @@ def _monthly(tokens: int, pace: dict[str, Any]) -> str:
             if pace["requests"]
             else "dollars unknown, as there was no request in this time"
         )
-    more = f" ({text.counted(pace['unpriced'], 'request')} of models without a known price left out)" if pace["unpriced"] else ""
+    more = f" ({units.counted(pace['unpriced'], 'request')} of models without a known price left out)" if pace["unpriced"] else ""
     return f"${tokens * pace['usd']:,.2f} a month{more}"
 
 
@@ -205,7 +181,7 @@ def _unknown(bill: dict[str, Any]) -> list[text.Line]:
     lines: list[text.Line] = []
     if bill["first_prompt"]:
         tokens = bill["first_prompt"]
-        began = f"the newest session began with {text.long_tokens(tokens)} before your first word (its first prompt, less your words)"
+        began = f"the newest session began with {units.long_tokens(tokens)} before your first word (its first prompt, less your words)"
         lines += text.pair("Before", f"{began}: {_monthly(tokens, bill['pace'])}")
     return lines + text.pair("Of what", _unknown_words(bill))
 
@@ -219,148 +195,5 @@ def _unknown_words(bill: dict[str, Any]) -> str:
     return f"{why} {ask}"
 
 
-def whole_lines(
-    whole: dict[str, Any], of: str, dated: str, began: list[int] | None = None, most: int = MOST_KINDS
-) -> list[text.Line]:  # fmt: skip
-    """Return the lines on what requests were paid for. `of`: which, in words; `dated`: the month of the prices; `began`: tokens before the
-    first word of each conversation; `most`: rows of what it was made of, all of them, and their parts, with 0."""
-    lines = text.title("What the bill was made of")
-    more = f", and {text.counted(whole['unpriced'], 'request')} of models without a known price" if whole["unpriced"] else ""
-    spent = f"{text.counted(whole['sessions'], 'conversation')}, {text.counted(whole['requests'], 'request')}: ${whole['usd']:,.2f}{more}"
-    lines += text.pair("Covers", f"{of}: {spent}")
-    if began:
-        lines += text.pair(
-            "Before", f"{text.long_tokens(sum(began) / len(began))} came before the first word" + (", on average" if began[1:] else "")
-        )
-    if not whole["usd"]:
-        return lines
-    lines += ["", _row("", "share", "dollars", "what")]
-    for name, words in _parts(whole).items():
-        lines.append(_paid(whole["parts"][name], whole, words))
-        if name == "conversation":
-            lines += _kinds(whole, most)
-    at = f" of {dated}" if dated else ""
-    note = f"Dollars are at the prices of the API{at}. A subscription counts tokens toward its limits. Tokens that were written"
-    note += " again count at what that cost beyond reading them."
-    return [*lines, "", *text.wrap(note)]
-
-
-# --- the cache's lifetime ---
-
-_LIVES = {"5m": "five minutes", "1h": "an hour"}
-_PAYS = {"5m": "Five minutes pay", "1h": "An hour pays"}
-# of whom -> (in words, the setting of Claude Code, the variable that has it, too)
-_CHOSEN = {
-    "main": ("your sessions", "promptCacheTtl", "CLAUDE_CODE_PROMPT_CACHE_TTL"),
-    "subagents": ("subagents", "subagentPromptCacheTtl", "CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL"),
-}
-_OLDER = {"5m": "FORCE_PROMPT_CACHING_5M=1", "1h": "ENABLE_PROMPT_CACHING_1H=1"}
-
-
-def lifetime_lines(lifetime: dict[str, Any]) -> list[text.Line]:
-    """Return the lines on how long the prompt cache should live, with what to set; [] where no request tells. Nothing is set here."""
-    told, changes = _told(lifetime), _lifetime_changes(lifetime)
-    if not told:
-        return []
-    lines = text.title("How long the prompt cache lives")
-    for whose, one in told.items():
-        lines += text.wrap(_lifetime_words(whose, one))
-    if not changes:
-        return lines
-    lines += ["", *text.wrap("To set it, in ~/.claude/settings.json, or for this project in .claude/settings.local.json:")]
-    lines += [text.whole("  " + _lifetime_setting(whose, pays)) for whose, pays in changes.items()]
-    lines += text.wrap("Or in a shell, before Claude Code starts:")
-    lines += [text.whole(f"  export {_CHOSEN[whose][2]}={pays}") for whose, pays in changes.items()]
-    older = " or ".join(dict.fromkeys(_OLDER[pays] for pays in changes.values()))
-    note = f"PopKit does not set it. Versions of Claude Code that do not know these may know {older}, for sessions and subagents together."
-    return [*lines, *text.wrap(note)]
-
-
-def lifetime_phrases(lifetime: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the same in sentences (`lifetime`), and what to set (`lifetime_settings`)."""
-    return {
-        "lifetime": [_lifetime_words(whose, one) for whose, one in _told(lifetime).items()],
-        "lifetime_settings": [_lifetime_setting(whose, pays) for whose, pays in _lifetime_changes(lifetime).items()],
-    }
-
-
-def _told(lifetime: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {whose: one for whose, one in lifetime.items() if one is not None}
-
-
-def _lifetime_changes(lifetime: dict[str, Any]) -> dict[str, str]:
-    """Return whose -> the lifetime that pays and that they do not have."""
-    return {whose: one["pays"] for whose, one in _told(lifetime).items() if one["pays"] not in ("", one["has"])}
-
-
-def _lifetime_setting(whose: str, pays: str) -> str:
-    return f'"{_CHOSEN[whose][1]}": "{pays}"'
-
-
-def _lifetime_words(whose: str, one: dict[str, Any]) -> str:
-    """Return which lifetime pays, and by how much."""
-    who, pauses = _CHOSEN[whose][0], text.counted(one["pauses"], "pause")
-    if not one["pays"]:
-        return f"For {who} it does not matter whether it lives five minutes or an hour: the two differ by less than 1 %."
-    other = "5m" if one["pays"] == "1h" else "1h"
-    share = text.percent(one["share"])
-    usd = f", ${one['usd_per_month']:,.2f} a month" if one["usd_per_month"] is not None else ""
-    has = " You have that." if one["has"] == one["pays"] else f" Now it lives {_LIVES[one['has']]}." if one["has"] else ""
-    return (
-        f"{_PAYS[one['pays']]} for {who}: {share} less than with {_LIVES[other]}{usd} ({text.counted(one['requests'], 'request')}, {pauses}"
-        f" between five minutes and an hour).{has}"
-    )
-
-
-def _paid(usd: float, whole: dict[str, Any], words: str) -> text.Line:
-    return _row("", text.percent(usd / whole["usd"]), f"{usd:,.2f}", words)
-
-
-def _kinds(whole: dict[str, Any], most: int) -> list[text.Line]:
-    rows = [row for row in whole["kinds"] if row["usd"]]
-    shown, rest = (rows[:most], rows[most:]) if most else (rows, [])
-    lines: list[text.Line] = []
-    for row in shown:
-        lines.append(_paid(row["usd"], whole, "  " + kind_words(row)))
-        lines += [_paid(part["usd"], whole, "    " + part_words(part)) for part in row["parts"] if not most]
-    if rest:
-        lines.append(_paid(sum(row["usd"] for row in rest), whole, f"  {len(rest):,} more: bill --details lists them"))
-    return lines
-
-
-def kind_words(row: dict[str, Any]) -> str:
-    """Return the words of a row of a conversation's kinds."""
-    if row["kind"] not in ("result", "server"):
-        return _KINDS.get(row["kind"], row["kind"])
-    if not row["name"]:
-        return "results of calls missing from the transcripts"
-    if row["kind"] == "server":
-        return f"results of MCP server {text.clean(row['name'])}{_counts(row)}"
-    return f"results of {text.clean(row['name'])}{_counts(row)}"
-
-
-def part_words(row: dict[str, Any]) -> str:
-    """Return the words of a row of a server's tools."""
-    return text.clean(row["name"].split("__", 2)[-1]) + _counts(row)
-
-
-def _counts(row: dict[str, Any]) -> str:
-    """Return how many tools and calls the results of a row come from, where that is known."""
-    counts = [text.counted(len(row["parts"]), "tool")] if row["parts"] else []
-    counts += [text.counted(int(row["used"][0]), "call")] if row.get("used") else []
-    return f" ({', '.join(counts)})" if counts else ""
-
-
 def _day(at: float) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(at))
-
-
-def _row(tokens: str, share: str, usd: str, words: str) -> text.Line:
-    head = f"{tokens:>7}{share:>6}{usd:>9}  "
-    indent = " " * (len(words) - len(words.lstrip()))
-
-    def lines(columns: int) -> list[str]:
-        first, *rest = text.wrapped(words, max(_SHORTEST, columns - _ASIDE), indent)
-        return [head + first, *(" " * _ASIDE + line for line in rest)]
-
-    return lines

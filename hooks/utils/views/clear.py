@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..policy import verdict
 from ..policy.planning import matches
 from ..policy.ruleset import AUTO, TIERS
-from . import phrases
+from . import phrases, verdicts
 from .report import is_reclaimable
 from .results import result_line
 
@@ -109,7 +109,7 @@ def clear_lines(clear: Clear, report: Report, command: str, words: str = "", eve
 
 def _instead_lines(report: Report, but: tuple[str, ...]) -> list[text.Line]:
     """Return what to do now, as the panel says it, unless the verdict is of one of these kinds."""
-    return [] if report["verdict"]["kind"] in but else ["", *text.wrap(phrases.verdict(report))]
+    return [] if report["verdict"]["kind"] in but else ["", *text.wrap(verdicts.verdict(report))]
 
 
 def _head(clear: Clear) -> str:
@@ -131,14 +131,14 @@ def _when(clear: Clear) -> str:
     after = clear["sum"]["pays_after"]
     if after is None:
         return "never pays"
-    return f"pays after {text.counted(after, 'request')}" if after else "pays at once"
+    return f"pays after {units.counted(after, 'request')}" if after else "pays at once"
 
 
 def _later(clear: Clear) -> str:
     if clear["cold"]["tokens"] and clear["wait_s"]:
-        return f"pays in {text.countdown(clear['wait_s'])}, once the cache is cold"
+        return f"pays in {units.countdown(clear['wait_s'])}, once the cache is cold"
     after = clear["sum"]["pays_after"]
-    return "never pays" if after is None else f"pays only after {text.counted(after, 'request')}"
+    return "never pays" if after is None else f"pays only after {units.counted(after, 'request')}"
 
 
 def _nothing(clear: Clear) -> str:
@@ -157,23 +157,23 @@ def _sum_lines(clear: Clear) -> list[text.Line]:
     sum = clear["sum"]
     left = sum["share"] * clear["tokens"] / sum["leaves"] if sum["leaves"] > 0 else 0.0
     share = f" ({left:.0%} of the context)" if left >= 0.005 else ""
-    many = phrases.leaving(clear, text.counted(clear["items"], "result"))
+    many = phrases.leaving(clear, units.counted(clear["items"], "result"))
     if clear["cleared"] or clear["pays"] or clear["now"]:
-        lines = text.pair("Leaves", f"{text.long_tokens(clear['tokens'])}{share} from {many}, placeholders subtracted")
+        lines = text.pair("Leaves", f"{units.long_tokens(clear['tokens'])}{share} from {many}, placeholders subtracted")
     else:
-        lines = text.pair("Now", f"{text.long_tokens(clear['tokens'])}{share} would leave, from {many}, placeholders subtracted")
+        lines = text.pair("Now", f"{units.long_tokens(clear['tokens'])}{share} would leave, from {many}, placeholders subtracted")
     if clear["thinking"]:
-        again = text.long_tokens(sum["thinking_cost"])
+        again = units.long_tokens(sum["thinking_cost"])
         lines += text.pair(
             "Thinking",
-            f"{text.long_tokens(clear['thinking'])} of reasoning leave too; what is thought again may cost {again} of input",
+            f"{units.long_tokens(clear['thinking'])} of reasoning leave too; what is thought again may cost {again} of input",
         )
     if not sum["warm"]:
         lines += text.pair(
-            "Cache", f"cold: the next request writes its whole prompt anyway, now {text.long_tokens(clear['tokens'])} shorter"
+            "Cache", f"cold: the next request writes its whole prompt anyway, now {units.long_tokens(clear['tokens'])} shorter"
         )
         return lines + _worth(clear)
-    rewritten, cost = text.long_tokens(sum["rewritten"]), text.long_tokens(sum["cost_now"])
+    rewritten, cost = units.long_tokens(sum["rewritten"]), units.long_tokens(sum["cost_now"])
     warm = f"warm: all messages, {rewritten}, must be written again, which costs {cost} of input"
     return [*lines, *text.pair("Cache", warm), *_worth(clear), *_cold_lines(clear)]
 
@@ -186,7 +186,7 @@ def _pays(clear: Clear) -> str:
     after, likely = clear["sum"]["pays_after"], clear["likely_requests"]
     if not after:
         return "never" if after is None else "at once" + phrases.saving(clear["usd"])
-    words = f"after {text.counted(after, 'request')}"
+    words = f"after {units.counted(after, 'request')}"
     if not _is_weighed(clear):
         return words + (f", and {likely}" if after <= likely else f", but only {likely}") + " usually follow before the cache goes cold"
     if clear["pays"] or clear["now"]:
@@ -199,9 +199,9 @@ def _cold_lines(clear: Clear) -> list[text.Line]:
     have, wait_s = clear["cold"], clear["wait_s"]
     if clear["cleared"] or clear["pays"] or not have["tokens"] or not wait_s:
         return []
-    many = f"{text.long_tokens(have['tokens'])} from {phrases.leaving(have, text.counted(have['items'], 'result'))}"
+    many = f"{units.long_tokens(have['tokens'])} from {phrases.leaving(have, units.counted(have['items'], 'result'))}"
     price = phrases.pays(have["pays_after"], have["usd"])
-    return text.pair("Cold", f"in {text.countdown(wait_s)}: then {many} leave{price}")
+    return text.pair("Cold", f"in {units.countdown(wait_s)}: then {many} leave{price}")
 
 
 def _is_weighed(clear: Clear) -> bool:
@@ -218,25 +218,25 @@ def _result_lines(clear: Clear, report: Report, everything: bool) -> list[text.L
         if mine:
             lines += [
                 "",
-                f"{tier.capitalize()}: {text.counted(len(mine), 'result')}, {text.long_tokens(_tokens(mine))}",
+                f"{tier.capitalize()}: {units.counted(len(mine), 'result')}, {units.long_tokens(_tokens(mine))}",
             ]
             shown = mine if everything else mine[:_MOST]
             lines += [result_line(row, _unused(row, clear)) for row in shown]
             lines += _smaller_ones(mine, len(shown), ": add --all")
     if clear["further"]:
         words = "The least needed of the rest" if rows else "The least needed results and calls"
-        lines += ["", *text.wrap(f"{words}: {text.long_tokens(clear['further'])}. The receipt names them.")]
+        lines += ["", *text.wrap(f"{words}: {units.long_tokens(clear['further'])}. The receipt names them.")]
     return lines
 
 
 def _unused(row: ResultRow, clear: Clear) -> str:
     """Return why a live result goes that the user did not name; "" for any other."""
-    return f"unused for {text.counted(row['quiet_age'], 'call')}" if row["state"] == "live" and _is_weighed(clear) else ""
+    return f"unused for {units.counted(row['quiet_age'], 'call')}" if row["state"] == "live" and _is_weighed(clear) else ""
 
 
 def _smaller_ones(rows: list[ResultRow], shown: int, hint: str = "") -> list[str]:
     left = rows[shown:]
-    return [f"  … {text.counted(len(left), 'smaller one')}, {text.long_tokens(_tokens(left))}{hint}"] if left else []
+    return [f"  … {units.counted(len(left), 'smaller one')}, {units.long_tokens(_tokens(left))}{hint}"] if left else []
 
 
 def _tokens(rows: list[ResultRow]) -> int:
@@ -251,7 +251,7 @@ def _kept_lines(clear: Clear, command: str) -> list[text.Line]:
     reasons = ", ".join((f"{have['items']:,} " if len(held) > 1 else "") + phrases.WHY_KEPT[reason] for reason, have in held.items())
     items, tokens = (sum(have[name] for have in held.values()) for name in ("items", "tokens"))
     noun = "result" if clear["tier"] or clear["ids"] else "expired result"
-    words = f"Kept: {text.counted(items, noun)}, {text.long_tokens(tokens)} ({reasons})."
+    words = f"Kept: {units.counted(items, noun)}, {units.long_tokens(tokens)} ({reasons})."
     if "pinned" in held and (clear["tier"] or clear["ids"] or clear["pattern"]):
         words += f" To release a pin: {command} unpin."
     return ["", *text.wrap(words, indent="  ")]
@@ -304,8 +304,8 @@ def taken_lines(report: Report) -> list[text.Line]:
     lines += _smaller_ones(rows, _MOST_TAKEN)
     net = have["tokens"] - have["further"]
     if rows:
-        lines += text.wrap(f"Together {text.long_tokens(_tokens(rows))}; {text.long_tokens(net)} leave, because placeholders stay.")
+        lines += text.wrap(f"Together {units.long_tokens(_tokens(rows))}; {units.long_tokens(net)} leave, because placeholders stay.")
     if have["further"]:
-        further, all = text.long_tokens(have["further"]), text.long_tokens(have["tokens"])
+        further, all = units.long_tokens(have["further"]), units.long_tokens(have["tokens"])
         lines += text.wrap(f"The least needed of the rest: {further} more, {all} in all.")
     return lines

@@ -1,12 +1,9 @@
-"""What people read of memory and of marks in a session: what switching it did, which memories go soon, what is marked for deletion. Plain
-values in, lines out. Pure."""
+"""What people read of memory in a session: what switching it did, which memories go soon. Plain values in, lines out. Pure."""
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..io.system import day_of
-from ..state import published
-from . import phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,9 +14,6 @@ if TYPE_CHECKING:
 _SHELL = "popkit context"
 _SHOWN_LINES = 400
 _NAME = 40  # columns of a project's
-_WHO = {published.BY_TOOL: "An agent's tool", published.BY_JOB: "The hourly job"}
-_RETENTION = "popkit retention"
-_LONGEST = 20  # characters of an id that a command is made of
 
 
 def turned_lines(switched: Switched, command: str) -> list[text.Line]:
@@ -79,29 +73,4 @@ def terminal_lines(output: str) -> list[str]:
     """Return the lines of an output, as Claude Code may write them to a terminal."""
     lines = list(map(text.visible, output.split("\n")))
     more = len(lines) - _SHOWN_LINES
-    return [*lines[:_SHOWN_LINES], f"… {text.counted(more, 'more line')}: run popkit memory in a shell"] if more > 0 else lines
-
-
-# --- marks ---
-
-
-def marks(part: str, row: published.Marked, now: float, memory_command: str) -> list[text.Line]:
-    """Return the lines of a row that `state/published.py` keeps."""
-    count = int(row["count"])
-    one, several = ("archived result", "archived results") if part == published.RAG else ("memory", "memories")
-    what = text.counted(count, one) if count == 1 else f"{count:,} {several}"
-    left = row["first"] - now
-    words = f"{_WHO[row['by']]} has marked {what}, which the next run deletes."
-    if left > 0:
-        words = f"{_WHO[row['by']]} has marked {what} for deletion{' in' if count == 1 else ', starting in'} {text.span(left)}."
-    keep, command = "To keep it:" if count == 1 else "To keep them:", f"{_RETENTION} undo --domain {part}"
-    if part == published.FORGOTTEN and count <= len(row["ids"]) and all(map(_is_typed_as_it_is, row["ids"])):
-        command = f"{memory_command} undo {' '.join(row['ids'])}"
-    elif part == published.FORGOTTEN:
-        keep, command = "To see which, so that you can undo it:", f"{memory_command} list --marked"
-    return [*text.wrap(f"{words} {keep}"), *phrases.command_lines(command)]
-
-
-def _is_typed_as_it_is(id: str) -> bool:
-    """Return whether a shell command can hold an id without quotes."""
-    return id.isascii() and id.isalnum() and len(id) <= _LONGEST
+    return [*lines[:_SHOWN_LINES], f"… {units.counted(more, 'more line')}: run popkit memory in a shell"] if more > 0 else lines

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..policy import kinds
 from ..policy.ruleset import DEFAULT, TIERS
-from . import amounts, phrases
+from . import phrases, savings, verdicts
 from .report import is_reclaimable
 from .results import detail_lines
 
@@ -43,7 +43,7 @@ def panel(report: Report, details: bool = False, everything: bool = False, comma
     lines += ["", *expired(report), *reclaimable(report), *outcome_lines(report)]
     if details:
         lines += ["", *detail_lines(report, everything)]
-    lines += [*notes(report), "", *text.wrap(phrases.verdict(report))]
+    lines += [*notes(report), "", *text.wrap(verdicts.verdict(report))]
     return lines + (["", *_commands(command, details, report)] if command else [])
 
 
@@ -56,7 +56,7 @@ def context(report: Report) -> list[text.Line]:
     have = report["context"]
     if not have:
         return []
-    tokens = f"{have['tokens']:,}" if have["measured"] else text.estimate(have["tokens"])
+    tokens = f"{have['tokens']:,}" if have["measured"] else units.estimate(have["tokens"])
     full = f"{tokens} of {have['window']:,} tokens ({have['ratio']:.0%})"
     full += phrases.WINDOW_FROM.get(have["window_source"], "")
     return text.folded("Context   " + full, _ASIDE)
@@ -67,8 +67,8 @@ def cache_and_calls(report: Report, counts_down: bool) -> list[text.Line]:
     have, lines = report["context"], []
     if have and have["cache"] and not (counts_down and have["cache"] == "warm"):
         left = have["cache_seconds_left"]
-        lines += text.folded("Cache     " + (f"warm, {text.countdown(left)} left" if have["cache"] == "warm" else "cold"), _ASIDE)
-    calls = f"{text.counted(report['calls'], 'tool call')} in {text.counted(report['turns'], 'turn')}"
+        lines += text.folded("Cache     " + (f"warm, {units.countdown(left)} left" if have["cache"] == "warm" else "cold"), _ASIDE)
+    calls = f"{units.counted(report['calls'], 'tool call')} in {units.counted(report['turns'], 'turn')}"
     profile = text.clean(report["profile"])
     if report["profile_source"] == "session":
         profile += " (chosen for this session)"
@@ -104,7 +104,7 @@ def _table(report: Report, columns: int) -> list[str]:
 def _cells(sums: Sums, width: int) -> str:
     count = sums["items"]
     shown = f"{count:,}" if count < 1_000_000 else "many"
-    return f"{shown:>{width}}{text.tokens(sums['tokens']) if count else '':>8}"
+    return f"{shown:>{width}}{units.tokens(sums['tokens']) if count else '':>8}"
 
 
 def _next(tier: str, have: Tier) -> str:
@@ -124,9 +124,9 @@ def _soonest(soonest: Soonest) -> str:
     calls, seconds = soonest["calls_left"], soonest["seconds_left"]
     parts = []
     if calls is not None:
-        parts.append(f"in {text.counted(calls, 'call')}" if calls > 1 else "at the next call")
+        parts.append(f"in {units.counted(calls, 'call')}" if calls > 1 else "at the next call")
     if seconds is not None:
-        parts.append(text.span(seconds) if parts else "in " + text.span(seconds))
+        parts.append(units.span(seconds) if parts else "in " + units.span(seconds))
     return f"T{soonest['number']} {' or '.join(parts)}"
 
 
@@ -137,7 +137,7 @@ def _events(coming: Coming) -> str:
         parts.append("next run: " + text.listed([text.clean(name) for name in coming["names"]], 3))
     if counts.get(kinds.READ):
         words = [word for event, word in (("edit", "edited"), ("commit", "committed")) if event in on]
-        parts.append(text.counted(counts[kinds.READ], "file") + " until " + (" or ".join(words) if words else "read again"))
+        parts.append(units.counted(counts[kinds.READ], "file") + " until " + (" or ".join(words) if words else "read again"))
     counted = (kinds.READ, _PINNED, *([kinds.RUN] if coming["names"] else []))
     others = sum(count for name, count in counts.items() if name not in counted)
     if others:
@@ -146,7 +146,7 @@ def _events(coming: Coming) -> str:
 
 
 def _preserved(counts: dict[str, int]) -> str:
-    parts = [text.counted(counts[name], noun) for name, noun in _COUNTED.items() if name in counts]
+    parts = [units.counted(counts[name], noun) for name, noun in _COUNTED.items() if name in counts]
     parts += [f"{counts[_PINNED]} pinned"] if _PINNED in counts else []
     others = sum(count for name, count in counts.items() if name not in _COUNTED and name != _PINNED)
     return ", ".join([*parts, *([f"{others} by pattern"] if others else [])])
@@ -157,7 +157,7 @@ def expired(report: Report) -> list[text.Line]:
     if not have["items"]:
         return ["Expired: nothing"]
     return text.wrap(
-        f"Expired: {text.long_tokens(have['tokens'])} in {text.counted(have['items'], 'result')}{_share(have, report)}", indent="  "
+        f"Expired: {units.long_tokens(have['tokens'])} in {units.counted(have['items'], 'result')}{_share(have, report)}", indent="  "
     )
 
 
@@ -177,9 +177,9 @@ def reclaimable(report: Report) -> list[text.Line]:
 def _clearable(have: Takes, cold: bool, report: Report, when: str) -> str:
     states = [row["state"] for row in report["results"] if is_reclaimable(row, cold)]
     unused = len(states) - states.count("expired")
-    many = text.counted(have["items"], "result" if unused else "expired result")
+    many = units.counted(have["items"], "result" if unused else "expired result")
     many += f" ({unused} of them live but unused)" if unused else ""
-    return f"{text.long_tokens(have['tokens'])}{when}, from {phrases.leaving(have, many)}"
+    return f"{units.long_tokens(have['tokens'])}{when}, from {phrases.leaving(have, many)}"
 
 
 def _share(have: Sums, report: Report) -> str:
@@ -194,18 +194,18 @@ def outcome_lines(report: Report) -> list[text.Line]:
     have, figures = report["cleared"], report["figures"]
     lines = []
     if have["items"]:
-        lines += text.wrap(f"Archived: {text.counted(have['items'], 'cleared result')}")
+        lines += text.wrap(f"Archived: {units.counted(have['items'], 'cleared result')}")
     if figures:
-        lines += text.wrap(amounts.ledger_in_words(figures), indent="  ")
+        lines += text.wrap(savings.ledger_in_words(figures), indent="  ")
     return lines + host_changes(report)
 
 
 def host_changes(report: Report) -> list[text.Line]:
     """Return the changes that the host itself made to results."""
     have = report["by_host"]
-    words = [f"{text.counted(have['cleared'], 'result')} cleared"] if have["cleared"] else []
-    words += [f"{text.counted(have['in_files'], 'long output')} in files"] if have["in_files"] else []
-    words += [f"{text.counted(have['unchanged'], 're-read')} answered unchanged"] if have["unchanged"] else []
+    words = [f"{units.counted(have['cleared'], 'result')} cleared"] if have["cleared"] else []
+    words += [f"{units.counted(have['in_files'], 'long output')} in files"] if have["in_files"] else []
+    words += [f"{units.counted(have['unchanged'], 're-read')} answered unchanged"] if have["unchanged"] else []
     return text.wrap(f"{report['host']}: " + ", ".join(words), indent="  ") if words else []
 
 
@@ -214,13 +214,13 @@ def notes(report: Report) -> list[text.Line]:
     parts = []
     if report["compacted"]:
         has = "has" if report["compactions"] == 1 else "have"
-        many = text.counted(report["compacted"], "result")
-        parts.append(f"{text.counted(report['compactions'], 'compaction')} {has} taken {many} out of the context, whole or in part.")
+        many = units.counted(report["compacted"], "result")
+        parts.append(f"{units.counted(report['compactions'], 'compaction')} {has} taken {many} out of the context, whole or in part.")
     if report["abandoned"]:
-        parts.append(f"{text.counted(report['abandoned'], 'result')} on rewound branches, not in the context.")
+        parts.append(f"{units.counted(report['abandoned'], 'result')} on rewound branches, not in the context.")
     if report["agents"]:
         calls = sum(agent["calls"] for agent in report["agents"])
-        parts.append(f"{text.counted(len(report['agents']), 'subagent')} made {text.counted(calls, 'call')} in contexts of their own.")
+        parts.append(f"{units.counted(len(report['agents']), 'subagent')} made {units.counted(calls, 'call')} in contexts of their own.")
     scaled = f"{report['scaled']:.2f}"
     measured = "" if scaled == "1.00" else f", scaled x{scaled} to this session's usage"
     net = (
@@ -259,12 +259,9 @@ def profile_chosen(target: str | None, now_holds: str) -> str:
     return f"Profile {target} for this session: {_MEANS[target]}. To go back: --profile {DEFAULT}."
 
 
-# --- the pane: what matters most, for the columns and rows there are ---
-
-
 def pane_head(report: Report) -> list[text.Line]:
     """Return what to do now, which is shown above the offers."""
-    return text.wrap(phrases.verdict(report))
+    return text.wrap(verdicts.verdict(report))
 
 
 def pane_lines(report: Report, columns: int, rows: int, full: str = "") -> list[text.Line]:
@@ -290,9 +287,9 @@ def _leaving(report: Report, columns: int, rows: int) -> list[str]:
     room = max(_LEAST_LEAVING, rows - len(lines))
     shown = going if len(going) <= room else going[: room - 1]
     for row in shown:
-        start = f"{text.tokens(row['tokens']):>{_TOKENS}}  {phrases.number(row)} "
+        start = f"{units.tokens(row['tokens']):>{_TOKENS}}  {phrases.number(row)} "
         lines.append(start + phrases.label(row, columns - len(start)))
     if len(shown) < len(going):
         others = sum(row["tokens"] for row in going[len(shown) :])
-        lines.append(f"{text.tokens(others):>{_TOKENS}}  in {len(going) - len(shown):,} more")
+        lines.append(f"{units.tokens(others):>{_TOKENS}}  in {len(going) - len(shown):,} more")
     return lines

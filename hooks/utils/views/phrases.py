@@ -1,9 +1,9 @@
-"""What a report says in words: labels that fit, what ends a result, what ended it, the verdict. Pure."""
+"""What a report says of a result in words: labels that fit, what ends it, what ended it. Pure."""
 
 from __future__ import annotations
 
-from .. import text
-from ..hosts import CLAUDE_CODE, KEEPS
+from .. import text, units
+from ..hosts import CLAUDE_CODE
 from ..hosts.tools import tool as tool_named
 from ..policy import kinds
 from ..policy.occasions import CLEARED_BY_USER
@@ -13,15 +13,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..policy.shapes import Takes, Verdict
+    from ..policy.shapes import Takes
     from .shapes import Report, ResultRow
-
 
 # Operations whose labels are paths.
 _OF_PATHS = READS | EDITS | {FIND, LIST}
 # Triggers that come from another call's content, as against age or the user.
 CAUSED = frozenset(("superseded", "same_content", "edited", "committed"))
-
 # What ends a live result, as a continuation of "until".
 _UNTIL = {
     "edit": "edited",
@@ -35,14 +33,12 @@ _UNTIL = {
     "manual": "you clear it",
     "unpin": "unpinned",
 }
-
 # After the size of a window that neither the user nor the host has stated: where it comes from.
 # When what was asked of a session that does not run is done.
 RESUMED = "when the session is resumed in Claude Code 2.1.326 or later"
 WINDOW_FROM = {
     "transcript": ", where it was compacted", "compaction": ", where Claude Code compacts", "assumed": ", window assumed",
 }  # fmt: skip
-
 _AT = {
     "same_content": "same content",
     "edited": "edited",
@@ -58,7 +54,6 @@ _WASTE = 5  # columns that a path may lose to begin with a whole segment
 _AFTER_COMMAND = (" 2>", " >", " |", " &", ";")  # the rest does not say which run it is
 _RUN_NAME = 22  # columns
 _LEAST_CAUSE = 6  # columns in which a cause still tells something
-
 _TRIGGERS = {
     "superseded": "superseded",
     "same_content": "the same content came again",
@@ -70,8 +65,6 @@ _TRIGGERS = {
     "session_end": "the session ended",
     "manual": "cleared by you",
 }
-
-
 # Why results stay in the context, in a word or two after their number.
 WHY_KEPT = {
     "waits": "waiting for a cold cache",
@@ -189,7 +182,7 @@ def ends_until(row: ResultRow) -> str:
     if expires["at_call"] is not None:
         soon.append("T" + str(expires["at_call"]))
     if expires["seconds_left"] is not None:
-        soon.append(text.span(expires["seconds_left"]))
+        soon.append(units.span(expires["seconds_left"]))
     if not soon:
         soon = [_UNTIL[event] for event in on if event not in ("session_end", "reread") or len(on) == 1]
     return "until " + " or ".join(soon)
@@ -239,9 +232,9 @@ def ending_sentences(row: ResultRow) -> list[str]:
     expires = row["expires"]
     parts = []
     if expires["at_call"] is not None and expires["calls_left"] is not None:
-        parts.append(f"at call T{expires['at_call']}, {text.counted(expires['calls_left'], 'call')} from now")
+        parts.append(f"at call T{expires['at_call']}, {units.counted(expires['calls_left'], 'call')} from now")
     if expires["seconds_left"] is not None:
-        parts.append(f"in {text.span(expires['seconds_left'])}, if that comes first")
+        parts.append(f"in {units.span(expires['seconds_left'])}, if that comes first")
     parts += [_SENTENCES[event] for event in expires["on"]]
     return parts + ([f"not before T{expires['held_until']}, because it was restored"] if expires["held_until"] else [])
 
@@ -258,70 +251,7 @@ _SENTENCES = {
     "manual": "when you clear it",
     "unpin": "never, while it is pinned",
 }
-
-
 _CENT = 0.005  # rounded, the least that is worth a word
-
-
-# --- the verdict ---
-
-
-def verdict(report: Report) -> str:
-    """Return the verdict of a report (policy/verdict.py) as one sentence: what to do now."""
-    advice = report["verdict"]
-    return _VERDICTS[advice["kind"]](advice, report)
-
-
-def notice(report: Report) -> str:
-    """Return the same as a notice that nobody asked for: what to do now, but not to wait."""
-    advice = report["verdict"]
-    return _full(advice, report) if advice["kind"] == "wait" else verdict(report)
-
-
-def _clear_now(advice: Verdict, report: Report) -> str:
-    context = report["context"]
-    is_cold = context is not None and not context["cache_seconds_left"]
-    why = "the cache is cold, so " if is_cold and (advice["usd"] or not advice["pays_after"]) else ""
-    tokens = text.short_tokens(advice["tokens"])
-    return f"Clear now: {why}{tokens} leave{_price(advice)}{_thinking(advice)}"
-
-
-def _wait(advice: Verdict, _report: Report) -> str:
-    wait, tokens = text.countdown(advice["wait_s"] or 0), text.tokens(advice["tokens"])
-    return f"Not yet: in {wait} the cache is cold, then {tokens} leave{_price(advice)}{_thinking(advice)}"
-
-
-def _full(advice: Verdict, _report: Report) -> str:
-    if advice["wait_s"] is None:
-        return "Full, and little to clear: /compact (what is dead goes first)"
-    tokens = text.tokens(advice["tokens"])
-    return f"Full: /compact (what is dead goes first); in {text.countdown(advice['wait_s'])} a clear takes {tokens}"
-
-
-def _noted(advice: Verdict, _report: Report) -> str:
-    return f"A clear is noted: {text.short_tokens(advice['tokens'])} leave {RESUMED}"
-
-
-def _returning(advice: Verdict, _report: Report) -> str:
-    comes = "comes" if advice["items"] == 1 else "come"
-    return f"A way back is noted: {text.counted(advice['items'], 'content')} {comes} back {RESUMED}"
-
-
-def _nothing(advice: Verdict, report: Report) -> str:
-    if not report["results"]:
-        why = no_results(report)
-    elif KEEPS in report["doubt"]:
-        why = text.clean(report["doubt"])
-    elif report["doubt"]:
-        why = f"PopKit leaves this transcript alone, because it does not understand it ({text.clean(report['doubt'])})"
-    elif advice["tokens"]:
-        why = f"a clear would take only {text.short_tokens(advice['tokens'])}"
-    elif advice["expired"]:
-        many = f"none of the {advice['expired']:,} expired results is" if advice["expired"] > 1 else "the expired result is not"
-        why = many + " worth clearing"
-    else:
-        why = "everything in the context is worth keeping"
-    return "Nothing to do: " + why
 
 
 def no_results(report: Report) -> str:
@@ -334,18 +264,7 @@ def sum_line(report: Report) -> str:
     rows, kept_out = report["results"], report["figures"].get("kept_out_tokens", 0)
     counts = {state: sum(row["state"] == state for row in rows) for state in ("live", "expired")}
     line = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or no_results(report).removeprefix("there are ")
-    return line + (f" · {text.tokens(kept_out)} tokens kept out" if kept_out else "")
-
-
-_VERDICTS = {
-    "clear": _clear_now, "wait": _wait, "full": _full, "noted": _noted, "returning": _returning, "nothing": _nothing,
-}  # fmt: skip
-
-
-def _price(advice: Verdict) -> str:
-    if advice["pays_after"] and not advice["usd"]:
-        return f", pays after {text.counted(advice['pays_after'], 'request')}"
-    return saves(advice["usd"])
+    return line + (f" · {units.tokens(kept_out)} tokens kept out" if kept_out else "")
 
 
 def leaving(have: Takes, many: str) -> str:
@@ -362,13 +281,9 @@ def saves(usd: float | None) -> str:
 
 def pays(after: int | None, usd: float | None) -> str:
     """Return when it pays, or what it saves at once, as the end of a sentence."""
-    return f", which pays after {text.counted(after, 'request')}" if after else saves(usd)
+    return f", which pays after {units.counted(after, 'request')}" if after else saves(usd)
 
 
 def saving(usd: float | None) -> str:
     """Return `, saving ~$0.34`; "" for less than a cent, and where no price is known."""
     return f", saving ~${usd:,.2f}" if usd is not None and usd >= _CENT else ""
-
-
-def _thinking(advice: Verdict) -> str:
-    return f" (with {text.tokens(advice['thinking'])} of reasoning)" if advice["thinking"] else ""

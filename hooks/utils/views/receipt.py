@@ -7,7 +7,7 @@ that it saves, None where that is unknown. A subagent's has the id of its `agent
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..state import receipts
 from . import phrases
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     Receipt = dict[str, Any]
-
-    from ..archive.records import Record
 
 LEAST = 3  # results of the newest receipt that are named, however few rows there are
 _EARLIER = 3  # earlier receipts in the pane
@@ -81,7 +79,7 @@ def why_lines(receipt: Receipt, call: dict[str, Any], now: float, command: str) 
     """Return why a call left that is no longer in the context."""
     number = _number(call)
     shown: list[text.Line] = ["", lambda columns: text.heading(f"{number}  {phrases.shortened(call['label'], columns - 8)}", columns)]
-    shown += text.pair("Left", f"{when(receipt, now)}, {text.long_tokens(call['tokens'] or 0)}")
+    shown += text.pair("Left", f"{when(receipt, now)}, {units.long_tokens(call['tokens'] or 0)}")
     shown += text.pair("Because", _why(call))
     if call["state"] == "archived":
         handles = " ".join(dict.fromkeys(part["handle"] for part in call["left"]))
@@ -94,17 +92,17 @@ def when(receipt: Receipt, now: float) -> str:
     """Return `5 min ago, by /compact`; of a subagent's `5 min ago, in agent a1b2c3, because the context was nearly full`."""
     ago = now - receipt["at"]
     where = f"in agent {text.clean(receipt['agent'])}, " if "agent" in receipt else ""
-    return f"{text.span(ago) + ' ago' if ago >= _JUST_S else 'Just now'}, {where}{_BY.get(receipt['why'], 'by PopKit')}"
+    return f"{units.span(ago) + ' ago' if ago >= _JUST_S else 'Just now'}, {where}{_BY.get(receipt['why'], 'by PopKit')}"
 
 
 def _head(receipt: Receipt, now: float) -> list[text.Line]:
     """Return the time and cause of a receipt, its sum, and how much of it can be restored."""
     words = when(receipt, now) + ": "
     if receipt["before"] is not None:
-        words += f"{text.tokens(receipt['before'])} to {text.tokens(receipt['after'])} tokens"
-        words += f" ({text.tokens(receipt['thinking'])} of them reasoning)" if receipt["thinking"] >= _WORTH_SAYING else ""
+        words += f"{units.tokens(receipt['before'])} to {units.tokens(receipt['after'])} tokens"
+        words += f" ({units.tokens(receipt['thinking'])} of them reasoning)" if receipt["thinking"] >= _WORTH_SAYING else ""
     else:
-        words += text.short_tokens(receipt["tokens"] or 0)
+        words += units.short_tokens(receipt["tokens"] or 0)
     shown = text.wrap(f"{words}. {_count(receipt)} left the context, {_restorable(receipt)}.")
     if receipt["summarised"]:
         older = "the older part of " if receipt["why"] == "auto" else ""
@@ -113,7 +111,7 @@ def _head(receipt: Receipt, now: float) -> list[text.Line]:
 
 
 def _count(receipt: Receipt) -> str:
-    return text.counted(len(receipt["calls"]), "result")
+    return units.counted(len(receipt["calls"]), "result")
 
 
 def _restorable(receipt: Receipt) -> str:
@@ -126,7 +124,7 @@ def _restorable(receipt: Receipt) -> str:
 def _earlier(receipts: list[Receipt], now: float, most: int, hint: str, command: str) -> list[text.Line]:
     shown: list[text.Line] = [""]
     for receipt in receipts[:most]:
-        shown += text.wrap(f"{when(receipt, now)}: {_count(receipt)}, {text.short_tokens(receipt['tokens'] or 0)}", indent="  ")
+        shown += text.wrap(f"{when(receipt, now)}: {_count(receipt)}, {units.short_tokens(receipt['tokens'] or 0)}", indent="  ")
     if hint:
         return shown + text.wrap(f"{command} why{hint}.")
     return shown + (text.wrap(f"and {len(receipts) - most:,} more: {command} why --all") if len(receipts) > most else [])
@@ -148,14 +146,14 @@ def _results(receipt: Receipt, room: tuple[int, int] | None, hint: str) -> list[
             is_last = at == len(entries) - 1
             if at >= LEAST and used + needs + (not is_last) > rows:
                 rest = [call["tokens"] or 0 for _, call in entries[at:]]
-                return [*shown, f"{text.tokens(sum(rest)):>{_TOKENS}}  and {len(rest):,} more{hint}"]
+                return [*shown, f"{units.tokens(sum(rest)):>{_TOKENS}}  and {len(rest):,} more{hint}"]
             used += needs
         shown += entry
     return shown
 
 
 def _line(call: dict[str, Any]) -> text.Line:
-    start = f"{text.tokens(call['tokens'] or 0):>{_TOKENS}}  {_number(call)} "
+    start = f"{units.tokens(call['tokens'] or 0):>{_TOKENS}}  {_number(call)} "
     end = "" if call["state"] == "archived" else f" ({_STATES[call['state']]})"
     return lambda columns: [start + phrases.shortened(call["label"], columns - text.width(start + end)) + end]
 
@@ -167,51 +165,3 @@ def _number(call: dict[str, Any]) -> str:
 def _why(call: dict[str, Any]) -> str:
     parts = [_KINDS.get(part["kind"], "{}").format(text.clean(part["why"])) for part in call["left"]]
     return "; ".join(filter(None, parts)) or "no reason was noted"
-
-
-# --- what went back ---
-
-
-def record_data(record: Record) -> dict[str, Any]:
-    """Return a record for `--json`."""
-    return {
-        "handle": record.id,
-        "id": record.tool_use_id,
-        "label": record.label,
-        "tokens": record.tokens,
-        "archived_at": record.created_at,
-        "zone": record.zone,
-    }
-
-
-def begun_lines(many: int, later: bool, command: str) -> list[text.Line]:
-    """Return the lines for contents that go back into the conversation as soon as Claude is idle, or, with `later`, once it is resumed.
-    `command`: how the reader calls us."""
-    when = f" {phrases.RESUMED}, before the first request" if later else ""
-    words = "Puts" if later else "Putting"
-    lines = ["", *text.wrap(f"{words} {text.counted(many, 'content')} back in place{when}, as far as the window allows.")]
-    return lines + (["", "To cancel it before that:", *phrases.command_lines(f"{command} undo")] if later else [])
-
-
-def gone(records: list[Record]) -> str:
-    """Return the sentence that names records whose contents are gone."""
-    return "Gone for good (pruned, or no longer in git): " + "; ".join(text.clean(record.label) for record in records)
-
-
-def printed_lines(printed: list[tuple[Record, str | None]], safe: bool = False) -> list[text.Line]:
-    """Return the contents of records, each under its name if there are several. `printed`: [(record, text or None)]; `safe`: for a reader
-    that does not escape what would move the cursor, hide or reorder letters."""
-    lines: list[text.Line] = []
-    for record, content in printed:
-        if len(printed) > 1:
-            lines += [*([""] if lines else []), f"=== {record.id}  {text.clean(record.label)}"]
-        if content is None:
-            lines += text.wrap(gone([record]))
-        else:
-            of_content = content.split("\n")
-            lines.append(text.whole(*(map(text.visible, of_content) if safe else of_content)))
-    return lines
-
-
-def printed_data(printed: list[tuple[Record, str | None]]) -> dict[str, Any]:
-    return {"records": [{**record_data(record), "content": content} for record, content in printed]}

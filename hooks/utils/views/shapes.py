@@ -7,8 +7,6 @@ from typing import Literal, TypedDict
 
 from ..policy.shapes import Agent, Context, LedgerFigures, Sum, Sums, Takes, Verdict, Weighed
 
-# --- the report ---
-
 
 class ShownFile(TypedDict):
     """A file that a result shows, of a live one what nothing newer shows. `lines`: all, part, or intervals."""
@@ -175,9 +173,6 @@ class Report(TypedDict):
     verdict: Verdict
 
 
-# --- a clear ---
-
-
 class ClearedRow(TypedDict):
     """A result that goes: of its row what names it, and the chance that it is needed again."""
 
@@ -229,9 +224,6 @@ class Clear(TypedDict):
     verdict: Verdict
 
 
-# --- the prompt cache ---
-
-
 class AutoCompaction(TypedDict):
     """Whether the conversation compacts between turns (`setting`: on, off, ask), whether its cache is cold, the estimated tokens that would
     leave now, and the dollars that this saves, or after how many requests it pays. `auto_misses`: look-ups because of PopKit that there may
@@ -247,9 +239,6 @@ class AutoCompaction(TypedDict):
     look_ups: int
     requests: int
     stays: float
-
-
-# --- memory ---
 
 
 class Switched(TypedDict):

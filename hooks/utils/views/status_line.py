@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import units
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ def line(facts: Mapping[str, Any], thresholds: Mapping[str, float], coloured: bo
 def _amounts(facts: Mapping[str, Any]) -> list[str]:
     now, cold, expired = facts.get("now"), facts.get("cold"), facts.get("expired")
     if now is not None:
-        later = f"{text.tokens(cold)} reclaimable when cold" if cold else "nothing reclaimable"
-        return [f"{text.tokens(now)} reclaimable" if now else later]
+        later = f"{units.tokens(cold)} reclaimable when cold" if cold else "nothing reclaimable"
+        return [f"{units.tokens(now)} reclaimable" if now else later]
     if expired is None:
         return []
-    return [f"{expired['items']:,} expired, {text.tokens(expired['tokens'])}" if expired["items"] else "nothing expired"]
+    return [f"{expired['items']:,} expired, {units.tokens(expired['tokens'])}" if expired["items"] else "nothing expired"]
 
 
 def _context(ratio: float | None, thresholds: Mapping[str, float], coloured: bool, mark: str) -> str:

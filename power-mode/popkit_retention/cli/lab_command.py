@@ -11,11 +11,12 @@ import os
 import sys
 from contextlib import nullcontext
 
-from hooks.utils import text
+from hooks.utils import text, units
 from hooks.utils.policy import door
 from hooks.utils.policy.ruleset import AUTO_MISSES
 from hooks.utils.state import shipped
-from hooks.utils.text import clean, counted
+from hooks.utils.text import clean
+from hooks.utils.units import counted
 
 from ..lab import outcomes, own_policies, replay_policies, sent_requests, survey
 from ..lab.engine_policies import Door
@@ -101,9 +102,9 @@ def _parquet(path: str | None) -> AbstractContextManager[survey.Parquet | None]:
 def lines_of(result: dict) -> list[text.Line]:
     """Return the survey as a table for each lifetime of the cache: what is installed first, then the cheapest policy."""
     repositories = "1 repository" if result["repositories"] == 1 else f"{result['repositories']:,} repositories"
-    counts = [text.counted(result["sessions"], "session"), repositories]
+    counts = [units.counted(result["sessions"], "session"), repositories]
     lines = text.title("Past sessions under each policy")
-    lines.append(f"{', '.join(counts)}, {text.counted(result['requests'], 'request')}; {_megabytes(result)}")
+    lines.append(f"{', '.join(counts)}, {units.counted(result['requests'], 'request')}; {_megabytes(result)}")
     if result["sessions"]:
         lines += text.wrap(_priced(result))
     for ttl_s, scores in result["ttls"].items():
@@ -161,13 +162,13 @@ def _failed(result: dict) -> list[text.Line]:
     """Return in how many sessions the user's own policies failed, and why."""
     lines: list[text.Line] = []
     for name, reasons in result["failed"].items():
-        sessions = text.counted(sum(reasons.values()), "session")
+        sessions = units.counted(sum(reasons.values()), "session")
         message = f"{text.clean(own_policies.shown(name))} failed in {sessions}. It counts there as if it had cleared nothing:"
         lines += ["", *text.wrap(message)]
         for reason, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))[:_REASONS]:
             lines += text.wrap(f"  {count:>6,}  {text.clean(reason)}", indent=" " * 10)
         if len(reasons) > _REASONS:
-            lines.append(f"          and {text.counted(len(reasons) - _REASONS, 'other reason')}; --json has all")
+            lines.append(f"          and {units.counted(len(reasons) - _REASONS, 'other reason')}; --json has all")
     return lines
 
 
@@ -190,7 +191,7 @@ def _priced(result: dict) -> str:
 
 
 def _megabytes(result: dict) -> str:
-    return f"{result['bytes'] / 1e6:,.1f} MB in {text.span(result['seconds'])}"
+    return f"{result['bytes'] / 1e6:,.1f} MB in {units.span(result['seconds'])}"
 
 
 def check_writable(path: str) -> None:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from heapq import merge
 from itertools import groupby, islice
 
-from hooks.utils.io import sqlite_file
+from hooks.utils.io import row_chain, sqlite_file
 from hooks.utils.io.codec import texts
-from hooks.utils.io.sqlite_file import FIRST_PREV_HASH, Schema, StoreDamaged, StoreTooNew, link_hash
+from hooks.utils.io.row_chain import FIRST_PREV_HASH, link_hash
+from hooks.utils.io.sqlite_file import Schema, StoreDamaged, StoreTooNew
 from hooks.utils.policy.masking import mask
 
 from . import BadRequest, Busy, Damaged, GovernanceError, TooNew, one_line
@@ -267,7 +268,7 @@ _GUARDS = {step.split()[2] for _, steps in SCHEMA.migrations for step in steps i
 
 def problems(db: sqlite3.Connection) -> list[str]:
     """Return at most twenty problems of the log, the first broken entry first."""
-    with sqlite_file.AsWritten(db):
+    with row_chain.AsWritten(db):
         lines = ["the file is damaged: " + line.rpartition("\n")[2] for (line,) in db.execute("PRAGMA quick_check(1)") if line != "ok"]
         for what in (_walked, _misnamed, _undone, _guarded):
             lines += what(db)

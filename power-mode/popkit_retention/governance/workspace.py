@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import NamedTuple, TypeVar
 
 from hooks.utils.archive.holds import ITEM, SCOPES, Hold
-from hooks.utils.io import home, storage
+from hooks.utils.io import home, hook_log
 from hooks.utils.policy.masking import mask
-from hooks.utils.state import published
+from hooks.utils.state import marked
 
 from . import BadRequest, DomainUnavailable, NotThere, TooNew, archives, collection, random_letters, restores, revisions
 from .data_folder import Folder
@@ -276,6 +276,6 @@ class Workspace:
                 yield about.project, theirs[id].by, id, theirs[id].due_at
 
         try:
-            published.replace_marked(home.popkit_home(self.environ), domain.name, lambda: published.marked_rows(marks()))
+            marked.replace_marked(home.popkit_home(self.environ), domain.name, lambda: marked.marked_rows(marks()))
         except OSError as error:
-            storage.log_failure(self.environ, "retention", error)
+            hook_log.log_failure(self.environ, "retention", error)

@@ -13,7 +13,7 @@ from .json_rpc import shown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.argument_types import Type
-    from hooks.utils.flag_parser import Operation
+    from hooks.utils.operation_tables import Operation
 
 
 Schema = dict[str, Any]

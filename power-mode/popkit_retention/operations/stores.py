@@ -11,7 +11,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.state import memory as memory_state
 from hooks.utils.state.memory_records import CONTENT
 from hooks.utils.state.site import Site
-from hooks.utils.text import size
+from hooks.utils.units import size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,9 +118,10 @@ STORES = (
     "hooks.utils.config.fields",
     "hooks.utils.config.gone",
     "hooks.utils.hosts.opencode.host",
-    "hooks.utils.io.storage",
+    "hooks.utils.io.hook_log",
     "hooks.utils.reclaim.auto_compaction",
-    "hooks.utils.state.client_reports",
+    "hooks.utils.state.limit_readings",
+    "hooks.utils.state.prompt_breakdowns",
     "hooks.utils.state.status_line",
     "hooks.utils.state.sockets",
     "hooks.utils.state.closed",

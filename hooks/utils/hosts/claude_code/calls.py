@@ -95,11 +95,11 @@ def commits(call: Call) -> bool:
 
 def committed(call: Call, payload: dict[str, Any], now: float) -> list[str] | None:
     """Return the files in the commit that a call made, as git says; None where git cannot say."""
-    from ...io import processes
+    from ...io import git
 
     response = payload.get("tool_response")
     output = response.get("stdout") if isinstance(response, dict) else response
-    return processes.committed_files(call.cwd or ".", output if isinstance(output, str) else "", now)
+    return git.committed_files(call.cwd or ".", output if isinstance(output, str) else "", now)
 
 
 # --- outcomes ---

@@ -1,4 +1,4 @@
-// Numbers and times as the panel of the terminal says them (hooks/utils/text.py): a test holds both to the digit.
+// Numbers and times as the panel of the terminal says them (hooks/utils/units.py): a test holds both to the digit.
 
 // Python rounds exact halves to the even neighbour and toFixed() away from zero. A half with this many digits is a multiple of a power
 // of two, so that it can be told from its neighbours exactly.

@@ -1,8 +1,4 @@
-"""The switches of a project or a session: `memory`, and whether the conversation compacts by itself (`auto`).
-
-`memory on` and `memory off` are done here, every other word of it by `popkit memory` in a process of its own; its marks and alerts are
-shown unasked. What would leave is the plan of the outlook, as everywhere.
-"""
+"""Answer `memory`: on and off here, every other word by `popkit memory` in a process of its own. Its marks and alerts are shown unasked."""
 
 from __future__ import annotations
 
@@ -10,24 +6,20 @@ import os
 
 from .. import text
 from ..io import processes
-from ..policy import verdict
-from ..state import memory, published
+from ..state import marked, memory, memory_alerts
+from ..views import marks
 from ..views import memory_in_session as views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..reclaim.outlook import Outlook
     from ..state.site import Site
-    from ..views.shapes import AutoCompaction, Switched
+    from ..views.shapes import Switched
 
 # The host ends a hook on a prompt after 30 s.
 LIMIT_S = 25.0
 CALLED_AS = "POPKIT_CALLED_AS"  # the beginning of the commands in its answers
-
-
-# --- memory ---
 
 
 def turn(on: bool, site: Site, now: float) -> Switched:
@@ -43,10 +35,10 @@ def turn(on: bool, site: Site, now: float) -> Switched:
 
 def mark_lines(site: Site, command: str, now: float) -> list[text.Line]:
     """Return what tools and the hourly job have marked for deletion in the project of a site. `command`: how the reader calls us."""
-    if not published.has_marked(site.home):
+    if not marked.has_marked(site.home):
         return []
-    rows = published.marked_of(site.home, memory.project_of(site.home, _folder_of(site)).repository.key)
-    lines = [line for part, row in rows for line in views.marks(part, row, now, views.called(command))]
+    rows = marked.marked_of(site.home, memory.project_of(site.home, _folder_of(site)).repository.key)
+    lines = [line for part, row in rows for line in marks.marks(part, row, now, views.called(command))]
     return ["", *lines] if lines else []
 
 
@@ -56,9 +48,9 @@ def alert_lines(site: Site, command: str) -> list[text.Line]:
         return []
     try:
         project = memory.project_of(site.home, _folder_of(site))
-        due = published.unseen_alerts(project)
+        due = memory_alerts.unseen_alerts(project)
         if due:
-            published.note_alerts_seen(project, list(due))
+            memory_alerts.note_alerts_seen(project, list(due))
     except OSError:
         return []  # it is shown once that can be noted
     return views.alerts(due, command) if due else []
@@ -85,21 +77,3 @@ def ask(words: Sequence[str], site: Site, command: str) -> tuple[int, str, str]:
 
 def _folder_of(site: Site) -> str:
     return site.session_project or os.getcwd()
-
-
-# --- the prompt cache ---
-
-
-def auto_compaction_of(site: Site, seen: Outlook) -> AutoCompaction:
-    """Return whether the conversation compacts by itself between turns, and what would leave now."""
-    from ..reclaim import auto_compaction
-
-    plan, is_cold = seen.now, seen.now is not None and not seen.now.sum.warm
-    tokens = verdict.takes(plan)["tokens"] if plan is not None and plan.share is not None else 0
-    usd = plan.usd if plan is not None and tokens else None
-    pays_after = plan.sum.pays_after if plan is not None and tokens else None
-    bound = auto_compaction.bound(site, seen.rebuilt)
-    return {
-        "setting": auto_compaction.setting(site), "is_cold": is_cold, "tokens": tokens, "usd": usd, "pays_after": pays_after,
-        "auto_misses": bound.most, "look_ups": bound.look_ups, "requests": bound.requests, "stays": bound.stays(is_cold),
-    }  # fmt: skip

@@ -1,64 +1,16 @@
-"""What people read of the prompt cache: whether the conversation compacts once it is cold, why it was lost. Data in, lines out.
-Pure."""
+"""What people read of why a prompt cache was lost. Data in, words out. Pure."""
 
 from __future__ import annotations
 
-from .. import text
+from .. import text, units
 from ..hosts import CLAUDE_CODE
 from ..policy import lost_cache
-from ..reclaim import auto_compaction as cold
-from . import phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..policy.lost_cache import Loss
-    from .shapes import AutoCompaction
-
-_COLD = {
-    cold.ON: "on. Between turns, once it pays (a cold cache, a long conversation), what is needed least leaves: no model, a receipt, undo",
-    cold.OFF: "off. Nothing leaves before the context is full",
-    cold.ASK: "not decided yet. The pane asks the first time it would have paid",
-}
-
-
-# --- once it is cold ---
-
-
-def auto_lines(current: AutoCompaction, command: str) -> list[text.Line]:
-    """Return the answer to `auto`."""
-    shown = text.title("Compacting by itself")
-    shown += text.wrap(f"It is {_COLD[current['setting']]}.")
-    shown += text.wrap(bound_in_words(current))
-    if current["tokens"]:
-        shown += text.wrap(f"Now {text.long_tokens(current['tokens'])} would leave{phrases.pays(current['pays_after'], current['usd'])}.")
-    other = "off" if current["setting"] == cold.ON else "on"
-    return [*shown, "", *text.wrap(f"To change that: {command} auto {other}")]
-
-
-def bound_in_words(current: AutoCompaction) -> str:
-    """Return the bound on what is looked up again, what that has been in this session, and what comes of it now."""
-    been = f"{text.counted(current['look_ups'], 'look-up')} in {text.counted(current['requests'], 'request')} because of PopKit"
-    words = f"So far: {been}; bound: {current['auto_misses']:g} in 100."
-    if current["setting"] != cold.ON or not current["tokens"] or not current["stays"]:
-        return words
-    if current["stays"] >= 1:
-        return words + " More than that would have to be expected now, so nothing leaves by itself until more requests have come."
-    return words + f" To keep within it, {current['stays']:.0%} of the conversation stays at least."
-
-
-def cold_question(current: AutoCompaction) -> str:
-    """Return the question of the pane, in a line; "" where there is nothing to ask. What would leave is said above it."""
-    if current["setting"] != cold.ASK or not current["tokens"]:
-        return ""
-    so_far = f"so far {current['look_ups']} in {current['requests']:,}"
-    most = f"{current['auto_misses']:g} look-up{'s' * (current['auto_misses'] != 1)}"
-    return f"let this happen by itself when it pays, with at most {most} in 100 requests because of PopKit ({so_far})"
-
-
-# --- why a cache was lost ---
-
 
 # cause -> (what happened, what would prevent it; "" for nothing that a person could do)
 CAUSES = {
@@ -102,10 +54,10 @@ def notice(priced: Sequence[tuple[Loss, float, bool]]) -> str:
     """Return one line for losses, with what each cost in dollars and whether it is a subagent's; "" for none."""
     if not priced:
         return ""
-    head = "Cache miss" if len(priced) == 1 else text.counted(len(priced), "cache miss")
+    head = "Cache miss" if len(priced) == 1 else units.counted(len(priced), "cache miss")
     tokens, usd = sum(loss.tokens for loss, _, _ in priced), sum(usd for _, usd, _ in priced)
     causes = dict.fromkeys(_cause(loss, in_subagent) for loss, _, in_subagent in priced)
-    return f"{head}: {text.short_tokens(tokens)} written again, ${usd:,.2f} ({'; '.join(causes)})"
+    return f"{head}: {units.short_tokens(tokens)} written again, ${usd:,.2f} ({'; '.join(causes)})"
 
 
 def _cause(loss: Loss, in_subagent: bool) -> str:
@@ -113,7 +65,7 @@ def _cause(loss: Loss, in_subagent: bool) -> str:
     where = "in a subagent, " if in_subagent else ""
     if loss.cause == lost_cache.PAUSE:
         away = loss.spoke and not in_subagent
-        return f"you were away {text.span(loss.pause_s)}" if away else f"{where}{text.span(loss.pause_s)} went by"
+        return f"you were away {units.span(loss.pause_s)}" if away else f"{where}{units.span(loss.pause_s)} went by"
     what = CAUSES[loss.cause][0]
     words = where + what[0].lower() + what[1:]
     return f"{words}: {text.clean(loss.detail)}" if loss.detail else words

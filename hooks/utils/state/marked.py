@@ -1,6 +1,4 @@
-"""What services publish for hooks and commands to show: memories that will soon be forgotten, and what tools and the hourly collection have
-marked for deletion. Small files, which services write and hooks read.
-"""
+"""Keep what is marked for deletion, by tools and by the hourly collection, in a small file that services write and hooks show."""
 
 from __future__ import annotations
 
@@ -11,9 +9,7 @@ from ..io.system import join
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any, TypedDict
-
-    from .memory import Project
+    from typing import TypedDict
 
     class Marked(TypedDict):
         """How many things of a project are marked (`by` whom), the ids of the first MARKED_NAMED, when (seconds) the first is deleted."""
@@ -25,47 +21,12 @@ if TYPE_CHECKING:
         first: float
 
 
-ALERTS = "alerts.json"  # in the folder of a project's memory
 MARKED_FILE = "marked.json"  # in governance's folder
 PARTS = FORGOTTEN, MEMORY, RAG = ("forgotten", "memory", "rag")
 BY_TOOL, BY_JOB = "tool", "job"
 MARKED_NAMED = 5  # ids of a row
 _MARKED_VERSION = 1
 _LARGEST_S = 1e12  # seconds: in 30,000 years
-
-
-# --- memories that go soon ---
-
-
-def set_alerts(project: Project, due: dict[str, float]) -> None:
-    """Set the items of value that will soon be forgotten: id -> when (seconds). Alerts that were shown stay so."""
-    shown = [id for id in _alerts(project).get("told", ()) if id in due]
-    files.replace_text(join(project.folder, ALERTS), dumps({"due": due, "told": shown}))
-
-
-def unseen_alerts(project: Project) -> dict[str, float]:
-    """Return the alerts that were not shown yet."""
-    known = _alerts(project)
-    return {id: at for id, at in known["due"].items() if id not in known["told"]} if known else {}
-
-
-def note_alerts_seen(project: Project, ids: list[str]) -> None:
-    """Note that these alerts were shown."""
-    known = _alerts(project)
-    if known:
-        files.replace_text(join(project.folder, ALERTS), dumps({**known, "told": sorted({*known["told"], *ids})}))
-
-
-def _alerts(project: Project) -> dict[str, Any]:
-    """Return {`due`: id -> seconds, `told`: ids}; {} where there are none that can be read."""
-    value = files.read_object(join(project.folder, ALERTS))
-    if not isinstance(value.get("due"), dict) or not isinstance(value.get("told"), list):
-        return {}
-    due = {id: at for id, at in value["due"].items() if isinstance(at, (int, float)) and not isinstance(at, bool)}
-    return {"due": due, "told": [id for id in value["told"] if isinstance(id, str)]}
-
-
-# --- marks ---
 
 
 def marked_rows(marks: Iterable[tuple[str, str, str, float]]) -> list[Marked]:

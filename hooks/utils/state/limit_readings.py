@@ -1,0 +1,83 @@
+"""Keep how full the windows of the plan's limits were over time, as the client reports it.
+
+The helper writes the file; no hook does. One that cannot be used counts as empty.
+"""
+
+from __future__ import annotations
+
+from ..hosts.claude_code import seconds_of
+from ..io import files
+from ..io.codec import dumps, loads, number
+from ..io.storage import LOGS, Storage
+from ..io.system import join
+from ..policy.limits import KINDS, Reading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LIMITS_FILE = "limits.json"
+STORAGE = (Storage(LOGS, {"": r"(limits|limit-weights)\.json"}),)  # earlier versions kept weights of tokens
+MOST_READINGS = 2_000
+MOST_BYTES = 512 * 1024
+# An unchanged figure is kept again after this long, so that a pause is distinct from missing readings.
+EVERY_S = 300.0
+_WAIT_S = 1.0
+_MOST_PERCENT = 100_000.0
+_LATEST = 10.0**11
+
+
+def readings(popkit_home: str) -> list[Reading]:
+    """Return the stored readings, oldest first; [] for none, or where the file is corrupt."""
+    try:
+        value = loads(files.read_text(join(popkit_home, LIMITS_FILE), MOST_BYTES + 1) or "[]")
+    except (OSError, ValueError):
+        return []
+    parsed = [_kept_reading(row) for row in value] if isinstance(value, list) else []
+    return [reading for reading in parsed if reading is not None]
+
+
+def note_limits(popkit_home: str, limits: object, now: float, fresh: bool) -> None:
+    """Keep what the client reports: [{`kind`, `percentUsed`, `resetsAt`}]. Anything else is ignored. `fresh`: an answer has just come. An
+    idle session repeats the figures of its last answer, so a lower one than another session has seen since is not kept. OSError where the
+    file cannot be written."""
+    reported = [_reported(limit, now) for limit in limits] if isinstance(limits, list) else []
+    new = [reading for reading in reported if reading is not None and reading.holds(now)]
+    if not new:
+        return
+    files.make_private_folder(popkit_home)
+    path = join(popkit_home, LIMITS_FILE)
+    with files.Lock(path + ".lock", _WAIT_S):
+        known = readings(popkit_home)
+        newest = {reading.kind: reading for reading in known}
+        added = [reading for reading in new if _is_news(reading, newest.get(reading.kind), fresh)]
+        if added:
+            rows = [[each.kind, each.at, each.percent, each.resets_at] for each in [*known, *added][-MOST_READINGS:]]
+            files.replace_text(path, dumps(rows))
+
+
+def _is_news(reading: Reading, before: Reading | None, fresh: bool) -> bool:
+    if before is None:
+        return True
+    if not reading.is_of(before):
+        return fresh or reading.resets_at > before.resets_at or not before.holds(reading.at)
+    if reading.percent < before.percent:
+        return fresh
+    return reading.percent > before.percent or reading.at - before.at >= EVERY_S
+
+
+def _reported(limit: object, now: float) -> Reading | None:
+    if not isinstance(limit, dict):
+        return None
+    return _reading(limit.get("kind"), now, limit.get("percentUsed"), seconds_of(limit.get("resetsAt")))
+
+
+def _kept_reading(row: object) -> Reading | None:
+    return _reading(*row) if isinstance(row, list) and len(row) == 4 else None
+
+
+def _reading(kind: Any, at: Any, percent: Any, resets_at: Any) -> Reading | None:
+    at, percent, resets_at = number(at, _LATEST), number(percent, _MOST_PERCENT), number(resets_at, _LATEST)
+    if kind not in KINDS or at is None or percent is None or resets_at is None:
+        return None
+    return Reading(kind, at, percent, resets_at)

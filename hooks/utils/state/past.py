@@ -1,0 +1,45 @@
+"""Keep the counters of sessions whose folders are gone, for the statistics."""
+
+from __future__ import annotations
+
+from ..io import files, home
+from ..io.codec import dumps, loads
+from ..io.system import join
+from . import session, stored_contexts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PAST = "past.jsonl"
+
+
+def note_past(popkit_home: str, name: str) -> None:
+    """Keep the counters of a session that is about to go, and a digest of its project's name."""
+    contexts = []
+    for paths in stored_contexts.contexts_of(popkit_home, name):
+        try:
+            state = loads(files.read_text(paths.state) or "")
+        except ValueError:
+            continue
+        if isinstance(state, dict):
+            contexts.append({key: state.get(key) for key in ("agent_id", "calibration", "counts")})
+    if contexts:
+        project = session.read(popkit_home, name).get("project") or ""
+        entry = {"session": name, "project": project and home.safe_name(project), "contexts": contexts}
+        files.append_text(join(popkit_home, PAST), dumps(entry) + "\n")
+
+
+def past(popkit_home: str) -> dict[str, dict[str, Any]]:
+    """Return session -> {"project": its safe name, "contexts": the rest of their states} of the sessions whose folder was swept and has not
+    come back since."""
+    entries: dict[str, dict[str, Any]] = {}
+    for line in (files.read_text(join(popkit_home, PAST)) or "").splitlines():
+        try:
+            entry = loads(line)
+        except ValueError:
+            continue  # a line that a kill cut short
+        if isinstance(entry, dict) and isinstance(entry.get("session"), str) and isinstance(entry.get("contexts"), list):
+            entries[entry["session"]] = entry
+    here = set(stored_contexts.folders(popkit_home))
+    return {name: entry for name, entry in entries.items() if name not in here}

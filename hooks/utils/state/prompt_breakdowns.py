@@ -1,0 +1,113 @@
+"""Keep what each prompt of a project holds before the user's first word, as the client estimates it.
+
+The helper writes the files; no hook does. One that cannot be used counts as empty. What of a breakdown is not understood is listed in
+`missing`; one that says nothing leaves the previous one in place, with a `problem`.
+"""
+
+from __future__ import annotations
+
+from ..io import files
+from ..io.codec import dumps, number
+from ..io.storage import Storage
+from ..io.system import join, os, sha256
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+BREAKDOWNS = "standing"
+STORAGE = (Storage("contents of prompts", {BREAKDOWNS: r"[0-9a-f]{32}\.(breakdown|hidden)\.json"}),)
+_MOST_ITEMS = 1_000  # items of a list
+_LONGEST_NAME = 300  # characters of a name
+_MOST_TOKENS = 10**8
+_KEPT_S = 365 * 86_400
+READ_BYTES = 4 * 1024 * 1024
+# List of the breakdown -> (its name here, key of an item -> key here).
+_LISTS = {
+    "memoryFiles": ("memory", {"path": "name", "type": "source"}),
+    "mcpTools": ("tools", {"name": "name", "serverName": "server"}),
+    "agents": ("agents", {"agentType": "name", "source": "source"}),
+}
+
+
+def parsed_breakdown(breakdown: object) -> dict[str, Any]:
+    """Return the client's breakdown as `categories` [{name, tokens, kind}], `memory`, `tools`, `agents`, `skills` [{name, tokens, …}],
+    `commands` (tokens), `model`, and `missing`: what of it was absent or not understood. ValueError where it says nothing of the window."""
+    if not isinstance(breakdown, dict):
+        raise ValueError("it is empty")
+    missing: list[str] = []
+    parsed: dict[str, Any] = {"model": _name(breakdown.get("model"))}
+    parsed["categories"] = _items(breakdown, "categories", {"name": "name", "kind": "kind"}, missing)
+    if not any(row["kind"] == "used" for row in parsed["categories"]):
+        raise ValueError("it has no categories in use")
+    for name, (here, keys) in _LISTS.items():
+        parsed[here] = _items(breakdown, name, keys, missing)
+    skills, commands = breakdown.get("skills"), breakdown.get("slashCommands")
+    # Both are absent where there are none.
+    parsed["skills"] = [] if skills is None else _items(skills, "skillFrontmatter", {"name": "name", "source": "source"}, missing)
+    parsed["commands"] = _tokens(commands.get("tokens")) if isinstance(commands, dict) else 0
+    parsed["missing"] = missing
+    return parsed
+
+
+def _items(holder: object, name: str, keys: dict[str, str], missing: list[str]) -> list[dict[str, Any]]:
+    listed = holder.get(name) if isinstance(holder, dict) else None
+    if not isinstance(listed, list):
+        missing.append(name)
+        return []
+    rows: list[dict[str, Any]] = []
+    for item in listed[:_MOST_ITEMS]:
+        row = {here: _name(item.get(key)) for key, here in keys.items()} if isinstance(item, dict) else {}
+        tokens = _tokens(item.get("tokens")) if row else None
+        if tokens is None or not row["name"]:
+            missing.append(name)
+            continue
+        rows.append({**row, "tokens": tokens, **({"loaded": item.get("isLoaded") is True} if name == "mcpTools" else {})})
+    if len(listed) > _MOST_ITEMS:
+        missing.append(name)
+    return rows
+
+
+def _name(value: object) -> str:
+    return value[:_LONGEST_NAME] if isinstance(value, str) else ""
+
+
+def _tokens(value: object) -> int | None:
+    tokens = number(value, _MOST_TOKENS)
+    return None if tokens is None else round(tokens)
+
+
+def keep_breakdown(popkit_home: str, project: str, session: str, breakdown: object, at: float) -> None:
+    """Store a breakdown that the client gave for a session; one that cannot be understood is noted beside the previous one. OSError where
+    it cannot be kept."""
+    if not project:
+        return
+    path = path_of(popkit_home, project, "breakdown")
+    try:
+        record = {**parsed_breakdown(breakdown), "project": project, "session": session, "at": at}
+    except ValueError as error:
+        record = {**(files.read_object(path, READ_BYTES) or {"project": project}), "problem": {"why": str(error), "at": at}}
+    folder = join(popkit_home, BREAKDOWNS)
+    files.make_private_folder(folder)
+    files.replace_text(path, dumps(record))
+    _sweep(folder, at - _KEPT_S)
+
+
+def _sweep(folder: str, before: float) -> None:
+    """Delete the breakdowns of projects that have not been used since a time (seconds)."""
+    for name in files.names(folder):
+        path = join(folder, name)
+        try:
+            if name.endswith(".breakdown.json") and os.lstat(path).st_mtime < before:
+                os.unlink(path)
+        except OSError:  # another session was faster
+            continue
+
+
+def load_breakdown(popkit_home: str, project: str) -> dict[str, Any]:
+    """Return the breakdown that `keep_breakdown` stored; {} where there is none that can be read."""
+    return files.read_object(path_of(popkit_home, project, "breakdown"), READ_BYTES)
+
+
+def path_of(popkit_home: str, project: str, what: str) -> str:
+    return join(popkit_home, BREAKDOWNS, f"{sha256(project.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.{what}.json")

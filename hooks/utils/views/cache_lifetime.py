@@ -1,0 +1,73 @@
+"""How long the prompt cache should live, as people read it. Data in, lines out. Pure."""
+
+from __future__ import annotations
+
+from .. import text, units
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_LIVES = {"5m": "five minutes", "1h": "an hour"}
+_PAYS = {"5m": "Five minutes pay", "1h": "An hour pays"}
+# of whom -> (in words, the setting of Claude Code, the variable that has it, too)
+_CHOSEN = {
+    "main": ("your sessions", "promptCacheTtl", "CLAUDE_CODE_PROMPT_CACHE_TTL"),
+    "subagents": ("subagents", "subagentPromptCacheTtl", "CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL"),
+}
+_OLDER = {"5m": "FORCE_PROMPT_CACHING_5M=1", "1h": "ENABLE_PROMPT_CACHING_1H=1"}
+
+
+def lifetime_lines(lifetime: dict[str, Any]) -> list[text.Line]:
+    """Return the lines on how long the prompt cache should live, with what to set; [] where no request tells. Nothing is set here."""
+    told, changes = _told(lifetime), _lifetime_changes(lifetime)
+    if not told:
+        return []
+    lines = text.title("How long the prompt cache lives")
+    for whose, one in told.items():
+        lines += text.wrap(_lifetime_words(whose, one))
+    if not changes:
+        return lines
+    lines += ["", *text.wrap("To set it, in ~/.claude/settings.json, or for this project in .claude/settings.local.json:")]
+    lines += [text.whole("  " + _lifetime_setting(whose, pays)) for whose, pays in changes.items()]
+    lines += text.wrap("Or in a shell, before Claude Code starts:")
+    lines += [text.whole(f"  export {_CHOSEN[whose][2]}={pays}") for whose, pays in changes.items()]
+    older = " or ".join(dict.fromkeys(_OLDER[pays] for pays in changes.values()))
+    note = f"PopKit does not set it. Versions of Claude Code that do not know these may know {older}, for sessions and subagents together."
+    return [*lines, *text.wrap(note)]
+
+
+def lifetime_phrases(lifetime: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the same in sentences (`lifetime`), and what to set (`lifetime_settings`)."""
+    return {
+        "lifetime": [_lifetime_words(whose, one) for whose, one in _told(lifetime).items()],
+        "lifetime_settings": [_lifetime_setting(whose, pays) for whose, pays in _lifetime_changes(lifetime).items()],
+    }
+
+
+def _told(lifetime: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {whose: one for whose, one in lifetime.items() if one is not None}
+
+
+def _lifetime_changes(lifetime: dict[str, Any]) -> dict[str, str]:
+    """Return whose -> the lifetime that pays and that they do not have."""
+    return {whose: one["pays"] for whose, one in _told(lifetime).items() if one["pays"] not in ("", one["has"])}
+
+
+def _lifetime_setting(whose: str, pays: str) -> str:
+    return f'"{_CHOSEN[whose][1]}": "{pays}"'
+
+
+def _lifetime_words(whose: str, one: dict[str, Any]) -> str:
+    """Return which lifetime pays, and by how much."""
+    who, pauses = _CHOSEN[whose][0], units.counted(one["pauses"], "pause")
+    if not one["pays"]:
+        return f"For {who} it does not matter whether it lives five minutes or an hour: the two differ by less than 1 %."
+    other = "5m" if one["pays"] == "1h" else "1h"
+    share = units.percent(one["share"])
+    usd = f", ${one['usd_per_month']:,.2f} a month" if one["usd_per_month"] is not None else ""
+    has = " You have that." if one["has"] == one["pays"] else f" Now it lives {_LIVES[one['has']]}." if one["has"] else ""
+    return (
+        f"{_PAYS[one['pays']]} for {who}: {share} less than with {_LIVES[other]}{usd} ({units.counted(one['requests'], 'request')},"
+        f" {pauses} between five minutes and an hour).{has}"
+    )

@@ -1,0 +1,48 @@
+"""What people read of whether the conversation compacts by itself. Data in, lines out. Pure."""
+
+from __future__ import annotations
+
+from .. import text, units
+from ..reclaim import auto_compaction as cold
+from . import phrases
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .shapes import AutoCompaction
+
+_COLD = {
+    cold.ON: "on. Between turns, once it pays (a cold cache, a long conversation), what is needed least leaves: no model, a receipt, undo",
+    cold.OFF: "off. Nothing leaves before the context is full",
+    cold.ASK: "not decided yet. The pane asks the first time it would have paid",
+}
+
+
+def auto_lines(current: AutoCompaction, command: str) -> list[text.Line]:
+    """Return the answer to `auto`."""
+    shown = text.title("Compacting by itself")
+    shown += text.wrap(f"It is {_COLD[current['setting']]}.")
+    shown += text.wrap(bound_in_words(current))
+    if current["tokens"]:
+        shown += text.wrap(f"Now {units.long_tokens(current['tokens'])} would leave{phrases.pays(current['pays_after'], current['usd'])}.")
+    other = "off" if current["setting"] == cold.ON else "on"
+    return [*shown, "", *text.wrap(f"To change that: {command} auto {other}")]
+
+
+def bound_in_words(current: AutoCompaction) -> str:
+    """Return the bound on what is looked up again, what that has been in this session, and what comes of it now."""
+    been = f"{units.counted(current['look_ups'], 'look-up')} in {units.counted(current['requests'], 'request')} because of PopKit"
+    words = f"So far: {been}; bound: {current['auto_misses']:g} in 100."
+    if current["setting"] != cold.ON or not current["tokens"] or not current["stays"]:
+        return words
+    if current["stays"] >= 1:
+        return words + " More than that would have to be expected now, so nothing leaves by itself until more requests have come."
+    return words + f" To keep within it, {current['stays']:.0%} of the conversation stays at least."
+
+
+def cold_question(current: AutoCompaction) -> str:
+    """Return the question of the pane, in a line; "" where there is nothing to ask. What would leave is said above it."""
+    if current["setting"] != cold.ASK or not current["tokens"]:
+        return ""
+    so_far = f"so far {current['look_ups']} in {current['requests']:,}"
+    most = f"{current['auto_misses']:g} look-up{'s' * (current['auto_misses'] != 1)}"
+    return f"let this happen by itself when it pays, with at most {most} in 100 requests because of PopKit ({so_far})"
