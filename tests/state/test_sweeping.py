@@ -182,7 +182,7 @@ def test_the_statistics_go_on_from_what_a_session_that_was_swept_had_counted(our
 
 def test_what_a_killed_sweep_has_left_goes_with_the_next(ours: Folder) -> None:
     folder = ours.session("old", days=400)
-    sweeping._note_past(str(ours.home), "old")
+    past.note_past(str(ours.home), "old")
     ours.sweep()
     assert ours.sessions() == set()
     assert efficiency_tracker.all_metrics(str(ours.home)).supersession_events == 3, "noted twice, it counts once"

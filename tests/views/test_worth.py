@@ -14,7 +14,7 @@ from hooks.utils.io.system import day_of, days_before
 from hooks.utils.policy import figures
 from hooks.utils.policy.context import Counts
 from hooks.utils.policy.ledger import Ledger
-from hooks.utils.state import journal, reconciling, session, settling, store, sweeping
+from hooks.utils.state import journal, past, reconciling, session, settling, store
 from hooks.utils.state.rebuild import newest_days
 from hooks.utils.views import amounts, savings
 from hooks.utils.views.stats import stats_lines
@@ -147,7 +147,7 @@ def test_what_was_saved_stays_when_the_transcript_and_the_state_are_gone(machine
     before = machine.worth(here)
     written.path.unlink()
     assert machine.worth(here) == before
-    sweeping._note_past(str(machine.home), "gone")
+    past.note_past(str(machine.home), "gone")
     folder = machine.home / "sessions" / "gone"
     for path in folder.iterdir():
         path.unlink()
