@@ -142,6 +142,26 @@ def test_a_percentage_lowers_where_it_compacts_though_the_client_does_not_say_so
 
 
 @pytest.mark.slow
+def test_a_conversation_that_is_longer_than_the_client_hands_over_at_once_is_compacted_all_the_same(world: Compacted):
+    """The client hands over 4,194,304 characters at once; a million tokens in many small results are more."""
+    world.home.extra_env |= {"DISABLE_AUTO_COMPACT": "1", "POPKIT_DOOR_MS": "60000"}
+    world.api.strict = False  # each request would be checked against all before it
+    many = 1330
+    for number in range(many):
+        rows = [f"    value_{number}_{row} = compute_{number % 53}({row * 7}, {number})" for row in range(60)]
+        (world.home.work / f"part{number}.py").write_text("\n".join(rows))
+    reads = [("Read", {"file_path": f"{{work}}/part{number}.py"}) for number in range(many)]
+    world.api.scripts["long"] = [*(call(*reads[first : first + 10]) for first in range(0, many, 10)), say("all is read")]
+    world.api.scripts["now"] = [say("here")]
+    done = world.play(["read [[SCRIPT:long]]", "/compact", "now [[SCRIPT:now]]"])
+    *_, before, after = world.api.turns()
+    assert len(before.tool_results()) == many
+    assert len(after.text) < 0.4 * len(before.text)
+    assert [toast.partition(":")[0] for toast in toasts(done)] == ["Compacted without a model"]
+    assert world.errors() == ""
+
+
+@pytest.mark.slow
 def test_where_there_is_too_little_to_sum_up_ours_is_used_though_the_target_is_missed(world: Compacted):
     world.home.extra_env |= WINDOW
     world.configure(compact_target=0.05)
