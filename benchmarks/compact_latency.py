@@ -94,8 +94,9 @@ class InClient:
         shutil.rmtree(self.root)
         shutil.copytree(self.before, self.root, symlinks=True)
         done = self.home.run_headless(self._prompts(first), plugin_dir=plugin, resume=self.id)
-        (entry,) = boundaries(done)
-        return entry["duration_ms"], toasts(done)[0]
+        (entry,), toast = boundaries(done), toasts(done)[0]
+        assert toast.startswith("Compacted without a model"), toast
+        return entry["duration_ms"], toast
 
     def _prompts(self, first: bool) -> Iterator[str]:
         yield "hm [[SCRIPT:talk]]"

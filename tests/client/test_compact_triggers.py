@@ -229,6 +229,59 @@ def test_a_long_conversation_goes_on_shorter_between_turns_while_the_cache_is_wa
     assert world.errors() == ""
 
 
+def test_near_the_bound_a_long_conversation_waits_and_says_what_has_been_looked_up(world: Compacted):
+    world.configure(auto_misses=12)
+    for number in range(30):
+        rows = [f"value_{number}_{row} = compute(row={row}, factor={number * row % 97})  # of part {number}" for row in range(400)]
+        (world.home.work / f"part{number}.py").write_text("\n".join(rows))
+    reads = [("Read", {"file_path": f"{{work}}/part{number}.py"}) for number in range(30)]
+    full = {"cache_read_input_tokens": 230_000}
+    world.api.scripts["long"] = [
+        *[call(*reads[first : first + 4]) for first in range(0, 20, 4)],
+        *[call(("Bash", {"command": f"echo {number}"}), **full) for number in range(5)],
+        say("all is read", **full),
+    ]
+    world.api.scripts["more"] = [
+        *[call(*reads[first : first + 5]) for first in range(20, 30, 5)],
+        *[call(("Bash", {"command": f"echo {number}"}), **full) for number in range(5, 10)],
+        say("more is read", **full),
+    ]
+    world.api.scripts |= {"hello": [say("hello")], "last": [say("that is all")]}
+    answered: list[dict] = []
+    told: list[str] = []
+
+    def prompts():
+        yield "hello [[SCRIPT:hello]]"
+        assert "It is on." in world.popkit("context", "auto", "on").stdout
+        yield "read it [[SCRIPT:long]]"
+        id = world.session_id()
+        until(lambda: world.journal(id, "compact"), "a compaction")
+        until(lambda: "compact_boundary" in world.home.transcript_path(id).read_text(), "its boundary")
+        stands = world.home.transcript_path(id).read_text().rpartition("compact_boundary")[2]
+        gone = [number for number in range(16) if f"value_{number}_399 = " not in stands]
+        world.api.scripts["again"] = [*(call(reads[number]) for number in gone[:8]), say("it is read again")]
+        yield "now [[SCRIPT:again]]"
+        yield "and more [[SCRIPT:more]]"
+        answered.append(world.asked("auto"))
+        told.append(world.popkit("context", "auto").stdout)
+        yield "go on [[SCRIPT:last]]"
+
+    done = world.play(prompts())
+    print(*toasts(done), *told, "characters of each request:", [len(request.text) for request in world.api.turns()], sep="\n")
+    [current], [words] = answered, told
+    assert [entry["why"] for entry in world.journal(done.session_id, "compact")] == ["long"], "the second time it waits"
+    sizes = [len(request.text) for request in world.api.turns()]
+    [shrunk] = [at for at in range(1, len(sizes)) if sizes[at] < sizes[at - 1]]
+    assert sizes[shrunk] < 0.5 * sizes[shrunk - 1]
+    assert sizes[-1] > sizes[shrunk - 1], "it has grown past the trigger again"
+    assert (current["look_ups"], current["stays"]) == (8, 1.0)
+    in_a_line = " ".join(words.split())
+    assert "So far: 8 look-ups in 29 requests because of PopKit; bound: 12 in 100." in in_a_line
+    assert "so nothing leaves by itself until more requests have come. A clear would take out " in in_a_line
+    assert [toast.partition(":")[0] for toast in toasts(done)] == ["Compacted without a model"]
+    assert world.errors() == ""
+
+
 @pytest.mark.slow
 def test_switched_off_the_clients_own_compaction_runs_as_ever(worked: Worked):
     world = worked.world

@@ -64,6 +64,16 @@ class Helper:
         finally:
             connection.close()
 
+    def part(self, path: str, raw: bytes, at_once: int) -> tuple[bytes, bool]:
+        """(so many bytes of an answer at most, whether it goes on)."""
+        connection = _Unix(self.announced["socket"])
+        try:
+            connection.request("POST", path, raw, {"Popkit-At-Once": str(at_once)})
+            response = connection.getresponse()
+            return response.read(), response.getheader("Popkit-Goes-On") is not None
+        finally:
+            connection.close()
+
     def result(self, tool: str, tool_input: dict[str, Any], content: Any, agent: str = "", **more: Any) -> tuple[str, Any]:
         """(the id of a result that arrives, what the door answers)."""
         self.number += 1

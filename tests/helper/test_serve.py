@@ -213,3 +213,26 @@ def test_what_a_killed_helper_left_out_comes_back(helper: Helper):
     assert list(helper.home.glob("archive.sqlite.missed-*"))
     assert helper.run("restore", helper.journal()[-1]["handle"]).rstrip("\n") == numbered([*lines(40), "most"])
     assert not list(helper.home.glob("archive.sqlite.missed-*"))
+
+
+def test_what_is_longer_than_the_client_hands_over_at_once_comes_and_goes_in_parts(helper: Helper):
+    helper.read("app.py", lines(400))
+    whole = json.dumps({"words": "show --all"}).encode()
+    expected = helper.ask("/command", raw=whole)
+    helper.ask("/part?7", raw=whole[:5])
+    helper.ask("/part?8", raw=b'{"words": ')
+    helper.ask("/part?7", raw=whole[5:9])
+    first, goes_on = helper.part("/command?7", whole[9:], at_once=100)
+    parts = [first]
+    while goes_on:
+        part, goes_on = helper.part("/rest?7", b"", at_once=100)
+        parts.append(part)
+    assert len(parts) > 1
+    assert {len(part) for part in parts[:-1]} == {100}
+    assert json.loads(b"".join(parts)) == expected
+    assert helper.ask("/command?8", raw=b'"show --all"}') == expected
+
+
+def test_an_answer_whose_rest_is_gone_is_no_answer(helper: Helper):
+    assert helper.ask("/rest?7", raw=b"") == {}
+    assert helper.ask("/command?7", raw=b'"show"}') == {}, "its first part never came"

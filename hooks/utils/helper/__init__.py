@@ -1,7 +1,9 @@
 """The resident helper: one process per session, which the mod (hooks/register.ts) asks about every result before it enters the context.
 
 It starts with `popkit serve`, answers over a socket that only the user can open, HTTP with one thread for each request, and goes with the
-session. A guest like the hooks: what it cannot do it answers with {}, and whatever happens to it, the row goes on as it came.
+session. What is longer than the client hands over at once comes and goes in parts: PART adds to the request of the same id, behind a `?`,
+REST fetches what is left of its answer. A guest like the hooks: what it cannot do it answers with {}, and whatever happens to it, the row
+goes on as it came.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from ..state import sockets
 from ..state.site import Site
 from .drawing import draw_once as draw_once
 from .guest import transcript_of
+from .parts import MOST_BYTES, Parts
 from .served_session import FROM_A_SHELL, METHODS, Session
 
 TYPE_CHECKING = False
@@ -30,7 +33,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 PROTOCOL = 1
-BODY_BYTES = 64 * 1024 * 1024
+PART, REST = "/part", "/rest"
+# Headers: the bytes that the client takes of an answer at once, and that there are more.
+_AT_ONCE, _GOES_ON = "Popkit-At-Once", "Popkit-Goes-On"
 _PARENT_POLL_S = 2.0
 _STARTS = 5
 # Allocations until Python looks for circles. What a session shows is many small objects that live as long as it does: looked through as
@@ -43,6 +48,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
     request_queue_size = 64
     session: Session
+    parts: Parts
 
     def handle_error(self, _request: object, _address: object) -> None:
         """Ignore a client that went away before it was answered."""
@@ -54,36 +60,47 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = False  # there is none on a Unix socket
 
     def do_POST(self) -> None:
-        session = self.server.session
+        session, parts = self.server.session, self.server.parts
+        path, _, id = self.path.partition("?")
         answer: dict[str, Any] = {}
+        rest = b""
         try:
             body = self._body()
-            if self.path in METHODS:
-                request = json.loads(body or b"{}")
+            if path == PART:
+                parts.add(id, body)
+            elif path == REST:
+                rest = parts.take(id)
+            elif path in METHODS:
+                request = json.loads(parts.take(id) + body or b"{}")
                 if isinstance(request, dict):
-                    if self.path not in FROM_A_SHELL:
+                    if path not in FROM_A_SHELL:
                         session.note_data_rules(request)
-                    answer = METHODS[self.path](session, request)
+                    answer = METHODS[path](session, request)
         except Exception as error:  # noqa: BLE001  fail open: the row goes on as it came
-            hook_log.log_failure(session.environ, "serve " + self.path[:20], error)
+            hook_log.log_failure(session.environ, "serve " + path[:20], error)
             answer = {}
         try:
-            self._answer(json.dumps(answer).encode("ascii"))  # a lone surrogate as its escape
+            self._answer(rest or json.dumps(answer).encode("ascii"), id)  # a lone surrogate as its escape
         finally:
-            if self.path == "/end":  # once it is answered, or its client has gone: the process ends with it
+            if path == "/end":  # once it is answered, or its client has gone: the process ends with it
                 threading.Thread(target=self.server.shutdown, daemon=True).start()
 
-    def _answer(self, data: bytes) -> None:
+    def _answer(self, data: bytes, id: str) -> None:
+        most = int(self.headers.get(_AT_ONCE) or len(data))
+        data, rest = data[:most], data[most:]
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
+        if rest:
+            self.server.parts.add(id, rest)
+            self.send_header(_GOES_ON, "1")
         self.end_headers()
         self.wfile.write(data)
         self.wfile.flush()
 
     def _body(self) -> bytes:
         size = int(self.headers.get("Content-Length") or 0)
-        if not 0 <= size <= BODY_BYTES:
+        if not 0 <= size <= MOST_BYTES:
             self.close_connection = True
             raise OSError(27, "a request of that size is not read")
         return self.rfile.read(size)
@@ -105,6 +122,7 @@ def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd
     path, server = _listening(environ, session_id)
     client = os.getppid()
     try:
+        server.parts = Parts()
         server.session = Session(environ, session_id, transcript_path, cwd, version)
         threading.Thread(target=_watch_parent, args=(server, client), daemon=True).start()
         due = {"compact": True} if server.session.compactions.begin() else {}

@@ -6,6 +6,8 @@ of one large result. A name is worth more the later it was last shown, the more 
 
 from __future__ import annotations
 
+from heapq import heapify, heappop
+
 from . import random_words, secret_shapes
 from .messages import texts_in
 from .outlines import LONGEST_NAME, SHORTEST_NAME, is_plain, possible_names
@@ -33,20 +35,27 @@ _KEY = "-----BEGIN "
 def names_of_left(pairs: Sequence[Pair], homes: Collection[str], shown_names: Container[str], tokens: float) -> dict[str, list[str]]:
     """Return {id of a call: names that represent what left of it}, in at most so many `tokens`. `homes`: ids of the calls of which
     something left. Each name occurs once, with the newest of these that held it, and none of the `shown_names`."""
-    shown: dict[str, float] = {}  # name -> how often, a call's input counted more
+    newest = [(pair, *_names_of(pair)) for pair in pairs[-_CALLS:]]
     since: dict[str, int] = {}  # name -> calls since it was last shown
     home: dict[str, str] = {}
-    for pair in reversed(pairs[-_CALLS:]):
-        of_input = _names([pair.masked if text is pair.argument else text for text in texts_in(pair.use.input)])
-        for name in of_input | _names([pair.shown.text]):
-            shown[name] = shown.get(name, 0.0) + (1 + _IN_INPUT if name in of_input else 1)
-            since.setdefault(name, pair.age)
-            if pair.use.id in homes:
-                home.setdefault(name, pair.use.id)
-    worth = {name: shown[name] / ((_HALVED + since[name]) * (_BESIDE + len(name))) for name in home if name not in shown_names}
+    for pair, of_input, of_result in newest:  # the last word is the newest's
+        since.update(dict.fromkeys(of_input, pair.age))
+        since.update(dict.fromkeys(of_result, pair.age))
+        if pair.use.id in homes:
+            home.update(dict.fromkeys(of_input, pair.use.id))
+            home.update(dict.fromkeys(of_result, pair.use.id))
+    shown = {name: 0 for name in home if name not in shown_names}  # how often, a call's input counted more
+    for _, of_input, of_result in newest:
+        for name in shown.keys() & of_input:
+            shown[name] += 1 + _IN_INPUT
+        for name in shown.keys() & (of_result - of_input):
+            shown[name] += 1
+    worth = [(-many / ((_HALVED + since[name]) * (_BESIDE + len(name))), name) for name, many in shown.items()]
+    heapify(worth)  # few of them are taken
     chosen: dict[str, list[str]] = {}
     room = tokens * _CHARS_PER_TOKEN
-    for name in sorted(worth, key=lambda name: (-worth[name], name)):
+    while worth:
+        name = heappop(worth)[1]
         if is_plain(name) or random_words.random_runs(name):
             continue
         room -= len(name) + 1 + (0 if home[name] in chosen else _FRAME)
@@ -54,6 +63,11 @@ def names_of_left(pairs: Sequence[Pair], homes: Collection[str], shown_names: Co
             break
         chosen.setdefault(home[name], []).append(name)
     return {id: safe for id, names in chosen.items() if (safe := _without_keys(names))}
+
+
+def _names_of(pair: Pair) -> tuple[set[str], set[str]]:
+    """Return the names in what a call was made with, and in its result."""
+    return _names([pair.masked if text is pair.argument else text for text in texts_in(pair.use.input)]), _names([pair.shown.text])
 
 
 def _names(texts: Iterable[str]) -> set[str]:

@@ -23,7 +23,9 @@ def auto_lines(current: AutoCompaction, command: str) -> list[text.Line]:
     shown += text.wrap(f"It is {_COLD[current['setting']]}.")
     shown += text.wrap(bound_in_words(current))
     if current["tokens"]:
-        shown += text.wrap(f"Now {units.long_tokens(current['tokens'])} would leave{phrases.pays(current['pays_after'], current['usd'])}.")
+        waits = current["setting"] == cold.ON and current["stays"] >= 1
+        tokens, pays = units.long_tokens(current["tokens"]), phrases.pays(current["pays_after"], current["usd"])
+        shown += text.wrap(f"A clear would take out {tokens} now{pays}." if waits else f"Now {tokens} would leave{pays}.")
     other = "off" if current["setting"] == cold.ON else "on"
     return [*shown, "", *text.wrap(f"To change that: {command} auto {other}")]
 

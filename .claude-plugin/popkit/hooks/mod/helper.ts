@@ -18,6 +18,8 @@ const NOTED_MS = 15_000
 // So long the client may take to turn to another session.
 const TURN_TO_MS = 10_000
 const PROTOCOL = 1
+// So much the client sends at once, and takes of an answer. A conversation that fills a window of a million tokens is longer.
+const MOST_CHARS = 4 * 1024 * 1024
 const MOST_STARTS = 4
 const MOST_FAILURES = 3
 /** A question that nobody waits for is asked again, this much later and so often: a helper that is slow once must not cost the answer. */
@@ -43,6 +45,7 @@ let isOff = false
 let isAsleep = false
 let starts = 0
 let failures = 0
+let asked = 0
 let rowMs = WAIT_MS
 
 /** Starts the helper as a session begins, or lets it sleep: one for which nobody waits, which has no results, is often over without any. */
@@ -274,14 +277,44 @@ async function come($: EngineInterface, waitMs: number): Promise<void> {
 }
 
 async function fetchJson($: EngineInterface, socketPath: string, path: string, body: Answer): Promise<Answer> {
-  const response = await $.http.fetch(`http://popkit${path}`, { method: 'POST', body: JSON.stringify(body), socketPath })
-  const answer: unknown = JSON.parse(response.text)
+  asked += 1
+  const id = `${Date.now()}-${asked}`
+  const headers = { 'popkit-at-once': String(MOST_CHARS) }
+  const post = (to: string, text: string) => $.http.fetch(`http://popkit${to}?${id}`, { method: 'POST', body: text, headers, socketPath })
+  const parts = inParts(JSON.stringify(body))
+
+  for (const part of parts.slice(0, -1)) {
+    await post('/part', part)
+  }
+  const response = await post(path, parts.at(-1) ?? '')
+  let text = response.text
+
+  for (let last = response; last.headers['popkit-goes-on'] !== undefined; ) {
+    last = await post('/rest', '')
+    text += last.text
+  }
+  const answer: unknown = JSON.parse(text)
 
   if (!response.ok || typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
     throw new Error(`status ${response.status}`)
   }
 
   return answer as Answer
+}
+
+/** Returns a text in parts that can be sent: none ends amid a character. */
+function inParts(text: string): string[] {
+  const parts: string[] = []
+  let at = 0
+
+  while (text.length - at > MOST_CHARS) {
+    const isAmid = /[\uD800-\uDBFF]/.test(text.charAt(at + MOST_CHARS - 1))
+    const end = at + MOST_CHARS - (isAmid ? 1 : 0)
+    parts.push(text.slice(at, end))
+    at = end
+  }
+
+  return [...parts, text.slice(at)]
 }
 
 /** Reads the helper's output until it ends: its first line says where it listens, another that it is called. The loop is its life. */
