@@ -197,6 +197,18 @@ def test_a_long_conversation_goes_down_to_its_own_share(cold: bool):
     assert plan.least == round(room(session, goal=Goal(0.2), cold=cold).least)
 
 
+def test_where_more_has_to_stay_it_pays_as_long_as_enough_may_leave():
+    session = quiet(count=60)
+    messages = session.conversation.prompt - session.conversation.base
+    plan = plan_of(session, Goal(0.4, long=Long(messages, 0.2, messages)), SURE, cold=False)
+    cleared = sum(decision.gain for decision in plan.having("clear"))
+    assert 0 < plan.least < 0.8 * messages
+    assert plan.may_pay(0.0)
+    assert plan.may_pay(1 - (plan.least + 1) / messages)
+    assert plan.may_pay(1 - (plan.least - 1) / messages) is (cleared >= plan.least)
+    assert plan.may_pay(1.0) is (cleared >= plan.least), "what is cleared leaves in any case"
+
+
 @pytest.mark.parametrize(("tokens", "growth"), [(1, 0), (0, 1)])
 def test_one_that_is_not_long_or_has_not_grown_stays_as_it_is(tokens: int, growth: int):
     session = quiet(count=60)

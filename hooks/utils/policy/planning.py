@@ -147,7 +147,7 @@ def _go_on(plan: Plan, conversation: Conversation, model: NeedModel, tuned: wort
         plan.share = 1.0
     if not (room.sum.leaves >= plan.sum.leaves + LEAST_GAIN if plan.pays else room.pays(LEAST_GAIN)):
         return
-    plan.least = 0 if plan.pays else round(room.least)
+    plan.tokens, plan.least = room.tokens, 0 if plan.pays else round(room.least)
     thought = conversation.thinking if plan.prices.bound else 0
     # So much may leave, for placeholders are shorter than they are reckoned: what is worth clearing once it has is so at once.
     most, taken = (1 - room.share) * room.tokens, -1

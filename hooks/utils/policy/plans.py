@@ -76,9 +76,9 @@ class Plan:
     where there are none or the user said now, what waits for the cache · `pays`: whether the clear is worth doing now ·
     `likely_requests`: over how many requests that is reckoned · `selection`, `prices` · `further`: tokens of what is needed least that
     go, too, until only this `share` of the conversation stays (1 where none go, None where nothing may go on) · `least`: tokens that have
-    to leave for that to pay · `usd`: dollars that it saves, None where nobody has said."""
+    to leave for that to pay, of the conversation's `tokens` · `usd`: dollars that it saves, None where nobody has said."""
 
-    __slots__ = ("decisions", "further", "least", "likely_requests", "pays", "prices", "selection", "share", "sum", "usd")
+    __slots__ = ("decisions", "further", "least", "likely_requests", "pays", "prices", "selection", "share", "sum", "tokens", "usd")
 
     def __init__(self, selection: Selection, prices: Prices, decisions: list[Decision]) -> None:
         self.selection = selection
@@ -87,7 +87,7 @@ class Plan:
         self.sum: Sum  # once all is decided
         self.pays = False
         self.likely_requests = 0
-        self.further = self.least = 0
+        self.further = self.least = self.tokens = 0
         self.share: float | None = None
         self.usd: float | None = None
 
@@ -104,6 +104,12 @@ class Plan:
     @property
     def is_empty(self) -> bool:
         return not self.further and not self.going
+
+    def may_pay(self, stays: float) -> bool:
+        """Return whether enough can leave for it to pay where at least this share of the conversation stays: what is cleared leaves in any
+        case."""
+        cleared = sum([decision.gain for decision in self.having(CLEAR)])
+        return self.least <= max((1 - max(stays, self.share or 0.0)) * self.tokens, cleared)
 
     @property
     def ids(self) -> list[str]:

@@ -155,7 +155,7 @@ class Compact(AutoPolicy):
         conversation = self.at(view.now)
         goal, asked = least_needed.Goal(self.cold_target, left, self.caution, self.long), Selection()
         plan = planning.plan(conversation, asked, view.now, self.model, self.prices, is_cold, self.tuned, in_place=True, goal=goal)
-        if plan.share is None:
+        if plan.share is None or not plan.may_pay(stays):
             return []
         return self._compacted(view, conversation, max(plan.share, stays), plan.least, plan.ids, is_due=False)
 
