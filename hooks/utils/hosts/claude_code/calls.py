@@ -13,8 +13,7 @@ from ...io.system import sha256
 from ...policy.calls import BACKGROUND, Call, Outcome, text_in
 from ...policy.estimate import image_tokens, wide_chars
 from ...policy.tools import DELEGATE, EDITS, FIND, READ, SEARCH, TASKS, Tool
-from . import TOOLS, fates, responses
-from .responses import dumps_or_nothing
+from . import TOOLS, fates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,6 +122,8 @@ def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object) -> Outc
             return Outcome(chars=_STARTED_CHARS, fate=BACKGROUND)
         if tool.operation == TASKS and isinstance(response.get("newTodos"), list):
             return Outcome(chars=_TODOS_CHARS)
+    from . import responses  # not for what is read, which is most
+
     shown, images = responses.shown(tool.name, response)
     outcome = _outcome(shown, images)
     outcome.fate = fates.of_response(tool, tool_input, response) or fates.of_text(tool, tool_input, shown)
@@ -191,6 +192,8 @@ def _read(response: dict[str, Any]) -> Outcome:
     if kind == "file_unchanged":
         return Outcome(chars=len(_UNCHANGED[1]) + 60, unchanged=True)
     if not isinstance(file, dict):
+        from .responses import dumps_or_nothing  # seldom
+
         return _outcome(dumps_or_nothing(response), 0)
     content = file.get("content")
     if not isinstance(content, str):  # an image, a PDF, a notebook
