@@ -66,11 +66,11 @@ class Request:
 def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answer one line of words; return the exit code."""
     if "learn" in words[:2] and "--quiet" in words:
-        from ..governance import retention
+        from ..governance import hourly_job
 
         answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, MEMORY), environ), environ)
         # The end of a session starts one child process, so this one also collects under the retention policies.
-        answering.run_unattended(jobs.COLLECTION_HOOK, lambda: retention.collect(environ), environ)
+        answering.run_unattended(jobs.COLLECTION_HOOK, lambda: hourly_job.collect(environ), environ)
         return 0
     return answering.run(MEMORY, _answer, words, environ, MISTAKES, called(environ))
 

@@ -21,7 +21,8 @@ from hooks.utils.state.archived import THINKING
 
 from .. import DomainUnavailable
 from ..policies import ACTION, CONTEXT, RAG, THOUGHT
-from . import ON_HOLD, Content, Described, Resource, created_at_of
+from . import Content, Described
+from .rules import ON_HOLD, Resource, created_at_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
