@@ -39,7 +39,7 @@ WITHIN_A_FUNCTION = {
     SERVICES / "popkit_retention" / "parallel" / "workers.py": {"distributed"},
     SERVICES / "popkit_retention" / "parallel" / "sources.py": {"fsspec"},
     SERVICES / "popkit_retention" / "memory" / "stores" / "neo4j.py": {"neo4j"},
-    SERVICES / "popkit_retention" / "memory" / "embeddings.py": {"numpy", "onnxruntime"},
+    SERVICES / "popkit_retention" / "memory" / "minilm.py": {"numpy", "onnxruntime"},
     SERVICES / "popkit_retention" / "usage" / "postgres.py": {"pg8000"},
 }
 BARE_SERVICES = sorted({*SERVICES.rglob("*.py")} - NEED_MORE)

@@ -19,7 +19,7 @@ from hooks.utils.views.memory_in_session import turned_lines
 from ..memory.holds import OnHold
 from ..memory.items import BadItem
 from ..memory.memory import Busy, NotThere
-from ..memory.reports import monitor
+from ..memory.monitoring import monitor
 from ..memory.stores.protocol import DuplicateId, StoreUnavailable
 from ..operations.data_tables import ITEMS_LISTED, MEMORY, MEMORY_COMMAND
 from ..operations.stores import Place

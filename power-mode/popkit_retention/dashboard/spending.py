@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from hooks.utils.io.system import day_of, days_before
 from hooks.utils.policy.masking import mask
 
-from ..context import usage_log
 from ..context.build_types import STRATEGIES, PruningStrategy
 from ..context.history_cuts import DEPTHS
+from ..context.newest_snapshot import NoSnapshot, status_of
 from ..usage import RANGES, SessionUsed, Snapshot, Sum, budgets, month_of
 from ..usage.configured_database import configuration, open_store, server_in, user_in
 from ..usage.sqlite import FILE, WORDS
@@ -207,8 +207,8 @@ class Spending:
             with self._opened_store() as store:
                 if store is None:
                     raise NotThere(f"no context of session {mask(id)!r:.100} was assembled here")
-                return usage_log.status_of(store, id)
-        except usage_log.NoSnapshot as error:
+                return status_of(store, id)
+        except NoSnapshot as error:
             raise NotThere(str(error)) from None
 
 

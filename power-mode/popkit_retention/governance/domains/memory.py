@@ -16,7 +16,7 @@ from hooks.utils.io import home
 from hooks.utils.policy.masking import mask
 
 from ...extras import reach
-from ...memory import exchange, holds
+from ...memory import erasure, exchange, holds, published_marks
 from ...memory.folder import Folder
 from ...memory.items import ARCHIVE, BY_POLICY, BadItem
 from ...memory.learning import Origins
@@ -128,7 +128,7 @@ class MemoryDomain:
 
     def marked(self) -> dict[str, Mark]:
         with self._using() as store:
-            actors = holds.actors(store)
+            actors = published_marks.actors(store)
             return {
                 item.id: Mark(item.id, item.marked_at, str(actors.get(item.id, USER)))
                 for item in store.scan(marked=True, bare=True)
@@ -141,7 +141,7 @@ class MemoryDomain:
             going = [item.id for item in free]
             return Batch(
                 change=[Change(id, {"marked_at": at, "marked_by": BY_POLICY}) for id in going],
-                values={holds.ACTORS_KEY: {**holds.actors(store), **dict.fromkeys(going, by)}},
+                values={published_marks.ACTORS_KEY: {**published_marks.actors(store), **dict.fromkeys(going, by)}},
                 log=[audited(at, "marked", item.project, item.id, reasons=["its retention policy releases it"]) for item in free],
             ), going
 
@@ -225,9 +225,9 @@ class MemoryDomain:
             if full is not None:
                 batch.originals[item.id] = full
             batch.log.append(audited(now, "restored", item.project, item.id, reasons=["it was restored from an archive"]))
-        unwanted = {project: holds.forgotten_ids(store, project) for project in {item.project for item in batch.add}}
+        unwanted = {project: erasure.forgotten_ids(store, project) for project in {item.project for item in batch.add}}
         again = [item for item in batch.add if item.id in unwanted[item.project]]
-        holds.note_forgotten(batch, store, again, forgotten=False)
+        erasure.note_forgotten(batch, store, again, forgotten=False)
         store.write(batch)
         return [item.id for item in batch.add]
 
@@ -273,4 +273,4 @@ def _hold_of(value: Mapping[str, object]) -> Hold:
 
 def _without(store: Store, ids: Sequence[str]) -> dict[str, object]:
     removed = set(ids)
-    return {holds.ACTORS_KEY: {id: by for id, by in holds.actors(store).items() if id not in removed} or None}
+    return {published_marks.ACTORS_KEY: {id: by for id, by in published_marks.actors(store).items() if id not in removed} or None}

@@ -28,7 +28,9 @@ from .. import sentences
 from ..following import Showings
 from ..items import COMMAND, NAME, NOTE, PATH, Lesson, Observed
 from .commands import Commands
-from .files import Files, Names, known
+from .defined_names import Names
+from .files import Files
+from .provenance import known
 from .records import AssistantText, CallResult, HookText, Observations, Prompt
 
 TYPE_CHECKING = False
