@@ -15,7 +15,7 @@ from hooks.utils.policy import door
 from hooks.utils.policy.door import informative
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure
-from popkit_retention.lab.engine_policies import DOOR_SWITCHES, Door
+from popkit_retention.lab.door_policy import DOOR_SWITCHES, Door
 from popkit_retention.lab.policy import Policy, tokens_of
 from tests.lab.session_builder import SessionBuilder
 from tests.lab.transcripts import Script

@@ -13,7 +13,7 @@ from benchmarks.hidden_failures import SHELLS, hidden_lines
 from hooks.utils.policy import door
 from hooks.utils.policy.door.once import listed
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
-from popkit_retention.lab.engine_policies import DOOR_SWITCHES, Door, door_settings_of
+from popkit_retention.lab.door_policy import DOOR_SWITCHES, Door, door_settings_of
 from popkit_retention.lab.replay_policies import POLICIES
 from tests.examples import examples
 from tests.policy.door_laws import LAWS, Context, Result, results

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..context.build_types import ContextStatus
-    from ..usage.usage_store import Server, UsageStore
+    from ..usage.server_address import Server
+    from ..usage.usage_store import UsageStore
     from .shared import Shared
 
 DAYS = 30
