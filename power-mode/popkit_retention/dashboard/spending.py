@@ -52,8 +52,6 @@ class Spending:
         self._silent_until = 0.0
         self._others = TeamSessions(self._sessions, lambda error: shared.failure("dashboard-others", error))
 
-    # --- the database ---
-
     def place(self) -> tuple[str, bool]:
         """Return (the name of the database for people, whether others may write to it, too), without connecting to it."""
         server = self._server()
@@ -109,8 +107,6 @@ class Spending:
         store, self._store = self._store, None
         if store is not None:
             store.close()
-
-    # --- answers ---
 
     def budgets(self, user: str = "") -> Budgets:
         """Return the limits of the newest sessions and of a user ("" for who runs this), and the usage by day."""

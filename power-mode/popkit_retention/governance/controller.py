@@ -40,8 +40,6 @@ def _silent(what: str, done: int, of: int) -> None:
 class Controller(Workspace):
     """The operations of governance, one method each; see `Workspace` for its parameters. All answers are JSON objects."""
 
-    # --- policies ---
-
     def configure(self, domain: str, config: Mapping[str, object], expect: int | None = None) -> Json:
         """Merge `config` into the policy of a domain. `expect`: the revision that the caller has seen. A tool's change that does not only
         keep more changes nothing, and waits for the user's approval: `success` is false, `request` its id."""
@@ -131,8 +129,6 @@ class Controller(Workspace):
             state, changed = self._policies(log).rollback(revision, names(domain))
         return {"success": True, "revision": state.revision, "domains": changed, **{each: state.policy(each).to_json() for each in changed}}
 
-    # --- reading ---
-
     def apply(
         self, domain: str, resources: Sequence[object] | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False
     ) -> Json:
@@ -214,8 +210,6 @@ class Controller(Workspace):
             "unfinished": 0 if broken else len(log.unfinished()),
         }
 
-    # --- holds ---
-
     def add_hold(self, domain: str, scope: str, target: str, who: str, why: str, until: float | None = None) -> Json:
         """Hold an item, or the data of a session or a project, until a time (seconds) or until it is released."""
         held = self.domain(check_domain(domain))
@@ -237,8 +231,6 @@ class Controller(Workspace):
         with self.changing() as log:
             domain, hold = find_hold([self.domain(name) for name in DOMAINS], id, now)
             return answers.hold(domain.name, release_hold(log, domain, hold, self.by, now))
-
-    # --- collection ---
 
     def gc(
         self, domain: str | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False, placeholders: bool = False,
@@ -282,8 +274,6 @@ class Controller(Workspace):
             message = f"{what} is marked by a retention policy. `popkit memory undo` takes other marks back"
             raise NotThere(message)
         return {"unmarked": unmarked}
-
-    # --- archives ---
 
     def archive(self, domain: str, ids: Sequence[str] | None = None, note: str = "", progress: Progress = _silent) -> Json:
         """Copy resources into a new archive: these, else those that the policy releases. Delete nothing."""

@@ -68,8 +68,6 @@ class Compact(AutoPolicy):
         self.listed: dict[str, list[str]] = {}  # handle of a list -> ids of the calls that it stands for
         self.held: dict[str, list[str]] = {}  # handle of a list -> those of the lists that it holds
 
-    # --- events ---
-
     def add(self, block: Block) -> None:
         super().add(block)
         self.recorded[block] = block.place
@@ -113,8 +111,6 @@ class Compact(AutoPolicy):
     @staticmethod
     def _prompt(view: View) -> int:
         return view.base + sum(view.sizes)
-
-    # --- compactions ---
 
     def decide(self, view: View) -> list[Choice]:
         self.view = view

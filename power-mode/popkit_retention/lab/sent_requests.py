@@ -164,8 +164,6 @@ class _Reading:
         self.session.steps.append(("add", block))
         return block
 
-    # --- the user's lines: texts, results ---
-
     def _user(self, entry: dict, at: float) -> None:
         content = entry["message"].get("content") if isinstance(entry.get("message"), dict) else None
         blocks = entries.blocks_of(entry)
@@ -217,8 +215,6 @@ class _Reading:
                 self.holders[string] = [*held, block]
             else:
                 held.append(block)
-
-    # --- the assistant's: requests, and what they needed ---
 
     def _assistant(self, entry: dict, at: float) -> None:
         message = entry["message"]

@@ -156,8 +156,6 @@ class Memory:
             theirs=projects.own_memory(environ, project.repository.root),
         )
 
-    # --- reading ---
-
     def list(self, tiers: Sequence[str] = (), kinds: Sequence[str] = (), marked: bool | None = False, most: int | None = 50) -> Items:
         """Return at most this many items (None: all), the most valuable first."""
         items = sorted(self.store.scan(self.project, kinds, tiers, marked), key=lambda item: (-item.score, -item.created_at, item.id))
@@ -250,8 +248,6 @@ class Memory:
         reinforcement.reinforce(self.store, items, self.session, self.now())
         return self.store.get([item.id for item in items])
 
-    # --- changing ---
-
     def add(self, text: str, kind: str = NOTE, **fields: object) -> Item:
         """Add a new item and return it; secrets in its text are masked. The fields are those of an Item; a missing id is made from the
         text. An item that an agent has added and the user now adds is accepted. Raise BadItem for an item that cannot be kept, DuplicateId
@@ -328,8 +324,6 @@ class Memory:
             raise NotThere("nothing is marked as forgotten")
         return self._change(ids, "kept after all", lambda item: {"marked_at": None, "marked_by": ""}, _REMEMBER)
 
-    # --- learning and keeping house ---
-
     def learn(self, lesson: Lesson) -> learning.Learnt:
         """Merge the lesson of a session. A lesson that is learnt twice counts once."""
         return learning.learn(self.store, lesson, self.now())
@@ -376,8 +370,6 @@ class Memory:
         if self.hourly is not None:
             self.hourly.close()
         self.store.close()
-
-    # --- helpers ---
 
     def _access(self, ids: Sequence[str]) -> None:
         if ids:

@@ -170,8 +170,6 @@ class PostgresStore(UsageStore):
             _clear_frames(error)
             raise _unavailable(self.words, error) from None
 
-    # --- tables ---
-
     def _create_tables(self, create: bool) -> None:
         """Create the tables where there are none."""
         with self.reading() as db:

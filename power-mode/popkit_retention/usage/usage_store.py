@@ -105,8 +105,6 @@ class UsageStore:
     def close(self) -> None:
         """Close the connection."""
 
-    # --- writing ---
-
     def write(self, used: Iterable[Used] = (), snapshots: Iterable[Snapshot] = ()) -> None:
         """Record requests and keep snapshots, in one transaction. NotWritable where the same would fail again."""
         rows, stored = list(used), [_snapshot_values(each) for each in snapshots]
@@ -164,8 +162,6 @@ class UsageStore:
             for session in sorted(sessions):
                 deleted += db.change(_BEYOND, session=session, kept=MOST_OF_A_SESSION, most=most)
         return deleted
-
-    # --- queries ---
 
     def of_session(self, session_id: str, user: str = "") -> Sum:
         """Return the usage of a session so far (of a user: in a shared database two may have the same session id)."""

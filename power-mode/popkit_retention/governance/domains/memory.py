@@ -53,8 +53,6 @@ class MemoryDomain:
         self._now = now
         self._opened = store
 
-    # --- reading ---
-
     def resources(
         self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
     ) -> Iterator[Resource]:
@@ -93,8 +91,6 @@ class MemoryDomain:
         """Return {}: no placeholder leads to an item of the memory."""
         return {}
 
-    # --- holds ---
-
     def holds(self) -> list[Hold]:
         with self._using() as store:
             return [_hold_of(each) for each in holds.entries(store.value(holds.KEY))]
@@ -123,8 +119,6 @@ class MemoryDomain:
             after = change(holds.entries(before))
             if after != holds.entries(before):
                 store.write(Batch(expected={holds.KEY: before}, values={holds.KEY: after}))
-
-    # --- marks ---
 
     def marked(self) -> dict[str, Mark]:
         with self._using() as store:
@@ -189,8 +183,6 @@ class MemoryDomain:
                     continue
                 return changed
 
-    # --- archives ---
-
     def contents(self, ids: Sequence[str]) -> Iterator[Content]:
         with self._using() as store:
             for item in self._some(store, ids):
@@ -230,8 +222,6 @@ class MemoryDomain:
         erasure.note_forgotten(batch, store, again, forgotten=False)
         store.write(batch)
         return [item.id for item in batch.add]
-
-    # --- the store ---
 
     def compact(self) -> bool:
         with self._using() as store:
