@@ -18,6 +18,7 @@ from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
 from hooks.utils.io import files, processes
+from hooks.utils.io import git
 from tests.client import installs
 from tests.examples import choose, examples
 from tests.handed_out import Scheduling, place
@@ -127,7 +128,7 @@ def hook_patience() -> files.Patience:
 @pytest.fixture
 def patience_with_git(monkeypatch: pytest.MonkeyPatch) -> None:
     """git is waited for as long as it takes: the machine may be busy."""
-    monkeypatch.setitem(processes.ask_git.__kwdefaults__, "timeout_s", HANG_S)
+    monkeypatch.setitem(git.ask_git.__kwdefaults__, "timeout_s", HANG_S)
     monkeypatch.setattr(processes, "PATIENT_S", HANG_S)
 
 

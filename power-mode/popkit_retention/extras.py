@@ -8,7 +8,8 @@ import os
 import sys
 
 from hooks.utils.io import foreign, home
-from hooks.utils.io.storage import LOGS, OK, WARNING, Check, Storage
+from hooks.utils.io.storage import LOGS, Storage
+from hooks.utils.io.findings import OK, WARNING, Check
 from hooks.utils.text import listed
 
 TYPE_CHECKING = False

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
+from hooks.utils.archive.beside import leave_beside
 from hooks.utils.archive import SCHEMA, ArchiveDamaged, ArchiveTooNew, open_archive
 from hooks.utils.archive.verification import verify
 from hooks.utils.io import files, home
@@ -253,7 +254,7 @@ def contents(path: str) -> dict[str, str]:
 
 
 def test_whoever_opens_the_archive_finds_it_under_its_handle(path: str):
-    archive.leave_beside(path, WAITING, record())
+    leave_beside(path, WAITING, record())
     [waiting] = files.spilled(path)
     assert stat.S_IMODE(Path(waiting).stat().st_mode) == 0o600
     db = archive.open_archive(path)
@@ -271,13 +272,13 @@ def test_whoever_opens_the_archive_finds_it_under_its_handle(path: str):
 
 def test_what_is_left_at_once_waits_in_one_file_and_is_taken_in_whole(path: str):
     left = {f"t{number}": f"line {number}\n\u2028and more" for number in range(5)}
-    archive.leave_beside(path, WAITING, *(record(id, text) for id, text in left.items()))
+    leave_beside(path, WAITING, *(record(id, text) for id, text in left.items()))
     assert len(files.spilled(path)) == 1
     assert {id: json.loads(content) for id, content in contents(path).items()} == left
 
 
 def test_popkit_restore_finds_what_only_waits(path: str, tmp_path: Path):
-    archive.leave_beside(path, WAITING, record(text="line one\n\ud800 two"))
+    leave_beside(path, WAITING, record(text="line one\n\ud800 two"))
     handle = archive.handle_of(WAITING, "t1", record(text="line one\n\ud800 two").content)
     env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "POPKIT_HOME": str(tmp_path)}
     command = [sys.executable, "-X", "utf8", "-S", "-E", str(ROOT / "hooks" / "popkit.py"), "restore", handle]
@@ -286,7 +287,7 @@ def test_popkit_restore_finds_what_only_waits(path: str, tmp_path: Path):
 
 
 def test_a_file_that_a_kill_left_after_it_was_taken_in_is_taken_in_once(path: str):
-    archive.leave_beside(path, WAITING, record())
+    leave_beside(path, WAITING, record())
     [waiting] = map(Path, files.spilled(path))
     left = waiting.read_bytes()
     assert len(contents(path)) == 1
@@ -296,7 +297,7 @@ def test_a_file_that_a_kill_left_after_it_was_taken_in_is_taken_in_once(path: st
 
 
 def test_what_cannot_be_taken_in_now_waits(path: str):
-    archive.leave_beside(path, WAITING, record())
+    leave_beside(path, WAITING, record())
     busy = sqlite3.connect(path, isolation_level=None)
     busy.execute("BEGIN IMMEDIATE")
     archive.open_archive(path, busy_s=0.01).close()
@@ -309,6 +310,6 @@ def test_what_cannot_be_taken_in_now_waits(path: str):
 @pytest.mark.parametrize("text", ["", "{", "[]\n", "[[1], 2]\nx", '[["s","s","","",""],["t",1]]\n"x"', "null\n\n"])
 def test_what_is_none_of_ours_is_left_out(path: str, text: str):
     files.spill(path, text)
-    archive.leave_beside(path, WAITING, record("t2"))
+    leave_beside(path, WAITING, record("t2"))
     assert list(contents(path)) == ["t2"]
     assert files.spilled(path) == []

@@ -10,6 +10,7 @@ from hooks.utils import archive
 from hooks.utils.archive import Chain, archive_chain
 from hooks.utils.archive.verification import verify
 from hooks.utils.io import sqlite_file
+from hooks.utils.io import row_chain
 from tests.archive.written import CHAIN, COLUMNS, content, fill, tamper
 
 SMALL = {"hot_max": 2, "warm_max": 4}
@@ -137,7 +138,7 @@ def test_a_chain_rewritten_from_some_record_on_shows_at_its_end(db: sqlite3.Conn
     tamper(db, ids[5], "label", "other")
     values = db.execute(f"SELECT {', '.join(archive.chains.HASHED)} FROM thought_records WHERE id = ?", (ids[5],)).fetchone()  # noqa: S608
     prev_hash = db.execute("SELECT hash FROM thought_records WHERE id = ?", (ids[4],)).fetchone()[0]
-    tamper(db, ids[5], "hash", sqlite_file.link_hash((prev_hash, *values), sqlite_file.COMPACT))
+    tamper(db, ids[5], "hash", row_chain.link_hash((prev_hash, *values), row_chain.COMPACT))
     assert _found(db) == [("session-1", 7, "")]
 
 

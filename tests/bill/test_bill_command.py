@@ -13,6 +13,8 @@ import pytest
 from hooks.utils import text
 from hooks.utils.operations import offers
 from hooks.utils.state import client_reports
+from hooks.utils.state import hidden_tools
+from hooks.utils.state import prompt_breakdowns
 from hooks.utils.views import bill as views
 from popkit_retention.bill import statement
 from popkit_retention.bill.digests import digest_of
@@ -43,7 +45,7 @@ class Shop:
             it.write(store / f"s{number}.jsonl")
         self.digests = [digest_of(str(path), path.stat().st_size) for path in sorted(store.iterdir())]
         if known is not None:
-            client_reports.keep_breakdown(str(self.home), str(self.project), "s0", known, AT)
+            prompt_breakdowns.keep_breakdown(str(self.home), str(self.project), "s0", known, AT)
 
     def run(self, *words: str, inside_of: str = "."):
         environ = {"CLAUDE_CONFIG_DIR": str(self.folder / "claude"), "POPKIT_HOME": str(self.home)}
@@ -53,7 +55,7 @@ class Shop:
         return json.loads(self.run(*words, "--json").stdout)
 
     def hidden(self) -> list[str]:
-        return list(client_reports.hidden(str(self.home), str(self.project)))
+        return list(hidden_tools.hidden(str(self.home), str(self.project)))
 
 
 @pytest.fixture
@@ -137,7 +139,7 @@ def test_what_was_not_understood_is_reported(odd: dict, says: str, tmp_path: Pat
 
 
 def test_a_later_breakdown_that_says_nothing_leaves_the_one_before_and_is_reported(shop: Shop):
-    client_reports.keep_breakdown(str(shop.home), str(shop.project), "s1", None, AT + 86_400)
+    prompt_breakdowns.keep_breakdown(str(shop.home), str(shop.project), "s1", None, AT + 86_400)
     output = drawn(shop, 100)
     assert "could not be used: it is empty" in output
     assert "MCP server linear" in output
@@ -204,10 +206,10 @@ def test_a_name_that_is_none_is_refused_with_those_that_are(words: tuple[str, st
 
 def test_what_is_kept_is_the_users_alone(shop: Shop):
     shop.run("hide", SERVER, "--yes")
-    kept = [path for path in (shop.home / client_reports.BREAKDOWNS).iterdir() if path.suffix == ".json"]
+    kept = [path for path in (shop.home / prompt_breakdowns.BREAKDOWNS).iterdir() if path.suffix == ".json"]
     assert len(kept) == 2
     assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
-    assert all(client_reports.STORAGE[1].owns(str(shop.home), f"{client_reports.BREAKDOWNS}/{path.name}") for path in kept)
+    assert all(client_reports.STORAGE[1].owns(str(shop.home), f"{prompt_breakdowns.BREAKDOWNS}/{path.name}") for path in kept)
 
 
 def test_a_section_becomes_a_draft_in_a_new_file_and_the_old_file_stays(shop: Shop):

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.policy import lost_cache
-from hooks.utils.policy.economics import Models
+from hooks.utils.policy.models import Models
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.views import bill
+from hooks.utils.views import paid_for
 from popkit_retention.bill import digests, statement, sums
 from popkit_retention.bill.records import Digest
 from popkit_retention.bill.sums import misses, usd_of
@@ -151,7 +152,7 @@ def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_ki
         assert (used["lifetimes"], used["bridged"]) == ([], 0)
         assert used["kinds"] == {sums.UNTOLD: [sum(column) for column in zip(*was["kinds"].values())]}
         assert digest["kinds_by_time"] == [{sums.UNTOLD: sum(row.values())} for row in now["kinds_by_time"]]
-        assert "not broken down" in bill.kind_words(statement.whole([digest], MODELS)["kinds"][0])
+        assert "not broken down" in paid_for.kind_words(statement.whole([digest], MODELS)["kinds"][0])
     path.write_text(text)
     assert asked(place)[0] == [now]
 

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils import text
-from hooks.utils.policy.economics import Models
+from hooks.utils.policy.models import Models
 from hooks.utils.policy.lost_cache import Between, Sent, losses
 from hooks.utils.policy.usage import Usage
 from hooks.utils.views import bill
+from hooks.utils.views import cache_lifetime
 from popkit_retention.bill import statement
 from popkit_retention.bill.lifetimes import LEAST_REQUESTS, compared, replayed
 from popkit_retention.bill.sums import of_models
@@ -163,7 +164,7 @@ def test_what_cannot_be_replayed_says_nothing():
         used.update(plain=0, output=0, lifetimes=[0, 0, 0, 0])
     assert compared([nothing] * 50, MODELS, True, DAY_S) is None
     assert statement.cache_lifetime([digest(requests, host="Codex")] * 50, MODELS, True, DAY_S) == {"main": None, "subagents": None}
-    assert bill.lifetime_lines({"main": None, "subagents": None}) == []
+    assert cache_lifetime.lifetime_lines({"main": None, "subagents": None}) == []
 
 
 def test_subagents_have_a_lifetime_of_their_own():
@@ -183,15 +184,15 @@ SHOWN = {
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_people_read_which_pays_by_how_much_and_what_to_set(name: str, golden):
-    shown = text.laid_out(bill.lifetime_lines(SHOWN[name]), 72)
+    shown = text.laid_out(cache_lifetime.lifetime_lines(SHOWN[name]), 72)
     golden(GOLDENS / f"lifetime-{name}.txt", "\n".join(map(str, shown)) + "\n")
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_the_page_says_the_same_as_the_terminal(name: str):
-    shown = " ".join(map(str, text.laid_out(bill.lifetime_lines(SHOWN[name]), 200)))
+    shown = " ".join(map(str, text.laid_out(cache_lifetime.lifetime_lines(SHOWN[name]), 200)))
     told = {whose: one for whose, one in SHOWN[name].items() if one}
-    phrases = bill.lifetime_phrases(SHOWN[name])
+    phrases = cache_lifetime.lifetime_phrases(SHOWN[name])
     assert len(phrases["lifetime"]) == len(told)
     assert all(sentence in shown for sentence in [*phrases["lifetime"], *phrases["lifetime_settings"]])
     assert len(phrases["lifetime_settings"]) == sum(one["pays"] not in ("", one["has"]) for one in told.values())

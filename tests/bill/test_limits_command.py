@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils import text
-from hooks.utils.policy.economics import Models
+from hooks.utils.policy.models import Models
 from hooks.utils.state import shipped
-from hooks.utils.views.amounts import limits_pane_lines
+from hooks.utils.views.plan_limits import limits_pane_lines
 from popkit_retention import extras
 from popkit_retention.bill.digests import digest_of
 from popkit_retention.bill.sums import SLOT_S, took

@@ -12,7 +12,7 @@ from hooks.utils.policy.composition import RESULT, SAID, Composition
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.lost_cache import Sent, losses, lost_tokens
 from hooks.utils.policy.usage import Usage
-from hooks.utils.state.client_reports import parsed_breakdown
+from hooks.utils.state.prompt_breakdowns import parsed_breakdown
 from hooks.utils.views.bill import hiding
 from popkit_retention.bill import statement, sums
 from popkit_retention.bill.sums import by_time as summed_by_time

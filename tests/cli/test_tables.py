@@ -15,8 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.argument_types import AGE, WHEN, Type, choices, whole
-from hooks.utils.flag_parser import HELP, Flag, Operation, Parsed, Table, UsageError, parse
-from hooks.utils.operations import help_lines, offers
+from hooks.utils.operation_tables import HELP, Flag, Operation, Table
+from hooks.utils.flag_parser import Parsed, UsageError, parse
+from hooks.utils.operations.help_text import help_lines
+from hooks.utils.operations import offers
 from hooks.utils.text import NARROWEST, laid_out
 from popkit_retention.cli import opencode_setup, shell_setup
 from popkit_retention.cli.commands import COMMANDS, FIRST, names, titles

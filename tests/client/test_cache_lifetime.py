@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hooks.utils.views import bill
+from hooks.utils.views import cache_lifetime
 from tests.bill.lifetimes import lifetime
 
 from . import installs
@@ -78,7 +79,7 @@ def test_who_decides_for_how_long_a_prompt_is_cached(
 def test_what_the_bill_says_to_set_is_what_the_client_goes_by(pays: str, clients: dict[str, installs.Installed], tmp_path: Path):
     has = "5m" if pays == "1h" else "1h"
     told = {whose: lifetime(pays=pays, has=has) for whose in ("main", "subagents")}
-    lines = [line.strip() for line in bill.text.laid_out(bill.lifetime_lines(told))]
+    lines = [line.strip() for line in bill.text.laid_out(cache_lifetime.lifetime_lines(told))]
     settings = json.loads("{" + ", ".join(line for line in lines if line.startswith('"')) + "}")
     exported = dict(line.removeprefix("export ").split("=") for line in lines if line.startswith("export "))
     assert len(settings) == len(exported) == 2

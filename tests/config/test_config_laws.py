@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.config.fields import NOTES, USER_ONLY
 from hooks.utils.config.layers import LAYERS, Layer, merge, read_layer
-from hooks.utils.config.validation import json_schema, usable
+from hooks.utils.config.schema import json_schema
+from hooks.utils.config.validation import usable
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.ruleset import TIERS, Ruleset
 from popkit_retention.cli.config_command import BUILT_IN, check_document, check_text, leaves, sources

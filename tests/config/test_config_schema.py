@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hooks.utils.config.fields import FIELDS, USER_ONLY
-from hooks.utils.config.validation import json_schema
+from hooks.utils.config.schema import json_schema
 from hooks.utils.policy.ruleset import EVENT_ALIASES, EVENTS, PROFILES, TIERS
 from popkit_retention.cli.config_command import check_document, dotted, leaves
 

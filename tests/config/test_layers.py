@@ -12,7 +12,7 @@ from hooks.utils.config.layers import load, merge, read_layer, read_layers
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.ruleset import TIERS, Ruleset
-from hooks.utils.policy.tools import Call, Outcome
+from hooks.utils.policy.calls import Call, Outcome
 
 ROOT = pathlib.Path(__file__).parents[2]
 

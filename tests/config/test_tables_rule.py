@@ -16,7 +16,8 @@ import pytest
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import ruleset
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.retention_tracker import HookContext, RetentionTracker, process_retention
+from hooks.utils.retention_tracker import HookContext
+from hooks.utils.specified_tracker import RetentionTracker, process_retention
 from tests.policy.scenario import Scenario
 
 ROOT = Path(__file__).parents[2]

@@ -14,6 +14,7 @@ from hooks.utils.io.system import day_of, days_before
 from hooks.utils.operations import context_words
 from hooks.utils.state import session
 from hooks.utils.views import amounts
+from hooks.utils.views import savings
 from popkit_retention.dashboard.app import application
 from popkit_retention.dashboard.app_state import AppState
 from popkit_retention.dashboard.security import Access
@@ -69,7 +70,7 @@ def test_the_sums_are_those_of_stats(board: Board) -> None:
     _paid_off(board)
     answer = board.get("/api/stats")  # nobody has settled what the session did since the clear
     stats = json.loads(context_words.answer("stats --json", board.shop.site(), str(board.shop.transcript), board.shop.at))
-    assert answer["headline"] == amounts.headline(stats["worth"])
+    assert answer["headline"] == savings.headline(stats["worth"])
     installed = stats["worth"]["installed"]
     assert answer["saved_by_usd"] == installed["saved_by_usd"]
     assert sum(answer["saved_by_usd"].values()) > 0

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.helper.commands import Commands
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.helper.drawing import PaneRequest
@@ -17,6 +18,7 @@ from hooks.utils.operations import context_words
 from hooks.utils.policy.figures import of
 from hooks.utils.state import journal, session, store
 from hooks.utils.views import amounts, phrases
+from hooks.utils.views import savings
 from popkit_retention.cli.statusline_command import line_for
 from tests.dashboard.board import Board
 from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Later, worked
@@ -112,13 +114,13 @@ def _what_it_did_is_the_same(drawn: Drawn, page: dict, all_time: dict) -> None:
         assert sum(day[name] for day in all_time["days"]) == pytest.approx(figures[name], abs=1e-5)
 
     # In words: the same sentence, the same headline, the same rows.
-    sentence, saved = amounts.ledger_in_words(figures), "\n".join(drawn.pane("saved"))
+    sentence, saved = savings.ledger_in_words(figures), "\n".join(drawn.pane("saved"))
     for output in (drawn.answer("retention"), "\n".join(drawn.pane("now")), saved, "\n".join(page["ledger"])):
         assert sentence in " ".join(output.split())
-    headline = amounts.headline(stats["worth"])
+    headline = savings.headline(stats["worth"])
     for output in (drawn.answer("stats"), saved, all_time["headline"]):
         assert headline in output
-    kept_out, cleared = text.estimate(figures["kept_out_tokens"]), f"{figures['cleared_tokens']:,}"
+    kept_out, cleared = units.estimate(figures["kept_out_tokens"]), f"{figures['cleared_tokens']:,}"
     cost, net = amounts.usd(figures["cost_usd"]), amounts.usd(figures["net_usd"], True)
     for output in (saved, drawn.answer("stats"), "\n".join(all_time["lines"])):
         assert [_last_of(row, output) for row in ("Kept out", "Cleared", "Cost", "Net")] == [kept_out, cleared, cost, net]
@@ -141,16 +143,16 @@ def _what_the_context_holds_is_the_same(drawn: Drawn, page: dict, card: dict) ->
     for output in (drawn.answer("retention"), "\n".join(drawn.pane("now"))):
         flat = " ".join(output.split())
         assert f"Context {size}" in flat
-        assert f"Expired: {text.estimate(expired)} tokens" in flat
-        assert f"Reclaimable: {text.estimate(leaves)} tokens" in flat
-    words = f"Clear now: the cache is cold, so {text.short_tokens(leaves)} leave{phrases.saves(report['verdict']['usd'])}"
+        assert f"Expired: {units.estimate(expired)} tokens" in flat
+        assert f"Reclaimable: {units.estimate(leaves)} tokens" in flat
+    words = f"Clear now: the cache is cold, so {units.short_tokens(leaves)} leave{phrases.saves(report['verdict']['usd'])}"
     [offered] = [operation["sum"] for operation in band["operations"]]
     verdicts = [drawn.view("now")["pane"]["head"][0], band["text"], card["verdict"]["words"], page["session"]["verdict"]["words"]]
     assert verdicts == [words] * 4
     assert words in drawn.answer("retention").splitlines()
     assert offered.startswith(words.removeprefix("Clear now: "))
     assert f"context {context['ratio']:.0%}" in drawn.status_line()
-    assert f"{text.tokens(leaves)} reclaimable" in drawn.status_line()
+    assert f"{units.tokens(leaves)} reclaimable" in drawn.status_line()
 
 
 def _last_of(row: str, output: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hooks.utils.archive.content import stamp
 from hooks.utils.io import storage
+from hooks.utils.io import durable
 from popkit_retention.governance import policy_file
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.data_folder import Folder
@@ -26,8 +27,8 @@ def changed(state: State, domain: str, policy: RetentionPolicy, now: float) -> S
 
 def write(path: str, text: str) -> None:
     """One durable file."""
-    storage.write_durably(path, text.encode())
-    storage.sweep_temporary(os.path.dirname(path))  # noqa: PTH120
+    durable.write_durably(path, text.encode())
+    durable.sweep_temporary(os.path.dirname(path))  # noqa: PTH120
 
 
 def note(home: str, ids: list[str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state import jobs
+from hooks.utils.state import collection
 from popkit_retention.governance import BadRequest, Damaged, NotThere, agent_requests, hourly_job
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import TOOL
@@ -193,9 +194,9 @@ def test_apply_status_explain_and_archive_go_by_the_policy_of_the_project(house:
 
 
 def test_the_hourly_job_collects_where_a_policy_has_auto_gc_and_nowhere_else(house: Home) -> None:
-    assert not jobs.is_collection_wanted(str(house.path))
+    assert not collection.is_collection_wanted(str(house.path))
     house.accepted(auto_gc=True, older_than_days=7)
-    assert jobs.is_collection_wanted(str(house.path))
+    assert collection.is_collection_wanted(str(house.path))
     (collected,) = hourly_job.collect(house.environ, lambda: house.now)["domains"]
     assert (collected["project"], [row["id"] for row in collected["marks"]]) == (SHOP, ["s60", "s10"])
 

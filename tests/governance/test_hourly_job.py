@@ -12,7 +12,9 @@ from hooks.utils import archive
 from hooks.utils.archive import index
 from hooks.utils.io.home import GOVERNANCE
 from hooks.utils.state import jobs, published
-from hooks.utils.views.memory_in_session import marks
+from hooks.utils.state import marked
+from hooks.utils.state import collection
+from hooks.utils.views.marks import marks
 from popkit_retention.governance import GovernanceError, hourly_job
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.data_folder import Folder
@@ -136,7 +138,7 @@ def test_policies_that_cannot_be_read_collect_nothing(collecting: Collecting, ho
     with pytest.raises(GovernanceError):
         collecting.collect()
     assert collecting.kept.store.value("governed") is None
-    assert not (path.parent / jobs.NOTE).exists()
+    assert not (path.parent / collection.NOTE).exists()
 
 
 # --- what is published of marks -----------------------------------------------------------------------------------------------------------
@@ -154,7 +156,7 @@ def kept(home: Path):
 
 
 def published_marks(home: Path, project: str = PROJECT) -> list[tuple]:
-    return [(part, row["by"], row["count"], row["ids"], row["first"] - NOW) for part, row in published.marked_of(str(home), project)]
+    return [(part, row["by"], row["count"], row["ids"], row["first"] - NOW) for part, row in marked.marked_of(str(home), project)]
 
 
 def governing(home: Path, kept: Remembering, by: str) -> Controller:
@@ -199,11 +201,11 @@ def test_status_tells_the_same(home: Path, kept: Remembering) -> None:
     with governing(home, kept, "job") as controller:
         controller.gc("memory")
     by_status = kept.memory.status()["told"]
-    assert by_status == {part: [row for other, row in published.marked_of(str(home), PROJECT) if other == part] for part in by_status}  # type: ignore[attr-defined]
+    assert by_status == {part: [row for other, row in marked.marked_of(str(home), PROJECT) if other == part] for part in by_status}  # type: ignore[attr-defined]
 
 
 def test_where_it_cannot_be_written_the_collection_is_done_all_the_same(home: Path, kept: Remembering) -> None:
-    (home / GOVERNANCE / published.MARKED_FILE).mkdir(parents=True)
+    (home / GOVERNANCE / marked.MARKED_FILE).mkdir(parents=True)
     with governing(home, kept, "job") as controller:
         (collected,) = controller.gc("memory")["domains"]  # type: ignore[misc, attr-defined]
     assert len(collected["marks"]) == 7
@@ -219,4 +221,4 @@ def test_a_number_that_cannot_be_shown_is_passed_over(home: Path, name: str, val
     folder.mkdir(parents=True)
     (folder / "marked.json").write_text(json.dumps({"version": 1, "parts": {"rag": [{**row, name: value}, row]}}))
     assert published_marks(home) == [("rag", "tool", 1, ["m1"], DAY)]
-    assert all(marks(*row, NOW, "popkit memory") for row in published.marked_of(str(home), PROJECT))
+    assert all(marks(*row, NOW, "popkit memory") for row in marked.marked_of(str(home), PROJECT))

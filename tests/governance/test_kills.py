@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.io import storage
+from hooks.utils.io import durable
 from popkit_retention.governance import archives
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import TOOL
@@ -37,7 +38,7 @@ def _gone_pid() -> int:
 def test_a_file_and_the_folders_that_are_made_for_it_are_private(tmp_path: Path):
     before = os.umask(0)
     try:
-        storage.write_durably(str(tmp_path / "a" / "b" / "file.json"), b"{}")
+        durable.write_durably(str(tmp_path / "a" / "b" / "file.json"), b"{}")
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "a" / "b" / "file.json").stat().st_mode) == 0o600
@@ -47,7 +48,7 @@ def test_a_file_and_the_folders_that_are_made_for_it_are_private(tmp_path: Path)
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path):
     (tmp_path / "file").mkdir()
     with pytest.raises(IsADirectoryError):
-        storage.write_durably(str(tmp_path / "file"), b"x")
+        durable.write_durably(str(tmp_path / "file"), b"x")
     assert list(tmp_path.rglob("*")) == [tmp_path / "file"]
 
 
@@ -63,17 +64,17 @@ def test_a_write_that_is_killed_at_any_call_leaves_the_old_file_or_the_new_one(f
     def check(done: Done) -> None:
         assert path.read_text() in (OLD, NEW)
         seen.append(path.read_text() == NEW)
-        storage.sweep_temporary(str(path.parent))
+        durable.sweep_temporary(str(path.parent))
         assert list(path.parent.iterdir()) == [path], "what killed writers leave is swept"
 
     kills = kill_at_each_call(forks, Function("tests.governance.operations:write", [str(path), NEW]), world, check)
     assert seen == [False] * kills + [True], "it is the old one until it is the new one"
     assert kills == 3, "opened, written, renamed"
-    print(f"storage.write_durably: {kills} kills")
+    print(f"durable.write_durably: {kills} kills")
 
 
 def test_a_write_is_synced_before_it_is_renamed_and_its_folder_after(tmp_path: Path):
-    script = f"from hooks.utils.io import storage; storage.write_durably({str(tmp_path / 'file')!r}, b'x')"
+    script = f"from hooks.utils.io import storage; durable.write_durably({str(tmp_path / 'file')!r}, b'x')"
     asked = calls_of(script, [], "fsync,?rename,?renameat,renameat2", {}, tmp_path / "trace")
     lines = [line for line in asked if str(tmp_path) in line]
     assert [line.partition("(")[0] for line in lines] == ["fsync", "rename", "fsync"]
@@ -96,18 +97,18 @@ def test_leftovers_go_when_their_process_is_gone_or_they_are_older_than_a_day(tm
     }
     for name in leftovers:
         (tmp_path / name).write_text("")
-    assert storage.sweep_temporary(str(tmp_path)) == 2
+    assert durable.sweep_temporary(str(tmp_path)) == 2
     assert {path.name for path in tmp_path.iterdir()} == {name for name, stays in leftovers.items() if stays}
 
 
 def test_sweeping_a_folder_that_is_not_there_does_nothing(tmp_path: Path):
-    assert storage.sweep_temporary(str(tmp_path / "none")) == 0
+    assert durable.sweep_temporary(str(tmp_path / "none")) == 0
 
 
 def test_a_link_in_place_of_a_temporary_file_is_not_followed_and_one_in_place_of_the_file_is_replaced(tmp_path: Path):
     (tmp_path / "elsewhere").write_text("mine")
     (tmp_path / "file").symlink_to(tmp_path / "elsewhere")
-    storage.write_durably(str(tmp_path / "file"), b"x")
+    durable.write_durably(str(tmp_path / "file"), b"x")
     assert (tmp_path / "elsewhere").read_text() == "mine"
     assert not (tmp_path / "file").is_symlink()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.state.site import Site
 
@@ -217,10 +218,10 @@ def test_the_pane_asks_once_whether_dead_results_may_leave_by_themselves_when_th
     assert shown["look_ups"] == 0
     so_far = f"so far 0 in {shown['requests']}"
     assert question == f"let this happen by itself when it pays, with at most 5 look-ups in 100 requests because of PopKit ({so_far})"
-    assert f"So far: 0 look-ups in {text.counted(shown['requests'], 'request')} because of PopKit; bound: 5 in 100." in words
-    leave = f"{text.short_tokens(shown['tokens'])} leave, saving ~${shown['usd']:.2f}"
+    assert f"So far: 0 look-ups in {units.counted(shown['requests'], 'request')} because of PopKit; bound: 5 in 100." in words
+    leave = f"{units.short_tokens(shown['tokens'])} leave, saving ~${shown['usd']:.2f}"
     assert view["pane"]["head"][0] == f"Clear now: the cache is cold, so {leave}", "this is the one answer to what would leave now"
-    assert f"Now {text.long_tokens(shown['tokens'])} would leave, saving ~${shown['usd']:.2f}." in words
+    assert f"Now {units.long_tokens(shown['tokens'])} would leave, saving ~${shown['usd']:.2f}." in words
     busy.ask("/press", {"id": "auto off"})
     assert "auto on" not in operations_of(busy.ask("/view", {}))
     assert busy.ask("/view", {}).get("compact") is None
@@ -237,7 +238,7 @@ def test_where_no_result_is_worth_clearing_by_itself_what_is_needed_least_leaves
     assert (now["items"], now["tokens"]) == (0, now["further"])
     assert (report["verdict"]["kind"], report["verdict"]["tokens"]) == ("clear", now["tokens"])
     head = " ".join(helper.ask("/view", {})["pane"]["head"])
-    assert head.startswith(f"Clear now: the cache is cold, so {text.short_tokens(now['tokens'])} leave")
+    assert head.startswith(f"Clear now: the cache is cold, so {units.short_tokens(now['tokens'])} leave")
 
 
 def test_once_the_user_has_said_yes_what_is_dead_leaves_by_itself_and_only_once(busy: Helper):

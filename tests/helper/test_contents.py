@@ -30,7 +30,7 @@ from hooks.utils.hosts.claude_code.sent import MOST_NAMES, Following
 from hooks.utils.policy import masking
 from hooks.utils.policy.door import Lines, Source
 from hooks.utils.policy.messages import Use
-from hooks.utils.policy.placeholder import Findings, findings
+from hooks.utils.policy.outlines import Findings, findings
 from tests.patience import HANG_S
 
 from .asking import SESSION, Helper, lines, numbered

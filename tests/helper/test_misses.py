@@ -14,7 +14,7 @@ from hooks.utils.config import layers
 from hooks.utils.helper.prompt_cache import MOST_AGENTS, Misses
 from hooks.utils.io import home
 from hooks.utils.policy import lost_cache
-from hooks.utils.policy.economics import models_of
+from hooks.utils.policy.models import models_of
 from hooks.utils.views.cache import CAUSES
 from tests.bill.conversations import BASE, Conversation
 from tests.lab.transcripts import BEGAN

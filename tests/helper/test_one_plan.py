@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.helper.compactions import Compactions
 from hooks.utils.operations import context_words
-from hooks.utils.operations.request import OnceResumed
+from hooks.utils.operations.changers import OnceResumed
 from hooks.utils.state.noted import Noted
 from hooks.utils.state.site import Site
 from hooks.utils.views import phrases
@@ -98,9 +99,9 @@ def test_every_place_says_the_same_of_a_cold_cache(busy: Helper):
     words = shown(busy)
     usd = said(busy, "auto", "show")["usd"]
     assert words["pane"] == words["band"]
-    assert words["pane"].startswith(f"Clear now: the cache is cold, so {text.short_tokens(tokens)} leave{phrases.saves(usd)}")
-    assert words["reclaimable"].startswith(f"{text.long_tokens(tokens)}, from ")
-    assert f"{text.tokens(tokens)} reclaimable" in words["status line"]
+    assert words["pane"].startswith(f"Clear now: the cache is cold, so {units.short_tokens(tokens)} leave{phrases.saves(usd)}")
+    assert words["reclaimable"].startswith(f"{units.long_tokens(tokens)}, from ")
+    assert f"{units.tokens(tokens)} reclaimable" in words["status line"]
 
 
 def test_clear_and_yes_on_a_pane_say_one_amount_and_do_the_same(helper_with):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.text import tokens
+from hooks.utils.units import tokens
 
 from .asking import Helper, lines, numbered
 from .running import Running

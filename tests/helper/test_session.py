@@ -19,8 +19,9 @@ import pytest
 
 from hooks.utils.io.files import LOCK_WAIT_S
 from hooks.utils.operations import context_words
-from hooks.utils.operations.request import in_place_of
+from hooks.utils.operations.changers import in_place_of
 from hooks.utils.state import client_reports
+from hooks.utils.state import prompt_breakdowns
 from hooks.utils.state.site import Site
 from popkit_retention.memory.job import last_run
 from popkit_retention.memory.stores.protocol import StoreUnavailable
@@ -98,10 +99,10 @@ def test_without_an_hour_gone_or_where_memory_is_off_nothing_is_started(helped):
 
 def test_what_the_client_says_is_kept_for_the_project(helper: Helper):
     helper.ask("/breakdown", {"breakdown": breakdown()})
-    kept = client_reports.load_breakdown(str(helper.home), os.path.realpath(helper.project))
+    kept = prompt_breakdowns.load_breakdown(str(helper.home), os.path.realpath(helper.project))
     assert (kept["session"], kept["missing"]) == (SESSION, [])
     helper.ask("/breakdown", {"breakdown": {}})
-    kept = client_reports.load_breakdown(str(helper.home), os.path.realpath(helper.project))
+    kept = prompt_breakdowns.load_breakdown(str(helper.home), os.path.realpath(helper.project))
     assert kept["problem"]["why"] == "it has no categories in use"
     assert len(kept["tools"]) == 5
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.hosts.claude_code import usage
 from hooks.utils.state.site import Site
 from popkit_retention.cli.statusline_command import line_for
@@ -104,10 +105,10 @@ def test_each_place_says_the_same_size_after_a_compaction_and_an_undo_and_the_se
     [entry] = [entry for entry in worked.journal() if entry["event"] == "compact"]
     small = entry["after"] + entry["beside"]
     assert SYSTEM + 4_200 * 2 < small < SYSTEM + 4_200 * 3, "the newest two results stay, and the system"
-    assert first.startswith(f"Compacted without a model: 65k to {text.tokens(small)} tokens.")
+    assert first.startswith(f"Compacted without a model: 65k to {units.tokens(small)} tokens.")
     assert places(worked) == pytest.approx([small] * 4, rel=0.01)
     worked.ask("/command", {"words": "undo"})
-    assert re.search(rf", {text.tokens(small)} to ~6[45]k tokens", client.compacts(own=True)["notice"])
+    assert re.search(rf", {units.tokens(small)} to ~6[45]k tokens", client.compacts(own=True)["notice"])
     assert places(worked) == pytest.approx([worked.prompt] * 4, rel=0.01)
     assert worked.failures() == ""
 

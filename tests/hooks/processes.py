@@ -11,9 +11,11 @@ from pathlib import Path
 
 from hooks.utils.handlers import context_monitor, session_events, tool_calls
 from hooks.utils.io import storage
+from hooks.utils.io import hook_log
 from hooks.utils.io.codec import loads
 from hooks.utils.policy.context import ContextState
-from hooks.utils.retention_tracker import HookContext, process_retention
+from hooks.utils.retention_tracker import HookContext
+from hooks.utils.specified_tracker import process_retention
 from hooks.utils.state import live, store
 from hooks.utils.state.site import Site
 from tests.kit.forks import Done, data_of
@@ -75,7 +77,7 @@ class Home:
 
     def failures(self) -> list[str]:
         """The first lines of the failures that hooks have logged."""
-        return storage.logged_failures(str(self.path))
+        return hook_log.logged_failures(str(self.path))
 
     def files(self) -> list[Path]:
         return sorted(path for path in self.path.rglob("*") if not path.is_dir())

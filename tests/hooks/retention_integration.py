@@ -16,7 +16,8 @@ if __name__ == "__main__" and not __package__:
 
 import tempfile
 
-from hooks.utils.retention_tracker import HookContext, RetentionTracker, process_retention
+from hooks.utils.retention_tracker import HookContext
+from hooks.utils.specified_tracker import RetentionTracker, process_retention
 from hooks.utils.state import store
 from hooks.utils.state.site import Site
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.io import storage
+from hooks.utils.io import hook_log
 from hooks.utils.policy.context import shared_facts
 from tests.hooks import payloads, processes
 from tests.kit.disks import IS_ROOT, fill, read_only, small_disk
@@ -48,7 +49,7 @@ def test_a_disk_with_room_for_the_log_alone_gets_the_failure_counted(disk: Path)
         assert processes.run("post-tool-use", call, home.env()).silent
     size = Path(home.paths(SESSION).state).stat().st_size
     assert size > 8_000
-    Path(storage.log_path(str(home.path))).write_text("")
+    Path(hook_log.log_path(str(home.path))).write_text("")
     fill(disk, but=4096)
     assert processes.run("post-tool-use", payloads.read("/home/dev/one/more.py", "x\n"), home.env()).silent
     assert [line.split()[2] for line in home.failures()] == ["OSError"]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.io import storage
+from hooks.utils.io import hook_log
 from tests.hooks import mutations, payloads, processes
 from tests.kit.forks import Forks, Hook
 from tests.patience import HANG_S
@@ -38,7 +39,7 @@ NO_OBJECTS = {
 
 
 def _lines_of_log(home: processes.Home) -> str:
-    log = Path(storage.log_path(str(home.path)))
+    log = Path(hook_log.log_path(str(home.path)))
     return log.read_text(encoding="utf-8") if log.exists() else ""
 
 

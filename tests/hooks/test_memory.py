@@ -11,6 +11,8 @@ from hooks.utils.hosts.claude_code.projects import folder_name
 from hooks.utils.io.codec import loads
 from hooks.utils.io.repository import blob_of
 from hooks.utils.state import data_rules, memory, memory_checks, published
+from hooks.utils.state import memory_alerts
+from hooks.utils.state import memory_json
 from hooks.utils.state.memory_records import Entry, Fact
 from hooks.utils.state.memory_text import render
 from tests.hooks import payloads
@@ -79,7 +81,7 @@ def test_a_text_that_somebody_has_edited_is_given_as_it_is(shop: Remembering):
 
 def test_a_text_that_an_earlier_version_rendered_otherwise_is_checked_too(shop: Remembering):
     rendered(shop)
-    entries = memory_checks.from_json(shop.project.entries_of(shop.project.document())[0])
+    entries = memory_json.from_json(shop.project.entries_of(shop.project.document())[0])
     shop.project.write_document("# Memory\n\nsrc/cart.ts\nsrc/gone.ts\n", entries)
     context = shop.begin()
     assert "src/: cart.ts" in context
@@ -128,7 +130,7 @@ def test_without_memory_a_session_writes_nothing_of_it(shop: Remembering):
 
 def test_what_memory_keeps_is_private(remembered: Remembering):
     remembered.project.note_ended("s", str(remembered.transcript), 3.0)
-    published.set_alerts(remembered.project, {"m1": 5.0})
+    memory_alerts.set_alerts(remembered.project, {"m1": 5.0})
     folder = Path(remembered.project.folder)
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
     assert {path.stat().st_mode & 0o777 for path in (folder, folder.parent)} == {0o700}

@@ -12,14 +12,8 @@ from hooks.utils.io.codec import dumps, loads
 from hooks.utils.policy import engine
 from hooks.utils.policy.context import state_of
 from hooks.utils.policy.events import Pinned
-from hooks.utils.retention_tracker import (
-    HookContext,
-    RetentionTracker,
-    ToolResultMeta,
-    detect_events,
-    hash_content,
-    process_retention,
-)
+from hooks.utils.retention_tracker import HookContext, ToolResultMeta, hash_content
+from hooks.utils.specified_tracker import RetentionTracker, detect_events, process_retention
 from tests.kit.crowds import all_do
 from tests.kit.forks import Forks, Function
 from tests.policy.histories import HOSTILE, histories

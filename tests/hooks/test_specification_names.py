@@ -10,13 +10,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import context_carrier, efficiency_tracker, retention_tracker
-from hooks.utils.retention_tracker import (
-    HookContext,
-    RetentionTracker,
-    ToolResultMeta,
-    estimate_tokens,
-    hash_content,
-)
+from hooks.utils.retention_tracker import HookContext, ToolResultMeta, estimate_tokens, hash_content
+from hooks.utils.specified_tracker import RetentionTracker
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]

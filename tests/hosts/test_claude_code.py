@@ -17,7 +17,8 @@ from hooks.utils.hosts.claude_code import TOOLS, calls, projects
 from hooks.utils.hosts.claude_code import host as claude_code
 from hooks.utils.hosts.claude_code.projects import OwnMemory
 from hooks.utils.policy import tools
-from hooks.utils.policy.tools import Call, Outcome
+from hooks.utils.policy import calls
+from hooks.utils.policy.calls import Call, Outcome
 from tests.hosts.lines import Lines
 
 OPERATIONS = {value for name, value in vars(tools).items() if name.isupper() and isinstance(value, str)}
@@ -309,23 +310,23 @@ def test_a_whole_read_and_a_partial_one_have_their_intervals():
 BASH, GREP, GLOB = "Bash", "Grep", "Glob"
 FATES = [
     (BASH, {"stdout": "x", "stderr": ""}, ""),
-    (BASH, {"stdout": "x", "stderr": "", "interrupted": True}, tools.STOPPED),
-    (BASH, {"stdout": "", "stderr": "", "backgroundTaskId": "b1"}, tools.BACKGROUND),
-    (BASH, {"stdout": "x", "stderr": "", "persistedOutputPath": "/x", "persistedOutputSize": 99_999}, tools.CUT),
-    (BASH, {"stdout": "bash: pytest: command not found", "stderr": ""}, tools.NEVER_RAN),
-    (BASH, {"stdout": "No projects matched the filters in /w", "stderr": ""}, tools.NEVER_RAN),
-    (BASH, {"stdout": "", "stderr": "Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout"}, tools.NEVER_RAN),
+    (BASH, {"stdout": "x", "stderr": "", "interrupted": True}, calls.STOPPED),
+    (BASH, {"stdout": "", "stderr": "", "backgroundTaskId": "b1"}, calls.BACKGROUND),
+    (BASH, {"stdout": "x", "stderr": "", "persistedOutputPath": "/x", "persistedOutputSize": 99_999}, calls.CUT),
+    (BASH, {"stdout": "bash: pytest: command not found", "stderr": ""}, calls.NEVER_RAN),
+    (BASH, {"stdout": "No projects matched the filters in /w", "stderr": ""}, calls.NEVER_RAN),
+    (BASH, {"stdout": "", "stderr": "Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout"}, calls.NEVER_RAN),
     (BASH, {"stdout": "connect ECONNREFUSED 127.0.0.1:5432\n1 failed", "stderr": ""}, ""),
-    (GREP, {"mode": "content", "content": "x" * 30_000}, tools.CUT),
-    (GREP, {"mode": "content", "content": "x", "appliedLimit": 250}, tools.CUT),
-    (GLOB, {"filenames": ["a"], "truncated": True}, tools.CUT),
+    (GREP, {"mode": "content", "content": "x" * 30_000}, calls.CUT),
+    (GREP, {"mode": "content", "content": "x", "appliedLimit": 250}, calls.CUT),
+    (GLOB, {"filenames": ["a"], "truncated": True}, calls.CUT),
     (GLOB, {"filenames": ["a"], "truncated": False}, ""),
-    ("Agent", {"isAsync": True, "outputFile": "/x"}, tools.BACKGROUND),
-    (BASH, "Command running in background with ID: b1. Output is being written to: /x", tools.BACKGROUND),
-    (BASH, "Command did not complete within its 120s timeout and was moved to the background with ID: b1", tools.BACKGROUND),
-    (BASH, "<persisted-output>\nOutput too large (50KB).", tools.CUT),
-    (GREP, "a.py:1:x\n\n[Showing results with pagination = limit: 250]", tools.CUT),
-    (GLOB, "a.py\n(Results are truncated. Consider using a more specific path or pattern.)", tools.CUT),
+    ("Agent", {"isAsync": True, "outputFile": "/x"}, calls.BACKGROUND),
+    (BASH, "Command running in background with ID: b1. Output is being written to: /x", calls.BACKGROUND),
+    (BASH, "Command did not complete within its 120s timeout and was moved to the background with ID: b1", calls.BACKGROUND),
+    (BASH, "<persisted-output>\nOutput too large (50KB).", calls.CUT),
+    (GREP, "a.py:1:x\n\n[Showing results with pagination = limit: 250]", calls.CUT),
+    (GLOB, "a.py\n(Results are truncated. Consider using a more specific path or pattern.)", calls.CUT),
 ]
 
 
@@ -338,15 +339,15 @@ def test_a_response_tells_whether_it_shows_how_the_call_went(name: str, response
     ("error", "fate"),
     [
         ("Exit code 1\n1 failed", ""),
-        ("Exit code 143\nCommand timed out after 2m 0.0s\nPASS a.test.ts", tools.STOPPED),
-        ("Exit code 1\nno tests ran in 0.01s", tools.NEVER_RAN),
-        ("Exit code 1\nError: Error acquiring the state lock", tools.NEVER_RAN),
-        ("Exit code 2\nmake: *** No rule to make target 'test'.  Stop.", tools.NEVER_RAN),
+        ("Exit code 143\nCommand timed out after 2m 0.0s\nPASS a.test.ts", calls.STOPPED),
+        ("Exit code 1\nno tests ran in 0.01s", calls.NEVER_RAN),
+        ("Exit code 1\nError: Error acquiring the state lock", calls.NEVER_RAN),
+        ("Exit code 2\nmake: *** No rule to make target 'test'.  Stop.", calls.NEVER_RAN),
         ("Exit code 2\nmake: *** No rule to make target 'a.h', needed by 'a.o'.  Stop.", ""),
-        ("<tool_use_error>Sibling tool call errored</tool_use_error>", tools.NEVER_RAN),
-        ("This command requires approval", tools.NEVER_RAN),
-        ("PreToolUse:Bash hook error: no", tools.NEVER_RAN),
-        ("The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nno", tools.TOLD),
+        ("<tool_use_error>Sibling tool call errored</tool_use_error>", calls.NEVER_RAN),
+        ("This command requires approval", calls.NEVER_RAN),
+        ("PreToolUse:Bash hook error: no", calls.NEVER_RAN),
+        ("The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nno", calls.TOLD),
         ("File does not exist.", ""),
     ],
 )
@@ -356,7 +357,7 @@ def test_so_does_an_error(error: str, fate: str):
 
 @pytest.mark.parametrize(("code", "is_whole"), [(0, True), (1, True), (101, True), (124, False), (127, False), (130, False), (137, False)])
 def test_an_exit_code_tells_that_a_program_was_ended_or_not_found(code: int, is_whole: bool):
-    assert tools.Outcome(exit_code=code).is_whole is is_whole
+    assert calls.Outcome(exit_code=code).is_whole is is_whole
 
 
 def test_an_error_has_its_exit_code_and_what_it_said():

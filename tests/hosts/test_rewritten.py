@@ -7,7 +7,8 @@ import json
 import pytest
 
 from hooks.utils.hosts.claude_code import TOOLS, transcript
-from hooks.utils.policy.messages import NO_RESULT, folded
+from hooks.utils.policy.messages import NO_RESULT
+from hooks.utils.policy.list_text import folded
 from hooks.utils.policy.placeholder import placeholder
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import rebuild

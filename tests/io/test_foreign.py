@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.io import foreign, home, processes
+from hooks.utils.io import git
 from popkit_retention import extras
 from popkit_retention.usage.configured_database import server_in
 from popkit_retention.usage.usage_store import DatabaseUnavailable
@@ -73,7 +74,7 @@ def test_no_program_of_the_project_is_found(shop: Path, tmp_path: Path, monkeypa
     assert foreign.program("git", {"PATH": f"{path}:{tmp_path}/bin"}) == f"{tmp_path}/bin/git"
     assert foreign.program("git", {"PATH": path}) == ""
     monkeypatch.setenv("PATH", path)
-    assert processes.ask_git(str(shop), "rev-parse", "--show-toplevel") is None
+    assert git.ask_git(str(shop), "rev-parse", "--show-toplevel") is None
 
 
 def test_an_environment_of_the_project_is_not_entered_in_a_session(shop: Path, tmp_path: Path):

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from hooks.utils.io import processes
+from hooks.utils.io import git
 
 pytestmark = pytest.mark.usefixtures("patience_with_git")
 
@@ -42,7 +43,7 @@ def test_the_hash_that_git_printed_names_the_files(shop):
     (folder / "c.txt").write_text("c")
     run("add", "-A")
     run("commit", "-qm", "third")
-    assert names(processes.committed_files(str(folder), output, time.time()), folder) == ["b.txt", "ü.txt"]
+    assert names(git.committed_files(str(folder), output, time.time()), folder) == ["b.txt", "ü.txt"]
 
 
 def test_several_commits_of_one_line_are_taken_together(shop):
@@ -53,17 +54,17 @@ def test_several_commits_of_one_line_are_taken_together(shop):
     (folder / "c.txt").write_text("c")
     run("add", "-A")
     output += "noise\n" + run("commit", "-m", "third")
-    assert names(processes.committed_files(str(folder), output, time.time()), folder) == ["b.txt", "c.txt"]
+    assert names(git.committed_files(str(folder), output, time.time()), folder) == ["b.txt", "c.txt"]
 
 
 def test_a_quiet_commit_is_the_newest_one(shop):
     folder, _run = shop
-    assert names(processes.committed_files(str(folder), "", time.time()), folder) == ["a.txt"]
+    assert names(git.committed_files(str(folder), "", time.time()), folder) == ["a.txt"]
 
 
 def test_an_old_commit_is_not_the_one_that_was_just_made(shop):
     folder, _run = shop
-    assert processes.committed_files(str(folder), "", time.time() + 3_600) is None
+    assert git.committed_files(str(folder), "", time.time() + 3_600) is None
 
 
 def test_from_a_subfolder_the_paths_are_absolute(shop):
@@ -72,13 +73,13 @@ def test_from_a_subfolder_the_paths_are_absolute(shop):
     (folder / "src/d.txt").write_text("d")
     run("add", "-A")
     run("commit", "-qm", "fourth")
-    assert names(processes.committed_files(str(folder / "src"), "", time.time()), folder) == ["src/d.txt"]
+    assert names(git.committed_files(str(folder / "src"), "", time.time()), folder) == ["src/d.txt"]
 
 
 def test_where_git_cannot_say_nothing_is_said(tmp_path):
-    assert processes.committed_files(str(tmp_path), "[main 1234abc] x", time.time()) is None
-    assert processes.committed_files(str(tmp_path / "none"), "", time.time()) is None
-    assert processes.committed_files("\0", "", time.time()) is None
+    assert git.committed_files(str(tmp_path), "[main 1234abc] x", time.time()) is None
+    assert git.committed_files(str(tmp_path / "none"), "", time.time()) is None
+    assert git.committed_files("\0", "", time.time()) is None
 
 
 @pytest.mark.parametrize(
@@ -93,4 +94,4 @@ def test_where_git_cannot_say_nothing_is_said(tmp_path):
     ],
 )
 def test_hashes_are_read_from_what_git_prints(output, hashes):
-    assert processes.commit_hashes(output) == hashes
+    assert git.commit_hashes(output) == hashes

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.io import repository
+from hooks.utils.io.proof import are_one
 from hooks.utils.state import memory
+from hooks.utils.state import memory_checkouts
 from popkit_retention.memory.memory import Memory
 from tests.cli.remembered import Remembered
 from tests.hooks import payloads
@@ -110,10 +112,10 @@ def test_a_claim_gives_nothing_and_takes_nothing_until_the_user_says_so(shop: Re
     assert shop.tell(payloads.session_start, "startup", cwd=str(evil), session_id="3ffaa4db-e088-49ec-9796-000000000003").stdout == b""
     shop.tell(payloads.session_end, cwd=str(evil))
     assert shop.project.to_learn() == []
-    with pytest.raises(memory.NotJoined, match="popkit memory admin join"):
+    with pytest.raises(memory_checkouts.NotJoined, match="popkit memory admin join"):
         Memory.of(shop.env(), str(evil))
     mine = memory.project_of(str(shop.home.path), str(evil))
-    with pytest.raises(memory.NotJoined):
+    with pytest.raises(memory_checkouts.NotJoined):
         mine.turn_off(3.0)
     assert shop.project.is_on()
     mine.decide(joins=True)
@@ -157,7 +159,7 @@ def test_a_repository_within_one_that_claims_its_origin_is_asked_about(shop: Rem
 
 def test_a_link_to_the_checkout_is_the_checkout(shop: Remembering) -> None:
     (shop.work.parent / "link").symlink_to(shop.work)
-    assert repository.are_one(str(shop.work), str(shop.work.parent / "link"))
+    assert are_one(str(shop.work), str(shop.work.parent / "link"))
     assert memory.project_of(str(shop.home.path), str(shop.work.parent / "link")).is_on()
 
 

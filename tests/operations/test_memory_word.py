@@ -12,10 +12,13 @@ from hooks.utils import text
 from hooks.utils.io.home import GOVERNANCE
 from hooks.utils.io.system import day_of
 from hooks.utils.operations import switches
+from hooks.utils.operations import memory_switch
 from hooks.utils.operations.context_words import answer
 from hooks.utils.state import memory, published
+from hooks.utils.state import marked
+from hooks.utils.state import memory_alerts
 from hooks.utils.state.site import Site
-from hooks.utils.views.memory_in_session import marks
+from hooks.utils.views.marks import marks
 from tests.hooks import payloads
 from tests.hooks.processes import Home, copy_hooks, feed, finish, start_argv
 
@@ -134,7 +137,7 @@ def test_a_long_answer_is_cut(asking: Asking):
 
 
 def test_what_cannot_be_started_is_reported(asking: Asking):
-    code, output, errors = switches.ask(["list", "\0"], asking.site(), "popkit context")
+    code, output, errors = memory_switch.ask(["list", "\0"], asking.site(), "popkit context")
     assert (code, output) == (1, "")
     assert errors.startswith("popkit memory could not be started: ")
 
@@ -148,12 +151,12 @@ def test_the_panel_says_once_what_is_about_to_be_forgotten(asking: Asking):
     project = memory.project_of(str(asking.home.path), str(asking.work))
     assert "forgotten" not in answer("", site, "", NOW)
     project.turn_on(NOW)
-    published.set_alerts(project, {"m1": NOW + 86_400, "m2": NOW + 2 * 86_400})
+    memory_alerts.set_alerts(project, {"m1": NOW + 86_400, "m2": NOW + 2 * 86_400})
     assert "forgotten" not in answer("retention --json", site, "", NOW)
     panel = " ".join(answer("", site, "", NOW).split())
     assert f"2 valuable memories will be forgotten by {day_of(NOW + 2 * 86_400)}: /popkit:context memory status" in panel
     assert "forgotten" not in answer("", site, "", NOW)
-    published.set_alerts(project, {"m1": NOW + 86_400, "m3": NOW + 86_400})
+    memory_alerts.set_alerts(project, {"m1": NOW + 86_400, "m3": NOW + 86_400})
     assert "1 valuable memory will be forgotten by" in answer("", site, "", NOW)
 
 
@@ -161,7 +164,7 @@ def test_alerts_that_cannot_be_read_are_no_alerts(asking: Asking):
     project = memory.project_of(str(asking.home.path), str(asking.work))
     project.turn_on(NOW)
     for content in ("[", '{"due": 3, "told": []}', '{"due": {"m1": "soon"}, "told": [7]}'):
-        Path(project.folder, published.ALERTS).write_text(content)
+        Path(project.folder, memory_alerts.ALERTS).write_text(content)
         assert "forgotten" not in answer("", asking.site(), "", NOW)
 
 
@@ -171,13 +174,13 @@ def test_alerts_that_cannot_be_read_are_no_alerts(asking: Asking):
 def mark(asking: Asking, part: str, by: str, count: int, left: float, project: str = "") -> None:
     key = project or memory.project_of(str(asking.home.path), str(asking.work)).repository.key
     marks = [(key, by, f"m{number}", NOW + left + number) for number in range(1, count + 1)]
-    published.replace_marked(str(asking.home.path), part, lambda: published.marked_rows(marks))
+    marked.replace_marked(str(asking.home.path), part, lambda: marked.marked_rows(marks))
 
 
 def test_the_panel_shows_what_tools_and_the_job_have_marked(asking: Asking, golden):
-    mark(asking, published.FORGOTTEN, "tool", 3, 23 * 3_600)
-    mark(asking, published.RAG, "job", 1_212, 5 * 3_600)
-    mark(asking, published.MEMORY, "job", 1, -60)
+    mark(asking, marked.FORGOTTEN, "tool", 3, 23 * 3_600)
+    mark(asking, marked.RAG, "job", 1_212, 5 * 3_600)
+    mark(asking, marked.MEMORY, "job", 1, -60)
     panel = answer("", asking.site(), "", NOW)
     assert panel == answer("", asking.site(), "", NOW)  # until it is no longer so
     golden(GOLDENS / "marked.txt", panel[: panel.index("Retention status")])
@@ -185,16 +188,16 @@ def test_the_panel_shows_what_tools_and_the_job_have_marked(asking: Asking, gold
 
 
 def test_other_projects_are_not_notified(asking: Asking):
-    mark(asking, published.FORGOTTEN, "tool", 3, 60, project="other-0123456789ab")
+    mark(asking, marked.FORGOTTEN, "tool", 3, 60, project="other-0123456789ab")
     assert "marked" not in answer("", asking.site(), "", NOW)
 
 
 def test_many_are_listed_elsewhere_and_so_are_those_that_no_shell_reads_as_they_are():
     row = {"project": "p", "by": "tool", "count": 6, "ids": ["m1", "m2", "m3", "m4", "m5"], "first": NOW + 60}
     for ids, count in ((row["ids"], 6), (["m1", "m 2"], 2), (["$(reboot)"], 1), (["m" * 200], 1)):
-        lines = text.laid_out(marks(published.FORGOTTEN, {**row, "ids": ids, "count": count}, NOW, "popkit memory"))
+        lines = text.laid_out(marks(marked.FORGOTTEN, {**row, "ids": ids, "count": count}, NOW, "popkit memory"))
         assert lines[-1] == "  popkit memory list --marked"
-    assert text.laid_out(marks(published.FORGOTTEN, {**row, "count": 5}, NOW, "popkit memory"))[-1] == "  popkit memory undo m1 m2 m3 m4 m5"
+    assert text.laid_out(marks(marked.FORGOTTEN, {**row, "count": 5}, NOW, "popkit memory"))[-1] == "  popkit memory undo m1 m2 m3 m4 m5"
 
 
 @pytest.mark.parametrize(
@@ -208,5 +211,5 @@ def test_marks_that_cannot_be_read_are_none(asking: Asking, content: str):
     folder = Path(asking.home.path) / GOVERNANCE
     folder.mkdir(parents=True)
     key = memory.project_of(str(asking.home.path), str(asking.work)).repository.key
-    (folder / published.MARKED_FILE).write_text(content.replace("KEY", key))
+    (folder / marked.MARKED_FILE).write_text(content.replace("KEY", key))
     assert "marked" not in answer("", asking.site(), "", NOW)

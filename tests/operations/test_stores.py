@@ -10,8 +10,11 @@ from pathlib import Path
 from hooks.utils import archive
 from hooks.utils.hosts.opencode import host
 from hooks.utils.io import storage
+from hooks.utils.io import hook_log
 from hooks.utils.reclaim import auto_compaction
 from hooks.utils.state import client_reports, sockets
+from hooks.utils.state import limit_readings
+from hooks.utils.state import prompt_breakdowns
 from hooks.utils.state.site import Site
 from popkit_retention.bill import digests
 from popkit_retention.dashboard.server import Instance
@@ -51,7 +54,7 @@ def busy(house: Governed) -> None:
     house.run("statusline", "install", "--yes")
     house.run("budget", "set", "month_usd=50", "--yes")
     house.run("budget")
-    storage.log_failure(env, "post-tool-use", ValueError("a failure"))
+    hook_log.log_failure(env, "post-tool-use", ValueError("a failure"))
     house.run("doctor")
     house.memory("on")
     house.memory("admin", "learn", str(house.session("first")))
@@ -67,9 +70,9 @@ def busy(house: Governed) -> None:
     archive.open_archive(str(house.home / "archive.sqlite")).close()
     auto_compaction.choose(Site(env, "5e55", "/shop"), True)
     (house.home / "breaks.json").write_text("{}")  # of an earlier version
-    client_reports.note_limits(str(house.home), [{"kind": "five_hour", "percentUsed": 7}], house.now, fresh=True)
+    limit_readings.note_limits(str(house.home), [{"kind": "five_hour", "percentUsed": 7}], house.now, fresh=True)
     host.Kept(host.path_of(str(house.home), "/shop", "ses_5e55"), "ses_5e55", "/shop").take(conversation().messages)
-    client_reports.keep_breakdown(str(house.home), "shop", "5e55", breakdown(), house.now)
+    prompt_breakdowns.keep_breakdown(str(house.home), "shop", "5e55", breakdown(), house.now)
     (house.home / "trials.json").write_text("{}")  # of an earlier version
     digests.of_user(env, 0.0, house.now, lambda *_: None)
     Instance(env).record("http://127.0.0.1:1/")

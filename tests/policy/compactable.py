@@ -12,7 +12,9 @@ from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import compacting, events
 from hooks.utils.policy.compacting import Compacted
 from hooks.utils.policy.lists import held_by
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, handle_of_fold, long_fields, paired
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
+from hooks.utils.policy.list_text import handle_of_fold
+from hooks.utils.policy.stubs import long_fields
 from hooks.utils.policy.placeholder import handle_in, placeholder
 from hooks.utils.policy.usage import Usage
 from hooks.utils.policy.worth import NeedModel

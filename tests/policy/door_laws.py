@@ -12,6 +12,13 @@ from benchmarks import reference_decoder as reading
 from benchmarks.hidden_failures import hidden_lines
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door, kinds
+from hooks.utils.policy.door.arrival import Arrival
+from hooks.utils.policy.door.rules import CHOSEN
+from hooks.utils.policy.door.rules import MARKED
+from hooks.utils.policy.door.rules import REBUILT
+from hooks.utils.policy.door.rules import REBUILT_BUT_FOR_NOISE
+from hooks.utils.policy.door.rules import RULES
+from hooks.utils.policy.door.rules import Rule
 from tests.policy.entering import block, read_of
 
 HANDLE = "abcdefgh"
@@ -91,7 +98,7 @@ results = st.lists(st.one_of(_shown, _printed(noisy), _printed(outputs)), min_si
 class Context:
     """A context that results enter through the door, with some rules and settings, beside a `reader` who sees it alone."""
 
-    def __init__(self, settings: door.Settings, rules: tuple[door.Rule, ...] = door.RULES) -> None:
+    def __init__(self, settings: door.Settings, rules: tuple[Rule, ...] = RULES) -> None:
         self.settings = settings
         self.rules = rules
         self.shown = door.Shown()
@@ -102,7 +109,7 @@ class Context:
         self.count += 1
         name = door.name_of(TOOLS.of(result.tool), result.tool_input, "/")
         path = result.tool_input.get("file_path", "") if result.tool == "Read" else ""
-        arrival = door.Arrival(
+        arrival = Arrival(
             f"toolu_{self.count}",
             TOOLS.of(result.tool),
             result.tool_input,
@@ -177,10 +184,10 @@ class Law(NamedTuple):
 
 
 LAWS = {
-    door.MARKED: Law(is_marked, st.lists(_printed(forged), min_size=1, max_size=6)),
-    door.REBUILT: Law(is_rebuilt, st.lists(_shown, min_size=2, max_size=6)),
-    door.REBUILT_BUT_FOR_NOISE: Law(is_rebuilt_but_for_noise, st.lists(_printed(noisy), min_size=4, max_size=12)),
-    door.CHOSEN: Law(is_chosen, st.lists(_printed(outputs), min_size=1, max_size=6)),
+    MARKED: Law(is_marked, st.lists(_printed(forged), min_size=1, max_size=6)),
+    REBUILT: Law(is_rebuilt, st.lists(_shown, min_size=2, max_size=6)),
+    REBUILT_BUT_FOR_NOISE: Law(is_rebuilt_but_for_noise, st.lists(_printed(noisy), min_size=4, max_size=12)),
+    CHOSEN: Law(is_chosen, st.lists(_printed(outputs), min_size=1, max_size=6)),
 }
 
 

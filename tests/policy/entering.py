@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 from benchmarks import reference_decoder as reading
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door
+from hooks.utils.policy.door.arrival import Arrival
+from hooks.utils.policy.door.rules import ANY
+from hooks.utils.policy.door.rules import OFF
 
 FORMS = {"arrow": "{number:>6}→{line}", "tab": "{number}\t{line}"}
 
@@ -31,7 +34,7 @@ def read_of(lines: list[str], first: int = 1, form: str = "arrow") -> str:
 class DoorContext:
     """A context that results enter through the door."""
 
-    def __init__(self, say_once: str = door.ANY, shape: str = door.OFF) -> None:
+    def __init__(self, say_once: str = ANY, shape: str = OFF) -> None:
         self.shown = door.Shown()
         self.settings = door.Settings(say_once, shape)
         self.count = 0
@@ -44,7 +47,7 @@ class DoorContext:
         if tool == "Read":
             tool_input = {"file_path": path, **tool_input}
         name = door.name_of(TOOLS.of(tool), tool_input, "/")
-        arrival = door.Arrival(f"toolu_{self.count}", TOOLS.of(tool), tool_input, kind, name, text, error, path, again)
+        arrival = Arrival(f"toolu_{self.count}", TOOLS.of(tool), tool_input, kind, name, text, error, path, again)
         entry = door.enter(arrival, self.shown, self.settings)
         for source in door.shows(arrival, entry.text, self.settings):
             self.shown.add(source)
@@ -56,7 +59,7 @@ class DoorContext:
 
 def shaped(shape: str) -> door.Settings:
     """Settings of which `shape` alone leaves something out."""
-    return door.Settings(door.OFF, shape)
+    return door.Settings(OFF, shape)
 
 
 def references(text: str) -> list[re.Match[str]]:

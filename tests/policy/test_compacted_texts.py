@@ -5,7 +5,9 @@ from __future__ import annotations
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST
 from hooks.utils.policy.lists import LISTED
-from hooks.utils.policy.messages import ASSISTANT, USER, handle_of_fold, put_back
+from hooks.utils.policy.messages import ASSISTANT, USER
+from hooks.utils.policy.list_text import handle_of_fold
+from hooks.utils.policy.returning import put_back
 from hooks.utils.policy.placeholder import handle_in, placeholder
 from tests.policy.compactable import LONG, WORDS, Talk, archived, assert_valid, calls_in, plain, reads, talk_of, words
 

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import compacting, planning
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, NEWEST_TOKENS, RESULT, Compacted, is_long
-from hooks.utils.policy.messages import handle_of_list, put_back, result_tokens
+from hooks.utils.policy.list_text import handle_of_list
+from hooks.utils.policy.returning import put_back
+from hooks.utils.policy.messages import result_tokens
 from hooks.utils.policy.placeholder import handle_in
 from tests.examples import examples
 from tests.policy.compactable import (

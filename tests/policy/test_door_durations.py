@@ -9,9 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils.policy import door, own_lines
+from hooks.utils.policy.door.rules import ANY
+from hooks.utils.policy.door.rules import OFF
+from hooks.utils.policy.door.rules import READS
 from hooks.utils.policy.door import once
 from hooks.utils.policy.door.durations import are_alike, within
-from hooks.utils.policy.door.outputs import failures_in
+from hooks.utils.policy.door.failures import failures_in
 from tests.examples import examples
 from tests.policy.door_laws import Context, Result, is_rebuilt
 from tests.policy.entering import DoorContext, references
@@ -50,7 +53,7 @@ def bash(command: str, text: str) -> Result:
 
 def in_turn(command: str, *texts: str) -> tuple[Context, list[door.Entry]]:
     """The context after these outputs of a command, between which others came, and what of them entered."""
-    context, entries = Context(door.Settings(door.ANY, door.OFF)), []
+    context, entries = Context(door.Settings(ANY, OFF)), []
     for text in texts:
         result = bash(command, text)
         entries.append(context.arrives(result))
@@ -227,7 +230,7 @@ def test_a_failure_enters_with_its_own_duration():
     is_rebuilt(bash(command, after), entry.text, context.reader)
 
 
-def _twice(text: str, other: str, say_once: str = door.ANY, command: str = "npm test", **more: Any) -> door.Entry:
+def _twice(text: str, other: str, say_once: str = ANY, command: str = "npm test", **more: Any) -> door.Entry:
     context = DoorContext(say_once)
     context.arrives(text, kind=TEST, command=command)
     return context.arrives(other, **{"kind": TEST, "command": command, **more})
@@ -239,7 +242,7 @@ QUICK, SLOW = (printed(LINES, [number] * len(places(LINES))) for number in ("0.2
 
 def test_only_of_runs_that_succeeded_and_that_nobody_times_and_only_where_any_is_set():
     assert _twice(QUICK, SLOW).leans_on == ("toolu_1",)
-    for say_once in (door.OFF, door.READS):
+    for say_once in (OFF, READS):
         assert _twice(QUICK, SLOW, say_once) == (SLOW, (), ())
     for command in ("time npm test", "npm run bench", "pytest --durations=5", "npm test | sort by_time"):
         assert _twice(QUICK, SLOW, command=command) == (SLOW, (), ())

@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 from benchmarks.hidden_failures import hidden_lines
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door, kinds
+from hooks.utils.policy.door.arrival import Arrival
+from hooks.utils.policy.door.rules import ANY
+from hooks.utils.policy.door.rules import OFF
+from hooks.utils.policy.door.rules import SAFE
+from hooks.utils.policy.door.rules import STRONG
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.door.informative import LEAST_FAILED, LEAST_SAVED, shorten
-from hooks.utils.policy.door.outputs import failures_in
-from hooks.utils.policy.tools import Call, Outcome
+from hooks.utils.policy.door.failures import failures_in
+from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.state import shipped
 from tests.examples import examples
 from tests.policy.door_laws import HANDLE, outputs
@@ -101,7 +106,7 @@ def test_whatever_runs_the_tasks_a_failure_stays(command: str):
     text, failure = FAILING["tsc"]
     call = Call("toolu_1", TOOLS.of("Bash"), {"command": command}, Outcome(len(text)), cwd="/p")
     kind = classify(call, "/p", shipped.rules()).kind
-    entry = door.enter(door.Arrival("toolu_1", TOOLS.of("Bash"), {"command": command}, kind, "T1", text), door.Shown(), shaped(door.STRONG))
+    entry = door.enter(Arrival("toolu_1", TOOLS.of("Bash"), {"command": command}, kind, "T1", text), door.Shown(), shaped(STRONG))
     assert failure in entry.text
     assert len(entry.text) < len(text)
 
@@ -212,20 +217,20 @@ def test_an_error_whose_message_is_one_long_line_enters_whole():
 @pytest.mark.parametrize("tool", ["Read", "Task", "WebFetch", "mcp__shop__list", "Edit"])
 def test_what_no_shell_and_no_search_prints_enters_whole(tool: str):
     text = "\n".join(f"row {at} of it" for at in range(900))
-    assert door.enter(door.Arrival("t", TOOLS.of(tool), {}, "other", "T1", text), door.Shown(), shaped(door.STRONG)).reasons == ()
+    assert door.enter(Arrival("t", TOOLS.of(tool), {}, "other", "T1", text), door.Shown(), shaped(STRONG)).reasons == ()
 
 
 def test_only_strong_shortens_and_the_same_call_made_at_once_again_enters_whole():
     text = "\n".join(f"row {at} of it" for at in range(900))
-    arrival = door.Arrival("t", TOOLS.of("Bash"), {}, "other", "T1", text, handle=HANDLE)
-    entry = door.enter(arrival, door.Shown(), shaped(door.STRONG))
+    arrival = Arrival("t", TOOLS.of("Bash"), {}, "other", "T1", text, handle=HANDLE)
+    entry = door.enter(arrival, door.Shown(), shaped(STRONG))
     assert entry.text == shorten(text, "other", False, HANDLE).text
     assert door.is_partial(entry)
     assert entry.reasons == (f"{shorten(text, 'other').lines:,} lines over its budget left out",)
-    for shape in (door.OFF, door.SAFE):
+    for shape in (OFF, SAFE):
         assert door.enter(arrival, door.Shown(), shaped(shape)) == (text, (), ())
     arrival.again = True
-    assert door.enter(arrival, door.Shown(), shaped(door.STRONG)) == (text, (), ())
+    assert door.enter(arrival, door.Shown(), shaped(STRONG)) == (text, (), ())
 
 
 def test_what_is_left_of_an_output_is_still_said_once():
@@ -234,7 +239,7 @@ def test_what_is_left_of_an_output_is_still_said_once():
     shown.add(door.Source("a", "T1, Bash cat", first))
     text = "\n".join([*first, *(f"row {at} of it" for at in range(900))])
     entry = door.enter(
-        door.Arrival("t", TOOLS.of("Bash"), {}, "other", "T2", text, handle=HANDLE), shown, door.Settings(door.ANY, door.STRONG)
+        Arrival("t", TOOLS.of("Bash"), {}, "other", "T2", text, handle=HANDLE), shown, door.Settings(ANY, STRONG)
     )
     assert len(entry.reasons) == 2
     assert entry.leans_on == ("a",)

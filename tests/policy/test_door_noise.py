@@ -10,7 +10,10 @@ from hypothesis import given, settings
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door
-from hooks.utils.policy.door.outputs import quiet
+from hooks.utils.policy.door.arrival import Arrival
+from hooks.utils.policy.door.rules import OFF
+from hooks.utils.policy.door.rules import SAFE
+from hooks.utils.policy.door.noise import quiet
 from tests.examples import examples
 from tests.policy.door_laws import noisy, rebuilt
 from tests.policy.entering import shaped
@@ -68,7 +71,7 @@ def test_rows_and_values_that_are_the_same_and_what_a_count_would_hardly_shorten
 def test_a_line_that_looks_like_a_count_is_not_taken_for_one():
     own = "[the line above stands 40 times in a row]"
     assert quiet(f"a\n{own}\nb") == f"a\n[the line above stands 1 time in a row]\n{own}\nb"
-    entry = door.enter(door.Arrival("toolu_1", TOOLS.of("Bash"), {}, "other", "T1", f"a\n{own}\nb"), door.Shown(), shaped(door.SAFE))
+    entry = door.enter(Arrival("toolu_1", TOOLS.of("Bash"), {}, "other", "T1", f"a\n{own}\nb"), door.Shown(), shaped(SAFE))
     assert entry.text == quiet(f"a\n{own}\nb")
     assert rebuilt(entry.text) == f"a\n{own}\nb"
 
@@ -145,13 +148,13 @@ def test_what_is_quiet_stays_as_it_is(text: str):
 @pytest.mark.parametrize(("tool", "kind"), [("Read", "read"), ("Bash", "read"), ("Grep", "search"), ("Write", "write")])
 def test_files_and_matches_are_no_noise_and_an_error_enters_whole(tool: str, kind: str):
     loud = "\x1b[31mred\x1b[0m\n\n\n\n\n" + ALIKE
-    arrival = door.Arrival("toolu_1", TOOLS.of(tool), {}, kind, "T1", loud)
-    assert door.enter(arrival, door.Shown(), shaped(door.SAFE)) == (loud, (), ())
-    run = door.Arrival("toolu_2", TOOLS.of("Bash"), {}, "run:test", "T2", loud)
-    assert len(door.enter(run, door.Shown(), shaped(door.SAFE)).text) < 200
-    assert door.enter(run, door.Shown(), shaped(door.OFF)) == (loud, (), ())
-    failed = door.Arrival("toolu_3", TOOLS.of("Bash"), {}, "run:test", "T3", loud, error=True)
-    assert door.enter(failed, door.Shown(), shaped(door.SAFE)) == (loud, (), ())
+    arrival = Arrival("toolu_1", TOOLS.of(tool), {}, kind, "T1", loud)
+    assert door.enter(arrival, door.Shown(), shaped(SAFE)) == (loud, (), ())
+    run = Arrival("toolu_2", TOOLS.of("Bash"), {}, "run:test", "T2", loud)
+    assert len(door.enter(run, door.Shown(), shaped(SAFE)).text) < 200
+    assert door.enter(run, door.Shown(), shaped(OFF)) == (loud, (), ())
+    failed = Arrival("toolu_3", TOOLS.of("Bash"), {}, "run:test", "T3", loud, error=True)
+    assert door.enter(failed, door.Shown(), shaped(SAFE)) == (loud, (), ())
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,10 @@ from benchmarks.hidden_failures import hidden_lines
 from hooks.utils.hosts import codex, opencode
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door, own_lines
+from hooks.utils.policy.door.rules import ANY
+from hooks.utils.policy.door.rules import OFF
+from hooks.utils.policy.door.rules import READS
+from hooks.utils.policy.door.rules import SAFE
 from hooks.utils.policy.door import once, shown
 from hooks.utils.policy.tools import Tool
 from tests.examples import examples
@@ -224,7 +228,7 @@ def test_a_reference_that_is_hardly_shorter_than_its_lines_is_not_worth_it(conte
     assert context.arrives(text) == (text, (), ())
 
 
-@pytest.mark.parametrize("say_once", [door.OFF, door.READS, door.ANY])
+@pytest.mark.parametrize("say_once", [OFF, READS, ANY])
 def test_an_error_enters_whole(say_once: str):
     context = DoorContext(say_once)
     text = "\n".join(body("a"))
@@ -243,12 +247,12 @@ def test_the_same_call_made_again_after_a_reference_enters_whole_and_is_leaned_o
 
 def test_off_says_everything_again_and_reads_only_what_a_read_of_the_same_file_has_shown():
     for say_once, tool, path, leans in (
-        (door.OFF, "Read", "/a.py", ()),
-        (door.READS, "Read", "/a.py", ("toolu_1",)),
-        (door.READS, "Read", "/b.py", ()),
-        (door.READS, "Bash", "", ()),
-        (door.ANY, "Read", "/b.py", ("toolu_1",)),
-        (door.ANY, "Bash", "", ("toolu_1",)),
+        (OFF, "Read", "/a.py", ()),
+        (READS, "Read", "/a.py", ("toolu_1",)),
+        (READS, "Read", "/b.py", ()),
+        (READS, "Bash", "", ()),
+        (ANY, "Read", "/b.py", ("toolu_1",)),
+        (ANY, "Bash", "", ("toolu_1",)),
     ):
         context = DoorContext(say_once)
         context.reads(body("a"))
@@ -383,7 +387,7 @@ def test_the_work_grows_with_the_text_and_no_faster(make):
     "text", ["", "\n", "\n" * 500, "\r\n" * 50, "\0" * 999, "\ud800\udcff\n" * 40, "x" * 100_000, "1→\n" * 40, "\t" * 4_000]
 )
 def test_texts_of_any_shape_enter_and_enter_again(text: str):
-    context = DoorContext(shape=door.SAFE)
+    context = DoorContext(shape=SAFE)
     for tool in ("Read", "Bash", "Grep", "mcp__x__y"):
         for _ in range(3):
             entry = context.arrives(text, tool, "/a.py" if tool == "Read" else "")

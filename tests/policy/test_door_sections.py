@@ -8,10 +8,16 @@ from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import door
+from hooks.utils.policy.door.arrival import Arrival
+from hooks.utils.policy.door.rules import ANY
+from hooks.utils.policy.door.rules import OFF
+from hooks.utils.policy.door.rules import READS
+from hooks.utils.policy.door.rules import SAFE
+from hooks.utils.policy.door.rules import STRONG
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.commandline import printed
 from hooks.utils.policy.door.sections import SAID
-from hooks.utils.policy.tools import Call, Outcome
+from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.state import shipped
 from tests.examples import examples
 from tests.policy.door_laws import HANDLE
@@ -23,14 +29,14 @@ ROWS = [f"row {at} of it" for at in range(400)]
 PASSED = [f"tests/test_shop.py::test_order_{at:03} PASSED   [{at:3}%]" for at in range(100)]
 
 
-def arriving(line: str, text: str, error: bool = False) -> door.Arrival:
+def arriving(line: str, text: str, error: bool = False) -> Arrival:
     call = Call("toolu_1", TOOLS.of("Bash"), {"command": line}, Outcome(len(text), error=error, exit_code=1 if error else 0), cwd="/p")
     kind = classify(call, "/p", shipped.rules()).kind
-    return door.Arrival("toolu_1", TOOLS.of("Bash"), {"command": line}, kind, "T1", text, error, handle=HANDLE)
+    return Arrival("toolu_1", TOOLS.of("Bash"), {"command": line}, kind, "T1", text, error, handle=HANDLE)
 
 
 def entered(line: str, lines: list[str], error: bool = False) -> list[str]:
-    return door.enter(arriving(line, "\n".join(lines), error), door.Shown(), shaped(door.STRONG)).text.split("\n")
+    return door.enter(arriving(line, "\n".join(lines), error), door.Shown(), shaped(STRONG)).text.split("\n")
 
 
 def told(line: str, lines: list[str]) -> list[tuple[list[str], str]]:
@@ -221,14 +227,14 @@ def test_what_the_host_has_put_into_a_file_is_one():
 
 def test_blank_lines_of_a_file_stay_beside_noise_that_leaves():
     lines = ["a = 1", "", "", "", "b = 2", "---", *["fetching the parts of it, again and again"] * 9, "", "", "", "done"]
-    entry = door.enter(arriving("cat a.py; echo ---; npm run dev", "\n".join(lines)), door.Shown(), shaped(door.SAFE))
+    entry = door.enter(arriving("cat a.py; echo ---; npm run dev", "\n".join(lines)), door.Shown(), shaped(SAFE))
     counted = ["fetching the parts of it, again and again", "[the line above stands 9 times in a row]", "", "", "done"]
     assert entry.text.split("\n") == [*lines[:6], *counted]
 
 
 def test_beside_what_looks_like_a_count_no_noise_leaves():
     lines = ["a = 1", "[the line above stands 9 times in a row]", "---", *["fetching the parts of it, again and again"] * 9]
-    entry = door.enter(arriving("cat a.py; echo ---; npm run dev", "\n".join(lines)), door.Shown(), shaped(door.SAFE))
+    entry = door.enter(arriving("cat a.py; echo ---; npm run dev", "\n".join(lines)), door.Shown(), shaped(SAFE))
     assert entry.text.split("\n") == lines
 
 
@@ -238,7 +244,7 @@ def test_a_file_beside_a_run_is_said_once_though_it_speaks_of_errors():
     shown.add(door.Source("toolu_0", "Read of a.py", source, "/p/a.py"))
     lines = ["== a.py", *source, "== tests", *PASSED]
     entry = door.enter(
-        arriving("echo == a.py; cat a.py; echo == tests; npm test", "\n".join(lines)), shown, door.Settings(door.ANY, door.OFF)
+        arriving("echo == a.py; cat a.py; echo == tests; npm test", "\n".join(lines)), shown, door.Settings(ANY, OFF)
     )
     assert entry.leans_on == ("toolu_0",)
     assert sum(one in source for one in entry.text.split("\n")) == 2
@@ -266,7 +272,7 @@ def test_a_shell_that_shows_one_file_has_read_it(line: str, path: str):
 
 
 def test_with_reads_a_file_is_said_once_whether_it_is_read_or_a_shell_shows_it():
-    context = DoorContext(door.READS)
+    context = DoorContext(READS)
     context.reads(FILE, path="/p/a.py")
     shown = context.arrives("\n".join(["more", *FILE]), path="/p/a.py", command="cat a.py")
     assert shown.leans_on == ("toolu_1",)

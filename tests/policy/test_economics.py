@@ -13,20 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.io.codec import dumps, loads
-from hooks.utils.policy.economics import (
-    LIKELY_REQUESTS,
-    LOOK_BACK_REQUESTS,
-    THINKING_AGAIN,
-    Change,
-    Model,
-    Prices,
-    Sum,
-    kept_prefix,
-    lifetime_of,
-    models_of,
-    pays,
-    prices_of,
-)
+from hooks.utils.policy.economics import LIKELY_REQUESTS, LOOK_BACK_REQUESTS, THINKING_AGAIN, Change, Prices, Sum, kept_prefix, lifetime_of, pays, prices_of
+from hooks.utils.policy.models import Model, models_of
 from tests.policy.priced import LIFETIMES, READS, prices
 
 ROOT = Path(__file__).resolve().parents[2]

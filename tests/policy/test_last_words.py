@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.placeholder import OUTLINE_CHARS, beside, handle_in, placeholder, why, with_outline
+from hooks.utils.policy.outlines import OUTLINE_CHARS
+from hooks.utils.policy.placeholder import beside, handle_in, placeholder, why, with_outline
 from hooks.utils.policy.plans import CLEAR
 from hooks.utils.policy.ruleset import PROFILES
 from tests.policy.conversing import Conversing

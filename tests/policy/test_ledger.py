@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.figures import settle
+from hooks.utils.policy.settling import settle
 from hooks.utils.policy.host_compaction import Host
-from hooks.utils.policy.ledger import (
-    Advice,
-    Cleared,
-    Compaction,
-    KeptOut,
-    Ledger,
-    Refetched,
-    Remembered,
-    Request,
-    Restored,
-    Spared,
-    Undone,
-)
+from hooks.utils.policy.bookings import Advice, Cleared, Compaction, KeptOut, Refetched, Remembered, Request, Restored, Spared, Undone
+from hooks.utils.policy.ledger import Ledger
 from tests.policy.priced import prices
 
 FIVE, HOUR = prices(300), prices(3_600)

@@ -9,22 +9,10 @@ from hypothesis import strategies as st
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.policy import ledger as ledgers
 from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.figures import settle
+from hooks.utils.policy.settling import settle
 from hooks.utils.policy.host_compaction import Host
-from hooks.utils.policy.ledger import (
-    GAINS,
-    Advice,
-    Cleared,
-    Compaction,
-    KeptOut,
-    Ledger,
-    Refetched,
-    Remembered,
-    Request,
-    Restored,
-    Spared,
-    Undone,
-)
+from hooks.utils.policy.ledger import GAINS, Ledger
+from hooks.utils.policy.bookings import Advice, Cleared, Compaction, KeptOut, Refetched, Remembered, Request, Restored, Spared, Undone
 from tests.policy.priced import LIFETIMES, READS, prices
 
 ANY_PRICES = st.builds(prices, st.sampled_from(LIFETIMES), st.sampled_from(READS))

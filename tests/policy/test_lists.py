@@ -13,20 +13,12 @@ from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import compacting
 from hooks.utils.policy.compacting import CALLS, LISTS_LEAST_TOKENS, LISTS_SHARE, NEWEST, Compacted
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.lists import directly_held_by, held_by, read
-from hooks.utils.policy.messages import (
-    ASSISTANT,
-    USER,
-    Message,
-    folded,
-    handle_of_list,
-    in_list,
-    marks_of,
-    message_of,
-    paired,
-    put_back,
-    result_tokens,
-)
+from hooks.utils.policy.lists import directly_held_by, held_by
+from hooks.utils.policy.list_text import read
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, message_of, paired, result_tokens
+from hooks.utils.policy.list_text import folded, handle_of_list, in_list
+from hooks.utils.policy.list_places import marks_of
+from hooks.utils.policy.returning import put_back
 from hooks.utils.policy.placeholder import handle_in
 from tests.examples import examples
 from tests.policy.compactable import CODE, LONG, WORDS, Talk, archived, assert_valid, calls_in, handle_of, plain, words

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.masking import MASK, NAMES, learn, mask, named, secret_options, words
+from hooks.utils.policy.masking import programs
 from hooks.utils.policy.masking.learnt import taken_out
 from hooks.utils.policy.parts import covers
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.tools import Call, Outcome
+from hooks.utils.policy.calls import Call, Outcome
 from tests.examples import examples
 from tests.hooks.secret_lines import BY_LOOK, COMMANDS, KNOWN, SECRET
 from tests.work import steps
@@ -246,7 +247,7 @@ WORD = "hunter-two"
 
 def test_every_option_of_every_program_is_masked():
     shown = []
-    for name, option in [(name, option) for names, listed in secret_options.OPTIONS for name in names.split() for option in listed.split()]:
+    for name, option in [(name, option) for names, listed in programs.OPTIONS for name in names.split() for option in listed.split()]:
         bare = option.rstrip("*?")
         line = f"{name} {bare}{WORD}" if option[-1] in "*?" else f"{name} {bare} {WORD}"
         if mask(line) != line.replace(WORD, MASK):
@@ -255,7 +256,7 @@ def test_every_option_of_every_program_is_masked():
 
 
 def test_every_phrase_is_masked():
-    lines = [_line_of(phrase, name) for phrase in secret_options.PHRASES for name in phrase.split(maxsplit=1)[0].split("|")]
+    lines = [_line_of(phrase, name) for phrase in programs.PHRASES for name in phrase.split(maxsplit=1)[0].split("|")]
     assert [line for line in lines if WORD in mask(line)] == []
 
 
@@ -280,9 +281,9 @@ def _line_of(phrase: str, name: str) -> str:
 
 
 def test_no_name_is_looked_for_in_every_text_that_the_tables_do_not_know():
-    named = [names for names, _ in secret_options.OPTIONS] + [phrase.partition(" ")[0] for phrase in secret_options.PHRASES]
+    named = [names for names, _ in programs.OPTIONS] + [phrase.partition(" ")[0] for phrase in programs.PHRASES]
     pieces = {name.lower().replace(".", ":").partition(":")[0] for names in named for name in names.replace("|", " ").split()}
-    assert set(NAMES.split()) <= pieces | secret_options.RECEIVERS | set(words.DIALOGUES), (
+    assert set(NAMES.split()) <= pieces | programs.RECEIVERS | set(words.DIALOGUES), (
         "that each is there which is needed, the tests of the tables say"
     )
 
@@ -290,7 +291,7 @@ def test_no_name_is_looked_for_in_every_text_that_the_tables_do_not_know():
 @pytest.mark.parametrize(
     "line",
     [
-        *(f"echo hunter-two | {receiver} x" for receiver in sorted(secret_options.RECEIVERS - {"env"})),
+        *(f"echo hunter-two | {receiver} x" for receiver in sorted(programs.RECEIVERS - {"env"})),
         "http -a jo:hunter-two :8080/admin",
         "(ConvertTo-SecureString 'hunter-two' -AsPlainText -Force)",
         "User.objects.create_superuser('admin', 'a@acme.example', 'hunter-two')",

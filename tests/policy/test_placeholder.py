@@ -14,24 +14,8 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy import secret_shapes
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.placeholder import (
-    _WHY,
-    LEAST_CHARS,
-    LONGEST,
-    LONGEST_WHY,
-    OUTLINE_CHARS,
-    findings,
-    handle_in,
-    is_handle,
-    most_tokens,
-    outline,
-    outline_of,
-    placeholder,
-    possible_names,
-    verdict_line,
-    why,
-    with_outline,
-)
+from hooks.utils.policy.placeholder import _WHY, LONGEST, LONGEST_WHY, handle_in, is_handle, placeholder, why, with_outline
+from hooks.utils.policy.outlines import LEAST_CHARS, OUTLINE_CHARS, findings, most_tokens, outline, outline_of, possible_names, verdict_line
 from tests.policy.scenario import Scenario
 
 # --- outlines ----------------------------------------------------------------------------------------------------------------------------

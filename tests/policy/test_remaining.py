@@ -14,9 +14,12 @@ from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import compacting
 from hooks.utils.policy.compacting import CALLS, Compacted, pairs_of
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.messages import ASSISTANT, USER, handle_of_fold, put_back, texts_in
-from hooks.utils.policy.placeholder import NAME, handle_in, possible_names
-from hooks.utils.policy.remaining import NAMES_SHARE, names_of_left
+from hooks.utils.policy.messages import ASSISTANT, USER, texts_in
+from hooks.utils.policy.list_text import handle_of_fold
+from hooks.utils.policy.returning import put_back
+from hooks.utils.policy.outlines import NAME, possible_names
+from hooks.utils.policy.placeholder import handle_in
+from hooks.utils.policy.left_names import NAMES_SHARE, names_of_left
 from hooks.utils.policy.ways import Pair
 from tests.examples import examples
 from tests.policy.compactable import (

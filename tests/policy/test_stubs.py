@@ -9,23 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.messages import (
-    ASSISTANT,
-    LEAST_STUBBED,
-    USER,
-    Message,
-    Shown,
-    Use,
-    folded,
-    handle_of_fold,
-    handle_of_stub,
-    long_fields,
-    paired,
-    put_back,
-    replaced_fields,
-    stub,
-    stub_with_names,
-)
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
+from hooks.utils.policy.stubs import LEAST_STUBBED, handle_of_stub, long_fields, replaced_fields, stub, stub_with_names
+from hooks.utils.policy.list_text import folded, handle_of_fold
+from hooks.utils.policy.returning import put_back
 from hooks.utils.policy.placeholder import placeholder, with_outline
 from tests.policy.compactable import plain
 from tests.policy.test_placeholder import HANDLES

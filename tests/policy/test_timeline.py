@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hooks.utils import retention_tracker
+from hooks.utils import timeline
 from tests.policy.scenario import Scenario
 
 # What each step ends where git cannot tell what the commit holds.
@@ -77,7 +78,7 @@ def test_every_end_says_which_call_brought_it_about():
 
 
 def test_the_script_that_checks_the_timeline_expects_the_same_ends():
-    assert {step: list(ended) for step, ended in ENDED_AT.items()} == retention_tracker.TIMELINE
-    lines, good = retention_tracker.timeline_report()
+    assert {step: list(ended) for step, ended in ENDED_AT.items()} == timeline.TIMELINE
+    lines, good = timeline.timeline_report()
     assert good
     assert not any("FAIL" in line for line in lines)

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from hooks.utils import archive, flag_parser
 from hooks.utils.hosts.claude_code import calls, entries
+from hooks.utils.hosts.claude_code import responses
 from hooks.utils.hosts.claude_code.spans import content_spans
 from hooks.utils.operations import CONTEXT, context_words
-from hooks.utils.operations.request import NotFound, find_result
+from hooks.utils.operations.names import NotFound, find_result
 from hooks.utils.policy import events
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.occasions import CLEARED_BY_USER
@@ -22,10 +23,12 @@ from hooks.utils.policy.plans import Plan, Selection
 from hooks.utils.reclaim import access, outlook
 from hooks.utils.reclaim.contents import stamp_of
 from hooks.utils.state import journal, receipts, reconciling, store
+from hooks.utils.state import noting
+from hooks.utils.state import removals
 from hooks.utils.state.archived import content_of
 from hooks.utils.state.rebuild import Rebuilt
 from hooks.utils.state.site import Site
-from hooks.utils.text import chance
+from hooks.utils.units import chance
 from hooks.utils.views import report
 
 
@@ -71,7 +74,7 @@ def _clear(site: Site, transcript: str, now: float, found: Prospect) -> Cleared:
             if id not in going or id not in rebuilt.index.calls:
                 continue
             result, content = going[id], line[start:end].decode()
-            outline = beside(result, calls.text_of_blocks(json.loads(content))[0], rules)
+            outline = beside(result, responses.text_of_blocks(json.loads(content))[0], rules)
             text = with_outline(
                 placeholder(result.label, why(result, None if asked.forces else state.quiet_age(result)), NO_HANDLE), outline
             )
@@ -119,8 +122,8 @@ class InPlace:
                     back.append(id)
             lines.append(whole)
         Path(transcript).write_bytes(b"".join(lines))
-        tokens = journal.cleared_tokens(store.read_lines(site.paths().journal), back)
-        reconciling.note(site, site.paths(), [journal.undone(back, tokens, now), journal.put_back(list(handles), now)])
+        tokens = removals.cleared_tokens(store.read_lines(site.paths().journal), back)
+        noting.note(site, site.paths(), [journal.undone(back, tokens, now), journal.put_back(list(handles), now)])
 
     def cancel(self) -> bool:
         return False
@@ -155,5 +158,5 @@ def _note(site: Site, plan: Plan, rebuilt: Rebuilt, done: Cleared, now: float) -
             left.append(receipts.call_of(result, done.handles[result.id], recorded, rebuilt.state.calibration))
     paths = site.paths()
     entry = journal.cleared(list(done.handles), done.tokens, reasons, now)
-    reconciling.note(site, paths, [entry], events.Cleared(done.handles))
+    noting.note(site, paths, [entry], events.Cleared(done.handles))
     store.append(paths, paths.receipts, receipts.noted(left, now))

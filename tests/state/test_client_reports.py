@@ -13,6 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.state import client_reports
+from hooks.utils.state import hidden_tools
+from hooks.utils.state import limit_readings
+from hooks.utils.state import prompt_breakdowns
 from tests.bill.conversations import breakdown
 
 T = 1_800_000_000.0
@@ -25,26 +28,26 @@ def limit(percent: object, resets: object = RESETS, kind: object = "five_hour") 
 
 
 def note(home: Path, percent: float, at: float, resets: str = RESETS, fresh: bool = True) -> None:
-    client_reports.note_limits(str(home), [limit(percent, resets)], at, fresh)
+    limit_readings.note_limits(str(home), [limit(percent, resets)], at, fresh)
 
 
 def kept(home: Path) -> list[float]:
-    return [reading.percent for reading in client_reports.readings(str(home))]
+    return [reading.percent for reading in limit_readings.readings(str(home))]
 
 
 def test_a_reading_is_kept_whole_in_a_private_file(tmp_path: Path):
     home = tmp_path / "popkit"
-    client_reports.note_limits(str(home), [limit(62.5), limit(31, "2027-01-20T08:00:00Z", "seven_day")], T, fresh=True)
-    five, seven = client_reports.readings(str(home))
+    limit_readings.note_limits(str(home), [limit(62.5), limit(31, "2027-01-20T08:00:00Z", "seven_day")], T, fresh=True)
+    five, seven = limit_readings.readings(str(home))
     assert (five.kind, five.at, five.percent, five.resets_at) == ("five_hour", T, 62.5, T + 4 * 3_600)
     assert (seven.kind, seven.percent) == ("seven_day", 31)
-    assert stat.S_IMODE((home / client_reports.LIMITS_FILE).stat().st_mode) == 0o600
+    assert stat.S_IMODE((home / limit_readings.LIMITS_FILE).stat().st_mode) == 0o600
 
 
 def test_what_has_not_moved_is_kept_again_after_a_while_only(tmp_path: Path):
     for seconds in range(0, 601, 60):
         note(tmp_path, 10, T + seconds)
-    assert [reading.at - T for reading in client_reports.readings(str(tmp_path))] == [0, 300, 600]
+    assert [reading.at - T for reading in limit_readings.readings(str(tmp_path))] == [0, 300, 600]
 
 
 def test_an_idle_session_does_not_take_back_what_another_has_seen(tmp_path: Path):
@@ -63,12 +66,12 @@ def test_the_next_window_begins_low_and_the_one_before_does_not_come_again(tmp_p
 
 
 def test_it_is_bounded(tmp_path: Path):
-    rows = [["five_hour", T + number, number / 100, T + 4 * 3_600] for number in range(client_reports.MOST_READINGS)]
-    (tmp_path / client_reports.LIMITS_FILE).write_text(json.dumps(rows))
+    rows = [["five_hour", T + number, number / 100, T + 4 * 3_600] for number in range(limit_readings.MOST_READINGS)]
+    (tmp_path / limit_readings.LIMITS_FILE).write_text(json.dumps(rows))
     note(tmp_path, 99, T + 5_000)
-    readings = client_reports.readings(str(tmp_path))
-    assert (len(readings), readings[0].percent, readings[-1].percent) == (client_reports.MOST_READINGS, 0.01, 99)
-    assert (tmp_path / client_reports.LIMITS_FILE).stat().st_size < client_reports.MOST_BYTES
+    readings = limit_readings.readings(str(tmp_path))
+    assert (len(readings), readings[0].percent, readings[-1].percent) == (limit_readings.MOST_READINGS, 0.01, 99)
+    assert (tmp_path / limit_readings.LIMITS_FILE).stat().st_size < limit_readings.MOST_BYTES
 
 
 CORRUPT = [
@@ -85,7 +88,7 @@ CORRUPT = [
 
 @pytest.mark.parametrize("content", CORRUPT, ids=range(len(CORRUPT)))
 def test_a_corrupt_file_holds_nothing_and_is_rewritten(content: str, tmp_path: Path):
-    (tmp_path / client_reports.LIMITS_FILE).write_text(content)
+    (tmp_path / limit_readings.LIMITS_FILE).write_text(content)
     assert kept(tmp_path) == []
     note(tmp_path, 10, T)
     assert kept(tmp_path) == [10]
@@ -108,19 +111,19 @@ ODD = [
 
 @pytest.mark.parametrize("reported", ODD, ids=range(len(ODD)))
 def test_what_is_no_reading_is_not_kept(reported: object, tmp_path: Path):
-    client_reports.note_limits(str(tmp_path), reported, T, fresh=True)
-    assert not (tmp_path / client_reports.LIMITS_FILE).exists()
+    limit_readings.note_limits(str(tmp_path), reported, T, fresh=True)
+    assert not (tmp_path / limit_readings.LIMITS_FILE).exists()
 
 
 def test_a_reset_that_nobody_can_read_is_as_if_none_were_given(tmp_path: Path):
-    client_reports.note_limits(str(tmp_path), [limit(7, "soon")], T, fresh=True)
-    assert [reading.resets_at for reading in client_reports.readings(str(tmp_path))] == [0.0]
+    limit_readings.note_limits(str(tmp_path), [limit(7, "soon")], T, fresh=True)
+    assert [reading.resets_at for reading in limit_readings.readings(str(tmp_path))] == [0.0]
 
 
 def test_two_that_write_at_once_lose_nothing(tmp_path: Path):
     def write(first: int) -> None:
         for number in range(first, 100, 2):
-            client_reports.note_limits(str(tmp_path), [limit(number)], T + number, fresh=True)
+            limit_readings.note_limits(str(tmp_path), [limit(number)], T + number, fresh=True)
 
     threads = [threading.Thread(target=write, args=(first,)) for first in (0, 1)]
     for thread in threads:
@@ -140,16 +143,16 @@ anything = st.recursive(
 
 
 def test_a_whole_breakdown_misses_nothing():
-    parsed = client_reports.parsed_breakdown(breakdown())
+    parsed = prompt_breakdowns.parsed_breakdown(breakdown())
     assert parsed["missing"] == []
     assert [len(parsed[name]) for name in ("memory", "tools", "agents", "skills")] == [2, 5, 1, 2]
-    assert client_reports.parsed_breakdown(breakdown(skills=None))["missing"] == []
+    assert prompt_breakdowns.parsed_breakdown(breakdown(skills=None))["missing"] == []
 
 
 @given(st.sampled_from(["categories", "memoryFiles", "mcpTools", "agents", "skills", "slashCommands", "model"]), anything)
 def test_whatever_a_part_holds_it_is_kept_or_reported_as_missing(part: str, value: object):
     try:
-        parsed = client_reports.parsed_breakdown(breakdown(**{part: value}))
+        parsed = prompt_breakdowns.parsed_breakdown(breakdown(**{part: value}))
     except ValueError:
         assert part == "categories"
         return
@@ -163,21 +166,21 @@ def test_whatever_a_part_holds_it_is_kept_or_reported_as_missing(part: str, valu
 @given(anything)
 def test_what_is_no_breakdown_is_refused(value: object):
     with pytest.raises(ValueError, match="it "):
-        client_reports.parsed_breakdown(value)
+        prompt_breakdowns.parsed_breakdown(value)
 
 
 def test_a_list_without_an_end_is_cut_and_marked_as_cut():
     many = [{"name": f"mcp__s__{number}", "serverName": "s", "tokens": 1} for number in range(5_000)]
-    parsed = client_reports.parsed_breakdown(breakdown(mcpTools=many))
+    parsed = prompt_breakdowns.parsed_breakdown(breakdown(mcpTools=many))
     assert (len(parsed["tools"]), parsed["missing"]) == (1_000, ["mcpTools"])
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"no json", b'{"hidden": [1]}', b"\xff\xfe"])
 def test_a_damaged_file_is_as_if_there_were_none(content: bytes, tmp_path: Path):
-    client_reports.hide(str(tmp_path), "/shop", "mcp__a__", {"name": "a"})
-    (path,) = (tmp_path / client_reports.BREAKDOWNS).glob("*.json")
+    hidden_tools.hide(str(tmp_path), "/shop", "mcp__a__", {"name": "a"})
+    (path,) = (tmp_path / prompt_breakdowns.BREAKDOWNS).glob("*.json")
     path.write_bytes(content)
-    assert client_reports.hidden(str(tmp_path), "/shop") == {}
+    assert hidden_tools.hidden(str(tmp_path), "/shop") == {}
 
 
 @pytest.mark.parametrize(
@@ -189,7 +192,7 @@ def test_a_damaged_file_is_as_if_there_were_none(content: bytes, tmp_path: Path)
     ],
 )  # fmt: skip
 def test_a_server_s_tools_begin_with_its_name_as_the_client_writes_it(server: str, tool: str, key: str):
-    assert client_reports.server_key(server, tool) == key
+    assert hidden_tools.server_key(server, tool) == key
 
 
 def test_hidden_are_a_tool_itself_and_all_of_a_server():
@@ -203,11 +206,11 @@ def test_hidden_are_a_tool_itself_and_all_of_a_server():
 
 
 def test_a_breakdown_goes_a_year_after_the_project_s_last_session_and_what_is_hidden_stays(tmp_path: Path):
-    client_reports.keep_breakdown(str(tmp_path), "/old", "s", breakdown(), 1e9)
-    client_reports.hide(str(tmp_path), "/old", "mcp__a__", {"name": "a"})
-    for path in (tmp_path / client_reports.BREAKDOWNS).iterdir():
+    prompt_breakdowns.keep_breakdown(str(tmp_path), "/old", "s", breakdown(), 1e9)
+    hidden_tools.hide(str(tmp_path), "/old", "mcp__a__", {"name": "a"})
+    for path in (tmp_path / prompt_breakdowns.BREAKDOWNS).iterdir():
         os.utime(path, (1e9, 1e9))
-    client_reports.keep_breakdown(str(tmp_path), "/new", "s", breakdown(), 1e9 + 366 * 86_400)
-    assert client_reports.load_breakdown(str(tmp_path), "/old") == {}
-    assert list(client_reports.hidden(str(tmp_path), "/old")) == ["mcp__a__"]
-    assert client_reports.load_breakdown(str(tmp_path), "/new")["session"] == "s"
+    prompt_breakdowns.keep_breakdown(str(tmp_path), "/new", "s", breakdown(), 1e9 + 366 * 86_400)
+    assert prompt_breakdowns.load_breakdown(str(tmp_path), "/old") == {}
+    assert list(hidden_tools.hidden(str(tmp_path), "/old")) == ["mcp__a__"]
+    assert prompt_breakdowns.load_breakdown(str(tmp_path), "/new")["session"] == "s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hooks.utils.io import storage
+from hooks.utils.io import hook_log
 from hooks.utils.state import store
 from tests.hooks import payloads, processes
 from tests.kit.forks import Forks, Hook
@@ -86,8 +87,8 @@ def test_sessions_that_run_side_by_side_share_nothing(forks: Forks, home: proces
 def test_failures_at_once_are_all_counted_although_the_log_is_rotated_meanwhile(forks: Forks, home: processes.Home):
     home.path.mkdir(mode=0o700)
     old = "!! 2026-01-01T00:00:00Z post-tool-use ValueError\n"
-    log = Path(storage.log_path(str(home.path)))
-    log.write_text(old * (storage.LOG_BYTES // len(old) + 1))
+    log = Path(hook_log.log_path(str(home.path)))
+    log.write_text(old * (hook_log.LOG_BYTES // len(old) + 1))
     before = len(home.failures())
     _all_report(forks, home, [b"no json"] * 32)
     assert len(home.failures()) == before + 32

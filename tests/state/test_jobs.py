@@ -10,6 +10,8 @@ import pytest
 
 from hooks.utils.io.home import GOVERNANCE
 from hooks.utils.state import jobs, published
+from hooks.utils.state import marked
+from hooks.utils.state import collection
 from popkit_retention.governance.controller import Controller
 from popkit_retention.memory.items import Item
 from popkit_retention.memory.stores.sqlite import SqliteStore
@@ -37,7 +39,7 @@ def policies(ending: Blocking, content: str | None = None, **auto_gc: bool) -> P
     folder.mkdir(parents=True, exist_ok=True)
     each = {name: {"older_than_days": 30, "auto_gc": auto_gc.get(name, False)} for name in ("memory", "rag")}
     text = json.dumps({"version": 2, "revision": 1, "updated_at": "", **each}, indent=2)
-    (folder / jobs.POLICIES).write_text(text if content is None else content)
+    (folder / collection.POLICIES).write_text(text if content is None else content)
     return folder
 
 
@@ -51,7 +53,7 @@ def starts_nothing(ending: Blocking) -> None:
     ending.env["REPORT"] = str(earlier)
     ends(ending)
     ending.env["REPORT"] = str(ending.report)
-    (Path(ending.shop.home.path) / GOVERNANCE / jobs.NOTE).unlink(missing_ok=True)
+    (Path(ending.shop.home.path) / GOVERNANCE / collection.NOTE).unlink(missing_ok=True)
     policies(ending, rag=True)
     ends(ending)
     assert ending.child()[3:] == COLLECTS
@@ -80,13 +82,13 @@ def test_nobody_starts_it_where_there_are_no_policies(ending: Blocking):
 
 
 def test_nobody_starts_it_twice_an_hour(ending: Blocking):
-    (policies(ending, rag=True) / jobs.NOTE).write_text(jobs.collection_note(NOW - 3599))
+    (policies(ending, rag=True) / collection.NOTE).write_text(collection.collection_note(NOW - 3599))
     starts_nothing(ending)
 
 
-@pytest.mark.parametrize("note", [jobs.collection_note(NOW - 3600), jobs.collection_note(NOW + 9), "", "{", "[]", '{"at": "now"}'])
+@pytest.mark.parametrize("note", [collection.collection_note(NOW - 3600), collection.collection_note(NOW + 9), "", "{", "[]", '{"at": "now"}'])
 def test_it_starts_when_an_hour_has_passed_and_when_nobody_knows(ending: Blocking, note: str):
-    (policies(ending, rag=True) / jobs.NOTE).write_text(note)
+    (policies(ending, rag=True) / collection.NOTE).write_text(note)
     ends(ending)
     assert ending.child()[3:] == COLLECTS
     ending.let_go()
@@ -117,7 +119,7 @@ def test_policies_that_cannot_be_read_start_nothing_and_fail_no_hook(ending: Blo
 
 
 def test_a_folder_in_the_place_of_the_policies_is_logged(ending: Blocking):
-    (Path(ending.shop.home.path) / GOVERNANCE / jobs.POLICIES).mkdir(parents=True)
+    (Path(ending.shop.home.path) / GOVERNANCE / collection.POLICIES).mkdir(parents=True)
     ends(ending)
     assert [line.split()[1] for line in ending.shop.home.failures()] == ["retention"]
 
@@ -136,8 +138,8 @@ def test_from_a_sessions_end_to_the_mark(tmp_path: Path, remembers: bool):
             controller.configure("memory", {"auto_gc": True})
         payload = payloads.session_end(cwd=str(shop.work), transcript_path=str(shop.transcript))
         assert run_event(payload, {**shop.env(), "POPKIT_CLOCK": str(NOW)}).in_words
-        until(lambda: published.marked_of(str(shop.home.path), shop.project.repository.key), "the user is told of a mark")
-        ((part, row),) = published.marked_of(str(shop.home.path), shop.project.repository.key)
+        until(lambda: marked.marked_of(str(shop.home.path), shop.project.repository.key), "the user is told of a mark")
+        ((part, row),) = marked.marked_of(str(shop.home.path), shop.project.repository.key)
         assert (part, row["by"], row["ids"], row["first"]) == ("memory", "job", ["m1"], NOW + 86_400)
         assert [item.marked_by for item in store.scan()] == ["policy"]
     assert shop.home.failures() == []

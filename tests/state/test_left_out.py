@@ -12,7 +12,7 @@ from hooks.utils import text
 from hooks.utils.policy.context import OUTSIDE
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import journal, reconciling, store
-from hooks.utils.state.reconciling import editing_of
+from hooks.utils.state.context_editing import editing_of
 from hooks.utils.state.site import Site
 from hooks.utils.views import panel, report
 from tests.hosts.lines import Lines

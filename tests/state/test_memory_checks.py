@@ -11,6 +11,7 @@ import pytest
 
 from hooks.utils.io import repository
 from hooks.utils.state import memory_checks
+from hooks.utils.state import memory_json
 from hooks.utils.state.memory_records import CHANGED, COMMAND, ERROR, GONE, NAME, NOTE, PATH, RENAMED, SAME, Entry, Fact, Verdict
 from hooks.utils.state.memory_text import render
 
@@ -195,7 +196,7 @@ def test_whatever_became_of_the_files_entries_with_stamps_are_those_without(shop
 def test_entries_are_read_back_as_they_were_written(shop: Checkout):
     entries = [Entry(PATH, "cart.py", "src", [shop.fact("src/cart.py")]), Entry(NOTE, "Always.")]
     entries[0].changed = True
-    again = memory_checks.from_json(memory_checks.to_json(entries))
+    again = memory_json.from_json(memory_json.to_json(entries))
     assert render(again) == render(entries)
     assert again[0].facts == entries[0].facts
 
@@ -205,7 +206,7 @@ def test_entries_are_read_back_as_they_were_written(shop: Checkout):
 )
 def test_what_no_entries_are_is_refused(value):
     with pytest.raises(ValueError, match="not as it was written"):
-        memory_checks.from_json(value)
+        memory_json.from_json(value)
 
 
 @pytest.mark.bench

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from hooks.utils.io.repository import Repository
 from hooks.utils.state import memory, published
+from hooks.utils.state import marked
+from hooks.utils.state import memory_alerts
 
 NOW = 1_800_000_000.0
 
@@ -13,21 +15,21 @@ NOW = 1_800_000_000.0
 def test_an_alert_is_shown_once(tmp_path: Path) -> None:
     project = memory.Project(str(tmp_path), Repository("shop-0123456789ab", "/shop", "shop"))
     project.turn_on(NOW)
-    assert published.unseen_alerts(project) == {}
-    published.set_alerts(project, {"m1": 5.0, "m2": 6.0})
-    assert published.unseen_alerts(project) == {"m1": 5.0, "m2": 6.0}
-    published.note_alerts_seen(project, ["m1"])
-    published.set_alerts(project, {"m1": 5.0, "m3": 7.0})
-    assert published.unseen_alerts(project) == {"m3": 7.0}
-    published.set_alerts(project, {"m3": 7.0})
-    published.set_alerts(project, {"m1": 9.0})
-    assert published.unseen_alerts(project) == {"m1": 9.0}
+    assert memory_alerts.unseen_alerts(project) == {}
+    memory_alerts.set_alerts(project, {"m1": 5.0, "m2": 6.0})
+    assert memory_alerts.unseen_alerts(project) == {"m1": 5.0, "m2": 6.0}
+    memory_alerts.note_alerts_seen(project, ["m1"])
+    memory_alerts.set_alerts(project, {"m1": 5.0, "m3": 7.0})
+    assert memory_alerts.unseen_alerts(project) == {"m3": 7.0}
+    memory_alerts.set_alerts(project, {"m3": 7.0})
+    memory_alerts.set_alerts(project, {"m1": 9.0})
+    assert memory_alerts.unseen_alerts(project) == {"m1": 9.0}
 
 
 def test_where_nothing_is_marked_nothing_is_written(tmp_path: Path) -> None:
-    published.replace_marked(str(tmp_path), published.RAG, list)
+    marked.replace_marked(str(tmp_path), marked.RAG, list)
     assert list(tmp_path.iterdir()) == []
-    published.replace_marked(str(tmp_path), published.RAG, lambda: published.marked_rows([("p", "job", "r1", NOW)]))
-    published.replace_marked(str(tmp_path), published.MEMORY, lambda: published.marked_rows([("p", "tool", "m1", NOW)]))
-    published.replace_marked(str(tmp_path), published.RAG, list)
-    assert [part for part, _ in published.marked_of(str(tmp_path), "p")] == [published.MEMORY]
+    marked.replace_marked(str(tmp_path), marked.RAG, lambda: marked.marked_rows([("p", "job", "r1", NOW)]))
+    marked.replace_marked(str(tmp_path), marked.MEMORY, lambda: marked.marked_rows([("p", "tool", "m1", NOW)]))
+    marked.replace_marked(str(tmp_path), marked.RAG, list)
+    assert [part for part, _ in marked.marked_of(str(tmp_path), "p")] == [marked.MEMORY]

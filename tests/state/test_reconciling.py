@@ -18,6 +18,7 @@ from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.plans import Selection
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import journal, reconciling, store
+from hooks.utils.state import noting
 from hooks.utils.state.opening import open_context
 from hooks.utils.state.site import Site
 from hooks.utils.state.stored_contexts import stored_state
@@ -46,7 +47,7 @@ class Edited(Kept):
         sessions.play(day.steps[:steps], run)
         self.ids = self.live()[:2]
         self.at = day.steps[steps - 1].at + 0.5
-        reconciling.note(self.site, self.site.paths(), [journal.cleared_outside(self.ids, 900, HOW, self.at)])
+        noting.note(self.site, self.site.paths(), [journal.cleared_outside(self.ids, 900, HOW, self.at)])
         sessions.play(day.steps[steps:], run)
 
     def replayed(self):
@@ -81,7 +82,7 @@ def test_what_had_expired_before_keeps_its_end(tmp_path: Path):
     kept = Edited(tmp_path, "test", "test", "read", "test")
     expired = next(result for result in kept.replayed().state.expired.values() if not result.cleared)
     entry = journal.cleared_outside([expired.id], 10, HOW, kept.at + 1)
-    reconciling.note(kept.site, kept.site.paths(), [entry])
+    noting.note(kept.site, kept.site.paths(), [entry])
     _assert_equal(kept)
     after = kept.replayed().state.expired[expired.id]
     assert (after.ended[0], after.cleared) == (expired.ended[0], OUTSIDE)
@@ -110,7 +111,7 @@ def test_nobody_is_offered_a_handle_for_it(tmp_path: Path):
 
 def test_a_pin_does_not_bring_it_back(tmp_path: Path):
     kept = Edited(tmp_path, *WORK)
-    reconciling.note(kept.site, kept.site.paths(), [journal.pinned(id, kept.at + 1) for id in kept.ids])
+    noting.note(kept.site, kept.site.paths(), [journal.pinned(id, kept.at + 1) for id in kept.ids])
     _assert_equal(kept)
     assert not set(kept.ids) & set(kept.live())
 
@@ -131,7 +132,7 @@ def _entered(kept: Kept, id: str) -> None:
     paths, event = kept.site.paths(), journal.event_of(entry)
     assert isinstance(event, events.Entered)
     store.journal(paths, entry)
-    reconciling.note_entered(kept.site, paths, event)
+    noting.note_entered(kept.site, paths, event)
 
 
 def test_hooks_and_a_rebuild_agree_on_what_entered_shorter_live_or_not(tmp_path: Path):
@@ -237,7 +238,7 @@ def test_a_pin_that_is_set_while_a_transcript_is_read_holds(session: Session):
     first = next(iter(session.state().live))
     other = Site(session.home.env(), session.day.session_id)
     pin = [{"event": "pin", "target": first, "at": session.day.now + 60}]
-    session.site.happens = lambda: reconciling.note(other, other.paths(), pin)
+    session.site.happens = lambda: noting.note(other, other.paths(), pin)
     rebuilt = reconciling.reconcile(session.site, str(session.day.transcript))
     assert first in rebuilt.state.pins
     assert first in session.state().pins

@@ -15,6 +15,7 @@ import pytest
 
 from hooks.utils import efficiency_tracker
 from hooks.utils.state import session, store, sweeping
+from hooks.utils.state import past
 from hooks.utils.state.site import Site
 from hooks.utils.state.sweeping import BYTES, FILES, FOLDERS
 from tests.patience import HANG_S, until
@@ -175,7 +176,7 @@ def test_the_statistics_go_on_from_what_a_session_that_was_swept_had_counted(our
     assert efficiency_tracker.all_metrics(str(ours.home)).to_json() == before
     assert efficiency_tracker.project_metrics(str(ours.home), PROJECT).to_json() == before
     assert efficiency_tracker.project_metrics(str(ours.home), "/other").sessions == 0
-    assert PROJECT not in (ours.home / sweeping.PAST).read_text()
+    assert PROJECT not in (ours.home / past.PAST).read_text()
     ours.session("one", days=0)
     assert efficiency_tracker.all_metrics(str(ours.home)).to_json() == before, "one that came back counts once"
 

@@ -12,7 +12,7 @@ from hooks.utils.handlers import context_monitor, tool_calls
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.tools import Call, Outcome
+from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.state import live, store, watched_files
 from tests.hooks import payloads, processes
 

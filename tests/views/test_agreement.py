@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.handlers import context_monitor
 from hooks.utils.policy.ruleset import PROFILES
 from popkit_retention.cli.statusline_command import line_for
@@ -169,11 +170,11 @@ def test_the_status_line_says_the_same_until_a_call_comes(written: Written, tmp_
     def shown() -> str:
         return line_for(payload, {"POPKIT_HOME": str(asking.home), "POPKIT_CLOCK": str(written.now), "NO_COLOR": "1"})
 
-    assert f"{text.tokens(cold)} reclaimable when cold" in shown()
+    assert f"{units.tokens(cold)} reclaimable when cold" in shown()
     written.now += COLD_S
-    assert f"{text.tokens(cold)} reclaimable · cache cold" in shown()
+    assert f"{units.tokens(cold)} reclaimable · cache cold" in shown()
     asking("clear")  # noted for later: nothing has left yet
-    assert f"{text.tokens(cold)} reclaimable · cache cold" in shown()
+    assert f"{units.tokens(cold)} reclaimable · cache cold" in shown()
 
 
 def test_try_takes_what_a_clear_would_take_with_a_cold_cache(written: Written, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from hooks.utils.policy.limits import Reading, Window
 from hooks.utils.views import amounts
+from hooks.utils.views import plan_limits
 
 NOW = time.mktime((2026, 11, 24, 14, 0, 0, 0, 0, -1))  # a Tuesday
 HOUR = 3_600.0
@@ -30,4 +31,4 @@ LINES = [
 
 @pytest.mark.parametrize(("windows", "expected"), LINES)
 def test_the_line_says_how_full_they_are_and_when_they_will_be(windows: list[Window], expected: str):
-    assert amounts.limits_line(windows, NOW) == expected
+    assert plan_limits.limits_line(windows, NOW) == expected

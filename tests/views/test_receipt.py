@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils import text
-from hooks.utils.operations.reclaiming import find_receipt
+from hooks.utils.operations.receipts import find_receipt
 from hooks.utils.policy.compacting import CALLS, INPUT, NEEDED_ROOM, RESULT
 from hooks.utils.state import journal, receipts
 from hooks.utils.views import receipt

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.operations import request
+from hooks.utils.operations import names
 from hooks.utils.policy import events
 from hooks.utils.policy.plans import REASONS, Selection
 from hooks.utils.policy.ruleset import PROFILES, TIERS
@@ -17,6 +18,8 @@ from hooks.utils.reclaim.outlook import read
 from hooks.utils.state import shipped
 from hooks.utils.text import laid_out
 from hooks.utils.views import clear, history, phrases, report, results
+from hooks.utils.views import one_result
+from hooks.utils.views import timeline
 from hooks.utils.views.panel import panel
 from hooks.utils.views.results import detail_lines
 from hooks.utils.views.shapes import Report, ResultRow
@@ -41,7 +44,7 @@ def _report(session: Scenario, now: float = 0.0, **conversation) -> dict:
 
 
 def _row(found: dict, number: int) -> dict:
-    return request.find_result(found, f"T{number}")
+    return names.find_result(found, f"T{number}")
 
 
 def _busy(profile: str | None = None) -> Scenario:
@@ -116,7 +119,7 @@ def test_its_sums_are_those_of_its_results(calls, profile, calibration):
     assert len(gone) + sum(have["items"] for have in stays) == data["expired"]["items"]
     assert sum(row["tokens"] for row in gone) + sum(have["tokens"] for have in stays) == data["expired"]["tokens"]
     assert whole["tokens"] == whole["sum"]["leaves"]
-    drawn = [line for line in laid_out(history.timeline_lines(data, None)) if line.startswith("T") and "[" in line]
+    drawn = [line for line in laid_out(timeline.timeline_lines(data, None)) if line.startswith("T") and "[" in line]
     assert len(drawn) == len(data["results"])
 
 
@@ -260,7 +263,7 @@ def test_a_result_goes_by_its_number_its_id_and_a_part_of_it(word):
     session = _busy()
     session.call("Read", {"file_path": "/p/c.ts"}, id="toolu_nine")
     data = _report(session)
-    assert request.find_result(data, word)["number"] == (13 if "nine" in word else 9)
+    assert names.find_result(data, word)["number"] == (13 if "nine" in word else 9)
 
 
 @pytest.mark.parametrize(
@@ -280,8 +283,8 @@ def test_a_name_of_none_or_several_is_answered_with_those_near(word, message):
     data = _report(session)
     data["calls"] = 12 if word in ("T99", "0") else data["calls"]
     data["results"] = [row for row in data["results"] if row["number"] <= 12 or word not in ("T99", "0")]
-    with pytest.raises(request.NotFound) as error:
-        request.find_result(data, word)
+    with pytest.raises(names.NotFound) as error:
+        names.find_result(data, word)
     assert message in str(error.value)
 
 
@@ -290,8 +293,8 @@ def test_a_compacted_result_is_shown_as_out_of_the_context():
     session.read("/p/a.ts")
     session.compact()
     session.read("/p/b.ts")
-    with pytest.raises(request.NotFound, match="T1 is out of the context"):
-        request.find_result(_report(session), "T1")
+    with pytest.raises(names.NotFound, match="T1 is out of the context"):
+        names.find_result(_report(session), "T1")
 
 
 @pytest.mark.parametrize(
@@ -348,5 +351,5 @@ def test_retention_that_is_off_is_shown_as_off():
 
 def test_there_are_words_for_every_reason_of_a_plan() -> None:
     goes = {"worth", "expired", "asked", "with_others"}
-    assert set(results._REASONS) == set(REASONS)
+    assert set(one_result._REASONS) == set(REASONS)
     assert set(phrases.WHY_KEPT) == set(REASONS) - goes

@@ -17,6 +17,8 @@ from hooks.utils.operations.context_words import respond
 from hooks.utils.policy import figures
 from hooks.utils.policy.context import Counts
 from hooks.utils.views import history
+from hooks.utils.views import card
+from hooks.utils.views import stats
 from tests.reclaim.earlier import answer
 from tests.views.written import Written, long_session, spec_session
 
@@ -132,17 +134,17 @@ UNKNOWN = {"kept_out_tokens": 1_000, "unpriced": 3}
 
 
 def picture(kind: str, ledger: dict) -> str:
-    return history.card(kind, figures.of_ledger(ledger), {"installed": figures.of(ledger)}, 41, "2026-11-24", "2026-11")
+    return card.card(kind, figures.of_ledger(ledger), {"installed": figures.of(ledger)}, 41, "2026-11-24", "2026-11")
 
 
 @pytest.mark.parametrize(("name", "ledger"), [("gain", GAIN), ("loss", LOSS), ("unknown", UNKNOWN), ("nothing", {})])
-@pytest.mark.parametrize("kind", [history.SVG, history.MARKDOWN])
+@pytest.mark.parametrize("kind", [card.SVG, card.MARKDOWN])
 def test_a_card_says_the_net_whatever_it_is(kind: str, name: str, ledger: dict, golden):
     golden(GOLDENS / f"card-{name}{kind}", picture(kind, ledger))
 
 
 def test_the_picture_is_xml_and_nothing_is_drawn_outside_of_it():
-    root = ET.fromstring(picture(history.SVG, GAIN))  # noqa: S314  our own
+    root = ET.fromstring(picture(card.SVG, GAIN))  # noqa: S314  our own
     height = float(root.attrib["height"])
     texts = [each for each in root if each.tag.endswith("text")]
     assert texts
@@ -167,7 +169,7 @@ def test_the_card_is_written_where_it_was_asked_for_and_again_over_itself(name: 
     for _ in range(2):
         answer = stats_answer(session, tmp_path, tmp_path / name)
         assert not answer.error
-    assert history.MARK in (tmp_path / name).read_text()
+    assert card.MARK in (tmp_path / name).read_text()
 
 
 def test_a_file_that_is_no_card_is_never_replaced(session: Written, tmp_path: Path):
@@ -194,8 +196,8 @@ def test_details_show_what_compactions_were_worth_by_part_and_how_it_is_known() 
     ledger = {f"usd_compaction_{part}": usd for part, usd in parts.items()}
     ledger |= {"spared_compactions": 2, "usd_compactions": 0.645, "usd_charged_compactions": 0.257, "usd_charged": 0.257}
     compacted, none = (EfficiencyMetrics(ledger=each) for each in (ledger, {"usd_kept_out": 0.1}))
-    shown = "\n".join(text.laid_out(history.stats_lines((compacted,) * 3, tracker.worth(compacted, 0.0), "", 0, {}), text.WIDTH))
+    shown = "\n".join(text.laid_out(stats.stats_lines((compacted,) * 3, tracker.worth(compacted, 0.0), "", 0, {}), text.WIDTH))
     for row in ("Summaries spared", "requests (measured)", "summaries (assumed)", "writing (ours measured)", "-$0.009"):
         assert row in shown, shown
-    lines = text.laid_out(history.stats_lines((none,) * 3, tracker.worth(none, 0.0), "", 0, {}), text.WIDTH)
+    lines = text.laid_out(stats.stats_lines((none,) * 3, tracker.worth(none, 0.0), "", 0, {}), text.WIDTH)
     assert [line for line in lines if "ompactions" in line] == [line for line in lines if "Removed by" in line]

@@ -11,9 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import flag_parser, text
+from hooks.utils import units
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
 from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.operations import CONTEXT, help_lines, request
+from hooks.utils.operations import CONTEXT, request
+from hooks.utils.operations import names
+from hooks.utils.operations.help_text import help_lines
 from hooks.utils.operations.context_words import _mistake
 from hooks.utils.policy import figures
 from hooks.utils.policy.ledger import Ledger
@@ -21,7 +24,10 @@ from hooks.utils.policy.plans import Selection
 from hooks.utils.policy.ruleset import TIERS, Ruleset
 from hooks.utils.policy.verdict import KINDS
 from hooks.utils.views import amounts, clear, memory_in_session, phrases, report, results
-from hooks.utils.views.history import stats_lines, timeline_lines
+from hooks.utils.views import one_result
+from hooks.utils.views import savings
+from hooks.utils.views.stats import stats_lines
+from hooks.utils.views.timeline import timeline_lines
 from hooks.utils.views.panel import panel
 from tests.examples import examples
 from tests.policy.scenario import Scenario
@@ -108,7 +114,7 @@ def test_no_answer_is_wide_or_moves_the_cursor(calls, hostile, tokens, calibrati
             _lawful(clear.clear_lines(data, found, "/popkit:context", phrases.quoted(hostile), True))
     _lawful(clear.taken_lines(found))
     for row in found["results"]:
-        _lawful(results.why(found, row))
+        _lawful(one_result.why(found, row))
     for word in (hostile, "T1", "T99", "zzzz"):
         _lawful(_error_of(found, word))
 
@@ -127,8 +133,8 @@ def _clears(session: Scenario, profile: str, asked: Selection, found: dict, toke
 
 def _error_of(found: dict, word: str) -> list:
     try:
-        request.find_result(found, word)
-    except request.NotFound as error:
+        names.find_result(found, word)
+    except names.NotFound as error:
         return _mistake(str(error)).lines
     return []
 
@@ -151,13 +157,13 @@ def test_no_help_is_wide():
 def test_no_figures_are_wide(numbers, agent, amount):
     signed = ("net", "saved", "usd_cleared", "saved_kept_out")
     ledger = {key: amount if key in signed else abs(round(amount)) for key in Ledger().to_json()}
-    _lawful(text.wrap(amounts.ledger_in_words(figures.of_ledger(ledger))))
+    _lawful(text.wrap(savings.ledger_in_words(figures.of_ledger(ledger))))
     metrics = metrics_of(
         {"ledger": ledger, "results": numbers, "expired": numbers, "results_tokens": numbers, "superseded": sum(numbers.values())}
     )
     metrics.days = {f"2026-11-22 {name}": value for name, value in metrics.ledger.items()}
     period = worth(metrics, 1795348800.0)
-    _lawful(amounts.ledger_table(period))
+    _lawful(savings.ledger_table(period))
     _lawful(stats_lines((metrics, metrics, metrics), period, agent, len(numbers), {agent: metrics, "": EfficiencyMetrics()}))
 
 
@@ -193,7 +199,7 @@ def test_no_line_of_a_list_replaces_a_single_item(have: int, shown: int, others:
 
 @pytest.mark.parametrize(("share", "words"), [(0.0, "less than 1%"), (0.009, "less than 1%"), (0.01, "1%"), (0.126, "13%"), (1.0, "100%")])
 def test_no_chance_is_called_none(share: float, words: str):
-    assert text.chance(share) == words
+    assert units.chance(share) == words
 
 
 def test_what_fits_is_left_as_it_is():
@@ -203,16 +209,16 @@ def test_what_fits_is_left_as_it_is():
     assert text.cut("漢字漢字", 5) == "漢字…"
     assert text.wrapped("  one two three", 9, "  ") == ["  one two", "  three"]
     assert text.wrapped("          one", 8) == ["    one"], "words are within the columns, however far right they began"
-    assert [text.tokens(n) for n in (0, 0.4, 1, 999, 1_000, 9_949, 9_950, 15_400, 999_499, 999_500, 2_500_000)] == [
+    assert [units.tokens(n) for n in (0, 0.4, 1, 999, 1_000, 9_949, 9_950, 15_400, 999_499, 999_500, 2_500_000)] == [
         "0", "0", "~1", "~999", "~1.0k", "~9.9k", "~10k", "~15k", "~999k", "~1.0M", "~2.5M",
     ]  # fmt: skip
-    assert [text.long_tokens(n) for n in (0, 1, 42, 15_234, 1_234_567)] == [
+    assert [units.long_tokens(n) for n in (0, 1, 42, 15_234, 1_234_567)] == [
         "~0 tokens", "~1 token", "~42 tokens", "~15,200 tokens", "~1,230,000 tokens",
     ]  # fmt: skip
-    assert [text.countdown(s) for s in (0, 45, 270, 300, 720, 3_600, 3_900)] == [
+    assert [units.countdown(s) for s in (0, 45, 270, 300, 720, 3_600, 3_900)] == [
         "0 s", "45 s", "4 min 30 s", "5 min", "12 min", "1 h", "1 h 5 min",
     ]  # fmt: skip
-    assert [text.span(s) for s in (-3, 0, 140, 599.6, 3_600, 7_200, 172_800)] == (
+    assert [units.span(s) for s in (-3, 0, 140, 599.6, 3_600, 7_200, 172_800)] == (
         "0 s, 0 s, 2 min, 10 min, 60 min, 2 h, 2 days".split(", ")
     )
 

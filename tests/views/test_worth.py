@@ -9,6 +9,7 @@ import pytest
 
 from hooks.utils import efficiency_tracker as tracker
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.efficiency_tracker import EfficiencyMetrics, sums_since
 from hooks.utils.io.system import day_of, days_before
 from hooks.utils.policy import figures
@@ -17,7 +18,8 @@ from hooks.utils.policy.ledger import Ledger
 from hooks.utils.state import journal, reconciling, session, store, sweeping
 from hooks.utils.state.rebuild import newest_days
 from hooks.utils.views import amounts
-from hooks.utils.views.history import stats_lines
+from hooks.utils.views import savings
+from hooks.utils.views.stats import stats_lines
 from tests.reclaim.earlier import answer
 from tests.views.written import BEGAN, STEP_S, Written
 
@@ -193,7 +195,7 @@ def test_where_a_model_has_no_price_cost_and_net_say_so_and_tokens_do_not_stand_
     assert not any("$" in line for line in lines)
     assert [line.split() for line in lines if line.startswith("Net  ")] == [["Net", "-", "-", "-"]] * 2
     joined = " ".join(machine.ask(written, words="retention").split())
-    assert f"This session: kept out {text.long_tokens(KEPT)}, cost and net unknown (no price is known for its model)" in joined
+    assert f"This session: kept out {units.long_tokens(KEPT)}, cost and net unknown (no price is known for its model)" in joined
 
 
 def test_of_several_models_those_with_a_price_are_in_the_money_and_the_rest_is_shown_as_missing(machine: Machine) -> None:
@@ -235,15 +237,15 @@ def _periods(tokens: float, usd: float, cost: float, memory: float = 0.0) -> dic
 def test_the_table_fits_and_no_two_figures_touch(columns: int) -> None:
     for tokens in (0.2, 7, 12_345, 999_999, 123_456_789, 9e12):
         for usd in (0.001, 7.2, 1_234.5, 9e7):
-            lines = text.laid_out(amounts.ledger_table(_periods(tokens, usd, 9 * usd)), columns)
+            lines = text.laid_out(savings.ledger_table(_periods(tokens, usd, 9 * usd)), columns)
             assert max(map(len, lines)) <= columns
             assert {len(line[16:].split()) for line in lines[1:]} == {0, 3}
 
 
 def test_memory_has_a_row_where_it_saved_anything() -> None:
-    names = [line[:16].strip() for line in text.laid_out(amounts.ledger_table(_periods(1, 2, 3)))]
+    names = [line[:16].strip() for line in text.laid_out(savings.ledger_table(_periods(1, 2, 3)))]
     assert names == ["", "Kept out", "Cleared", "Saved by", "smaller results", "clears", "Cost", "Net"]
-    assert [line[:16].strip() for line in text.laid_out(amounts.ledger_table(_periods(1, 2, 3, memory=5)))] == [
+    assert [line[:16].strip() for line in text.laid_out(savings.ledger_table(_periods(1, 2, 3, memory=5)))] == [
         *names[:6],
         "memory",
         *names[6:],
@@ -253,7 +255,7 @@ def test_memory_has_a_row_where_it_saved_anything() -> None:
 def test_what_memory_spared_and_cost_is_shown_with_its_net() -> None:
     ledger = {**Ledger().to_json(), "memory_tokens": 500, "spared": 2, "usd_memory": 0.9, "usd_charged": 1.0, "usd_charged_memory": 1.0}
     of_session = figures.of_ledger(ledger)
-    assert amounts.ledger_in_words(of_session) == "This session: memory spared ~2 look-ups, cost $1.00, net -$0.10"
+    assert savings.ledger_in_words(of_session) == "This session: memory spared ~2 look-ups, cost $1.00, net -$0.10"
     metrics, worth = EfficiencyMetrics(ledger=ledger), _periods(0, 0, 1.0, memory=0.9)
     lines = text.laid_out(stats_lines((metrics, metrics, metrics), worth, "", 0, contexts={}))
     rows = [(line[:28].strip(), line[28:].split()) for line in lines]
@@ -282,4 +284,4 @@ def test_a_ledger_of_nothing_but_the_door_is_summed_up_in_a_sentence() -> None:
         "usd_kept_out": 0.02,
         "usd_charged": 0.1,
     }
-    assert amounts.ledger_in_words(figures.of_ledger(ledger)) == ("This session: kept out ~4,000 tokens, cost $0.10, net -$0.08")
+    assert savings.ledger_in_words(figures.of_ledger(ledger)) == ("This session: kept out ~4,000 tokens, cost $0.10, net -$0.08")

@@ -8,7 +8,7 @@ was read of a prompt at all, stays as it was. All that is written costs what wri
 
 from __future__ import annotations
 
-from hooks.utils.policy.economics import HOUR_S
+from hooks.utils.policy.models import HOUR_S
 from hooks.utils.policy.lost_cache import PAUSE
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from hooks.utils.policy.economics import Model, Models
+    from hooks.utils.policy.models import Model, Models
     from hooks.utils.policy.lost_cache import Loss, Sent
 
     from .records import Digest, Used

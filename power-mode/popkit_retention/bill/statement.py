@@ -9,7 +9,11 @@ from hooks.utils.hosts import CLAUDE_CODE
 from hooks.utils.io import files
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.state import client_reports
-from hooks.utils.state.client_reports import is_among, parted, server_key
+from hooks.utils.state import hidden_tools
+from hooks.utils.state import limit_readings
+from hooks.utils.state import prompt_breakdowns
+from hooks.utils.state.client_reports import is_among
+from hooks.utils.state.hidden_tools import parted, server_key
 
 from . import lifetimes
 from .sums import kind_rows, shared_out, usd_of
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from hooks.utils.policy.economics import Models
+    from hooks.utils.policy.models import Models
 
     from .records import Digest, Used
 
@@ -312,7 +316,7 @@ def cache_lifetime(digests: Iterable[Digest], models: Models, is_priced: bool, p
 def bill_of(popkit_home: str, project: str, everything: list[Digest], since: float, now: float, models: Models) -> dict[str, Any]:
     """Return the bill of a project as data. `everything`: the digests of all sessions; `since`: of those that its sums cover. Whoever has a
     plan does not pay by the token: of the cache's lifetime only the share is told."""
-    breakdown, hidden = client_reports.load_breakdown(popkit_home, project), client_reports.hidden(popkit_home, project)
+    breakdown, hidden = prompt_breakdowns.load_breakdown(popkit_home, project), hidden_tools.hidden(popkit_home, project)
     folders = {digest["cwd"] for digest in everything if os.path.isabs(digest["cwd"])}  # those of another system are not
     inside = {cwd for cwd in folders if is_inside(os.path.realpath(cwd), project)}
     own = [digest for digest in everything if digest["cwd"] in inside]
@@ -326,7 +330,7 @@ def bill_of(popkit_home: str, project: str, everything: list[Digest], since: flo
         "estimated": {name: breakdown.get(name) for name in ("at", "session", "model", "missing", "problem")},
         "first_prompt": newest["standing"] if newest else None,
         "pace": pace(mains, models, max(86_400.0, now - since)), "whole": whole(lately, models),
-        "cache_lifetime": cache_lifetime(lately, models, not client_reports.readings(popkit_home), now - since),
+        "cache_lifetime": cache_lifetime(lately, models, not limit_readings.readings(popkit_home), now - since),
         "proposals": proposals(rows, len(mains)), "drafts": drafts(rows, project),
         "hidden": hidden, "prices_of": models.dated,
     }  # fmt: skip

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from hooks.utils.policy.composition import Shares
-    from hooks.utils.policy.economics import Models
+    from hooks.utils.policy.models import Models
     from hooks.utils.policy.lost_cache import Sent
     from hooks.utils.policy.usage import Usage
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from hooks.utils import flag_parser, text
+from hooks.utils.operation_tables import HELP
 from hooks.utils.flag_parser import UsageError
-from hooks.utils.operations import help_lines
+from hooks.utils.operations.help_text import help_lines
 
 from .terminal import say_renamed, write_content, write_view
 
@@ -14,7 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hooks.utils.flag_parser import Parsed, Table
+    from hooks.utils.flag_parser import Parsed
+    from hooks.utils.operation_tables import Table
     from hooks.utils.text import Line
 
 
@@ -51,7 +53,7 @@ def run(
         if parsed.former:
             own = called or table.name
             say_renamed(f"{own} {parsed.former}", f"{own} {table.renamed[parsed.former]}", environ)
-        if parsed.operation is flag_parser.HELP:
+        if parsed.operation is HELP:
             write_view(help_lines(parsed.argument or "", name.rpartition(" ")[0] or table.name, table), sys.stdout, environ)
             return 0
         answer = does(parsed, environ)
@@ -71,11 +73,12 @@ def run(
 def run_unattended(name: str, work: Callable[[], object], environ: Mapping[str, str]) -> None:
     """Run work of a hook's child process, whose output and exit code nobody reads: an error is logged in the hooks' log, under a name."""
     from hooks.utils.io import storage  # only needed here
+    from hooks.utils.io import hook_log
 
     try:
         work()
     except Exception as error:  # noqa: BLE001  errors of any kind belong in the log
-        storage.log_failure(environ, name, error)
+        hook_log.log_failure(environ, name, error)
 
 
 def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:

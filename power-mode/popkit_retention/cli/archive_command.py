@@ -8,13 +8,15 @@ import sqlite3
 import sys
 
 from hooks.utils import archive, text
+from hooks.utils import units
 from hooks.utils.archive import chain, holds, index, searching, verification
 from hooks.utils.io import home, repository
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
 from hooks.utils.state import archived, stored_contexts
+from hooks.utils.state import placements
 from hooks.utils.state.site import Site
-from hooks.utils.text import size
+from hooks.utils.units import size
 
 from ..views import archive as views
 from . import terminal
@@ -72,7 +74,7 @@ def _stats(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     zones = ", ".join(f"{count:,} {zone}" for zone, count in stats["zones"].items())
     original, stored, file = (size(stats[name]) for name in ("original_bytes", "stored_bytes", "file_bytes"))
     lines = text.title("Archive") + text.pair("Records", f"{stats['records']:,} ({zones})")
-    lines += text.pair("Contexts", f"{stats['chains']:,}, cleared {text.counted(stats['clears'], 'time')}")
+    lines += text.pair("Contexts", f"{stats['chains']:,}, cleared {units.counted(stats['clears'], 'time')}")
     lines += text.pair("Contents", f"{original}, kept in {stored}; the file has {file}")
     if stats["records"]:
         lines += text.pair("Archived", f"{views.minute(stats['oldest'])} to {views.minute(stats['newest'])} UTC")
@@ -87,7 +89,7 @@ def _list(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     records = records[: args.limit]
     lines: list[text.Line] = [views.row(record) for record in records] or ["Nothing in the archive matches."]
     if more:
-        lines.append(f"There is more: --limit shows more than {text.counted(args.limit, 'record')}.")
+        lines.append(f"There is more: --limit shows more than {units.counted(args.limit, 'record')}.")
     return Answer(lines, {"records": [record.to_json() for record in records], "more": more})
 
 
@@ -101,7 +103,7 @@ def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
         lines += text.pair("Session", whose.session_id + (f", subagent {whose.agent_id}" if whose.agent_id else ""))
     lines += text.pair("Call", f"{record.tool_use_id} {record.timestamp}")
     lines += text.pair("Archived", views.minute(record.created_at) + " UTC")
-    lines += text.pair("Size", f"{text.long_tokens(record.tokens)}, {size(record.size)}")
+    lines += text.pair("Size", f"{units.long_tokens(record.tokens)}, {size(record.size)}")
     if content is None:
         lines += text.pair("Content", f"gone for good; its SHA-256 is {record.content_hash}")
     shown = "" if content is None else archive.text_of(content).removesuffix("\n") + "\n"
@@ -134,9 +136,9 @@ def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
         lines += text.wrap(f"Lost: {id} {known.label if known else '(pruned meanwhile)'}: git no longer has its content", indent="  ")
     for problem in report.problems:
         lines += text.wrap(f"Problem: {problem}", indent="  ")
-    checked = f"{text.counted(report.records, 'record')} of {text.counted(report.chains, 'context')}"
+    checked = f"{units.counted(report.records, 'record')} of {units.counted(report.chains, 'context')}"
     lost = f", {len(report.lost)} lost" if report.lost else ""
-    lost += f", {text.counted(len(report.problems), 'other problem')}" if report.problems else ""
+    lost += f", {units.counted(len(report.problems), 'other problem')}" if report.problems else ""
     lines.append(f"Everything is as it was written: {checked}." if well else f"{checked} checked, {len(report.broken)} broken{lost}.")
     data = {
         "ok": well, "records": report.records, "chains": report.chains, "broken": [each.to_json() for each in report.broken],
@@ -149,25 +151,25 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     now = time_of_day(environ)
     older_than = args.older_than.ago(now)
     holds.place_folders(db, lambda folder: repository.of(folder).key)
-    placed = archived.placed_records(db, environ, set(archive.prunable(db, older_than, now)))
+    placed = placements.placed_records(db, environ, set(archive.prunable(db, older_than, now)))
     doing = not args.dry_run
     if placed and doing and not args.yes:
         _confirm(db, placed, older_than, args, environ)
     pruned = _pruned(db, older_than, now, args, environ)
     originals = _prune_originals(home.popkit_home(environ), older_than, args.dry_run)
     data = {
-        **pruned.to_json(), "held": sum(map(len, placed.values())), "placeholders": archived.handles_by_transcript(placed),
+        **pruned.to_json(), "held": sum(map(len, placed.values())), "placeholders": placements.handles_by_transcript(placed),
         "originals": originals, "dry_run": args.dry_run,
     }  # fmt: skip
     lines: list[text.Line] = []
     if originals:
-        lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {text.counted(originals, 'transcript')} kept from before a change.")
+        lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {units.counted(originals, 'transcript')} kept from before a change.")
     if not pruned.records:
         message = "No other content" if pruned.on_hold else "Nothing was deleted: no content"
         return Answer([*lines, *views.on_hold(pruned), f"{message} was archived more than {args.older_than.word} ago."], data)
     lines += views.would_delete(pruned) if args.dry_run else text.wrap(f"Deleted {views.records(pruned)} for good.")
     if doing and pruned.chains:
-        lines.append(f"{text.counted(pruned.chains, 'context')} disappeared completely.")
+        lines.append(f"{units.counted(pruned.chains, 'context')} disappeared completely.")
     lines += views.on_hold(pruned)
     if placed and (args.dry_run or args.yes):
         lines += views.unrestorable(placed, doing)
@@ -197,7 +199,7 @@ def _pruned(db: Connection, older_than: float, now: float, args: Parsed, environ
 def _confirm(db: Connection, placed: dict[str, list[Record]], older_than: float, args: Parsed, environ: Mapping[str, str]) -> None:
     """Show what would be deleted and which placeholders could no longer be restored, and ask. Refused unless the user confirms."""
     if args.json:
-        many = text.counted(sum(map(len, placed.values())), "placeholder")
+        many = units.counted(sum(map(len, placed.values())), "placeholder")
         raise Refused(f"nothing was deleted: {many} in transcripts could no longer be restored. --dry-run lists them, --yes deletes anyway")
     would = archive.prune(db, older_than, dry_run=True, now=time_of_day(environ))
     terminal.write_view(views.would_delete(would) + views.on_hold(would) + views.unrestorable(placed, False), sys.stdout, environ)
@@ -230,7 +232,7 @@ def _search(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     lines = views.matches(matches, args.everywhere, args.limit if more else 0)
     if unindexed:
         lines += text.wrap(
-            f"{text.counted(unindexed, 'record')} cannot be searched: this Python's SQLite has no FTS5. Run popkit with another Python."
+            f"{units.counted(unindexed, 'record')} cannot be searched: this Python's SQLite has no FTS5. Run popkit with another Python."
         )
     return Answer(lines, {"found": [_match_data(db, each) for each in matches], "more": more, "not_searched": unindexed})
 

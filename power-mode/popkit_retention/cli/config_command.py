@@ -14,10 +14,12 @@ import json
 import os
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.config import gone
 from hooks.utils.config.fields import FIELDS
 from hooks.utils.config.layers import Layer, layer_paths, merge, read_layer, read_layers, read_text, without_comments
-from hooks.utils.config.validation import json_schema, usable
+from hooks.utils.config.schema import json_schema
+from hooks.utils.config.validation import usable
 from hooks.utils.io import home
 from hooks.utils.policy.masking import mask
 
@@ -78,12 +80,12 @@ def _problem_lines(problems: list) -> list:
         for note in (f"allowed: {problem.allowed}", problem.hint):
             if note:
                 lines += text.wrap("    " + note, indent="      ")
-    summary = f"{text.counted(len(problems), 'problem')}. Where a value cannot be used, that of the layer below applies."
+    summary = f"{units.counted(len(problems), 'problem')}. Where a value cannot be used, that of the layer below applies."
     return [*lines, *text.wrap(summary)]
 
 
 def _files_without(files: list) -> list:
-    return [f"No problems in {text.counted(len(files), 'file')}:", *("  " + text.clean(path) for path in files)]
+    return [f"No problems in {units.counted(len(files), 'file')}:", *("  " + text.clean(path) for path in files)]
 
 
 def _path(args: Parsed, folders: tuple) -> Answer:
@@ -98,7 +100,7 @@ def _state(layer: Layer) -> str:
     if layer.error:
         return f" (ignored: {layer.error})"
     if layer.ignored:
-        return f" ({text.counted(len(layer.ignored), 'value')} ignored)"
+        return f" ({units.counted(len(layer.ignored), 'value')} ignored)"
     return "" if os.path.lexists(layer.path) else " (not there)"
 
 

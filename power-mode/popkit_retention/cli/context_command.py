@@ -63,7 +63,7 @@ def restore(words: list[str], environ: Mapping[str, str]) -> int:
 def _answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do one operation on a session; Refused for anything that does not exist."""
     from hooks.utils.operations import context_words
-    from hooks.utils.operations.request import in_place_of
+    from hooks.utils.operations.changers import in_place_of
 
     from ..operations import session_lookup
 
@@ -133,6 +133,7 @@ def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     """Return the contents to print, and record that they were printed. An error in recording goes to standard error."""
     from hooks.utils.reclaim import access, restoring
     from hooks.utils.views import receipt
+    from hooks.utils.views import restored
 
     site = Site(environ, environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd())
     printed: list[tuple[Record, str | None]] = []
@@ -149,6 +150,6 @@ def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
                 raise Refused(". ".join(filter(None, (str(error), site.rules_in_words())))) from None
     if trouble:
         print(f"{RESTORE}: {clean(trouble)}", file=sys.stderr)
-    content = "\n".join(laid_out(receipt.printed_lines(printed), terminal.width(sys.stdout))) + "\n"
+    content = "\n".join(laid_out(restored.printed_lines(printed), terminal.width(sys.stdout))) + "\n"
     is_incomplete = any(content is None for _, content in printed)
-    return Answer([], receipt.printed_data(printed), content, int(is_incomplete), "raw" in parsed.flags)
+    return Answer([], restored.printed_data(printed), content, int(is_incomplete), "raw" in parsed.flags)

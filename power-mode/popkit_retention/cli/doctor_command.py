@@ -17,14 +17,18 @@ import sys
 import time
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.config import layers
 from hooks.utils.hosts import is_kept
 from hooks.utils.io import files, foreign, home, storage
+from hooks.utils.io import hook_log
 from hooks.utils.io.codec import dumps, loads
-from hooks.utils.io.storage import LOGS, OK, PROBLEM, WARNING, Check, Storage
+from hooks.utils.io.storage import LOGS, Storage
+from hooks.utils.io.findings import OK, PROBLEM, WARNING, Check
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state import session, stored_contexts
-from hooks.utils.text import listed, span
+from hooks.utils.text import listed
+from hooks.utils.units import span
 
 from ..operations import stores
 from . import config_command, doctor_session, opencode_setup
@@ -48,7 +52,7 @@ def run(_args: Parsed, environ: Mapping[str, str]) -> Answer:
     checks = all_checks(environ)
     problems = sum(check.level == PROBLEM for check in checks)
     warnings = sum(check.level == WARNING for check in checks)
-    summary = f"{text.counted(problems, 'problem')}, {text.counted(warnings, 'warning')}." if problems or warnings else "All is well."
+    summary = f"{units.counted(problems, 'problem')}, {units.counted(warnings, 'warning')}." if problems or warnings else "All is well."
     lines = [line for check in checks for line in _lines_of(check)]
     return Answer([*lines, "", summary], {"ok": not problems, "checks": [check.to_json() for check in checks]}, code=int(problems > 0))
 
@@ -116,13 +120,13 @@ def state_folder(popkit_home: str) -> Check:
     size, open_to_others, corrupt = _survey(popkit_home)
     parts = stores.sizes(popkit_home)
     facts.update(bytes=size, parts=parts, open_to_others=open_to_others, corrupt=corrupt)
-    summary = f"{popkit_home}: {text.size(size)}" + (f" ({stores.in_words(parts)})" if size else "")
+    summary = f"{popkit_home}: {units.size(size)}" + (f" ({stores.in_words(parts)})" if size else "")
     if open_to_others:
         advice = f"cd {popkit_home} && chmod go= {open_to_others[0]}" if stores.is_shared(popkit_home) else f"chmod -R go= {popkit_home}"
         return Check("state folder", WARNING, f"{summary}; others can read {text.listed(open_to_others, 3)}", advice, **facts)
     if corrupt:
         advice = "They were rebuilt from the transcripts; the *.corrupt files can be deleted."
-        return Check("state folder", WARNING, f"{summary}; {text.counted(len(corrupt), 'state')} set aside as corrupt", advice, **facts)
+        return Check("state folder", WARNING, f"{summary}; {units.counted(len(corrupt), 'state')} set aside as corrupt", advice, **facts)
     return Check("state folder", OK, f"{summary}, private", **facts)
 
 
@@ -148,9 +152,9 @@ def _survey(popkit_home: str) -> tuple:
 
 def hook_errors(popkit_home: str) -> Check:
     """Return the failures of hooks since the last check, and where their log is."""
-    log = storage.log_path(popkit_home)
+    log = hook_log.log_path(popkit_home)
     try:
-        lines = [line for line in storage.logged_failures(popkit_home) if line.split(" ")[1:2] != [doctor_session.FAULTY]]
+        lines = [line for line in hook_log.logged_failures(popkit_home) if line.split(" ")[1:2] != [doctor_session.FAULTY]]
     except OSError as error:
         return Check("hook errors", PROBLEM, f"{log} cannot be read: {error.strerror}", "Change its owner to you.", log=log)
     stamps = [line.split(" ", 1)[0] for line in lines]
@@ -162,8 +166,8 @@ def hook_errors(popkit_home: str) -> Check:
     if not lines:
         return Check("hook errors", OK, "none in the log", **facts)
     if not fresh:
-        return Check("hook errors", OK, f"none since last time; {text.counted(len(lines), 'failure')} in {log}", **facts)
-    summary = f"{text.counted(fresh, 'failure')} since last time, the newest: {lines[-1]}"
+        return Check("hook errors", OK, f"none since last time; {units.counted(len(lines), 'failure')} in {log}", **facts)
+    summary = f"{units.counted(fresh, 'failure')} since last time, the newest: {lines[-1]}"
     return Check("hook errors", WARNING, summary, f"{log} says where in the code; no session was affected. A report is welcome.", **facts)
 
 
@@ -187,8 +191,8 @@ def configuration(popkit_home: str, project: str) -> Check:
     """Check every layer of the configuration."""
     read, problems = config_command.check_layers(home.plugin_root(), popkit_home, project)
     if not problems:
-        return Check("configuration", OK, f"no problems in {text.counted(len(read), 'file')}", problems=0)
-    summary = f"{text.counted(len(problems), 'problem')} in {text.listed(sorted({problem.file for problem in problems}), 3)}"
+        return Check("configuration", OK, f"no problems in {units.counted(len(read), 'file')}", problems=0)
+    summary = f"{units.counted(len(problems), 'problem')} in {text.listed(sorted({problem.file for problem in problems}), 3)}"
     ignored = sorted({problem.file for problem in problems if not problem.key})
     if ignored:
         summary += f"; ignored as a whole: {text.listed(ignored, 3)}"

@@ -10,12 +10,15 @@ import time
 from hooks.utils.config import layers
 from hooks.utils.hosts.claude_code import projects
 from hooks.utils.io import files, home, storage, volatile
-from hooks.utils.io.storage import OK, WARNING, Check
+from hooks.utils.io import hook_log
+from hooks.utils.io.findings import OK, WARNING, Check
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.state import data_rules, reconciling, sockets, store, stored_contexts
+from hooks.utils.state import asking
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.state.site import Site
-from hooks.utils.text import clean, counted, listed
+from hooks.utils.text import clean, listed
+from hooks.utils.units import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +38,7 @@ _IF_NONE = 'If none applies, say so in your own configuration: "data_rules": [].
 
 def helper(popkit_home: str, project: str, environ: Mapping[str, str], client: str, version: str) -> Check:
     """Check the helper of the session. `client`: its version, "" where it is unknown; `version`: ours."""
-    failed = storage.count_failures(popkit_home, _OURS)
+    failed = hook_log.count_failures(popkit_home, _OURS)
     facts: dict[str, Any] = {"modules": None, "running": False, "failures": failed}
     note = f"; {counted(failed, 'failure')} of it in the log" if failed else ""
     numbers = tuple(int(number) for number in client.split(".")) if client else ()
@@ -76,7 +79,7 @@ def _in_words(health: dict[str, Any]) -> str:
 def messages(popkit_home: str, now: float) -> list[Check]:
     """Check whether an agent or a proxy has sent messages in the last days that a provider would refuse; [] where it never has."""
     try:
-        lines = [line.split(" ", 3) for line in storage.logged_failures(popkit_home) if line.split(" ")[1:2] == [FAULTY]]
+        lines = [line.split(" ", 3) for line in hook_log.logged_failures(popkit_home) if line.split(" ")[1:2] == [FAULTY]]
     except OSError:
         return []  # the check of the log reports it
     if not lines:
@@ -106,7 +109,7 @@ def _socket(popkit_home: str, session_id: str) -> str:
 def _health(path: str) -> dict[str, Any] | None:
     """Return the helper's answer to /health; None where it is not understood."""
     try:
-        value = json.loads(sockets.ask(path, "/health", b"{}", LIMIT_S))
+        value = json.loads(asking.ask(path, "/health", b"{}", LIMIT_S))
     except (OSError, ValueError):
         return None
     known: dict[str, Any] = {

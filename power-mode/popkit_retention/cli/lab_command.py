@@ -12,10 +12,13 @@ import sys
 from contextlib import nullcontext
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.policy import door
+from hooks.utils.policy.door.rules import OFF
 from hooks.utils.policy.ruleset import AUTO_MISSES
 from hooks.utils.state import shipped
-from hooks.utils.text import clean, counted
+from hooks.utils.text import clean
+from hooks.utils.units import counted
 
 from ..lab import outcomes, own_policies, parquet_rows, replay_policies, sent_requests, survey
 from ..lab.checked_policies import Checked, Failed
@@ -102,9 +105,9 @@ def _parquet(path: str | None) -> AbstractContextManager[parquet_rows.Parquet | 
 def lines_of(result: dict) -> list[text.Line]:
     """Return the survey as a table for each lifetime of the cache: what is installed first, then the cheapest policy."""
     repositories = "1 repository" if result["repositories"] == 1 else f"{result['repositories']:,} repositories"
-    counts = [text.counted(result["sessions"], "session"), repositories]
+    counts = [units.counted(result["sessions"], "session"), repositories]
     lines = text.title("Past sessions under each policy")
-    lines.append(f"{', '.join(counts)}, {text.counted(result['requests'], 'request')}; {_megabytes(result)}")
+    lines.append(f"{', '.join(counts)}, {units.counted(result['requests'], 'request')}; {_megabytes(result)}")
     if result["sessions"]:
         lines += text.wrap(_priced(result))
     for ttl_s, scores in result["ttls"].items():
@@ -162,13 +165,13 @@ def _failed(result: dict) -> list[text.Line]:
     """Return in how many sessions the user's own policies failed, and why."""
     lines: list[text.Line] = []
     for name, reasons in result["failed"].items():
-        sessions = text.counted(sum(reasons.values()), "session")
+        sessions = units.counted(sum(reasons.values()), "session")
         message = f"{text.clean(own_policies.shown(name))} failed in {sessions}. It counts there as if it had cleared nothing:"
         lines += ["", *text.wrap(message)]
         for reason, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))[:_REASONS]:
             lines += text.wrap(f"  {count:>6,}  {text.clean(reason)}", indent=" " * 10)
         if len(reasons) > _REASONS:
-            lines.append(f"          and {text.counted(len(reasons) - _REASONS, 'other reason')}; --json has all")
+            lines.append(f"          and {units.counted(len(reasons) - _REASONS, 'other reason')}; --json has all")
     return lines
 
 
@@ -191,7 +194,7 @@ def _priced(result: dict) -> str:
 
 
 def _megabytes(result: dict) -> str:
-    return f"{result['bytes'] / 1e6:,.1f} MB in {text.span(result['seconds'])}"
+    return f"{result['bytes'] / 1e6:,.1f} MB in {units.span(result['seconds'])}"
 
 
 def check_writable(path: str) -> None:
@@ -222,7 +225,7 @@ def write_decisions(args: Parsed) -> int:
 def _decide(args: Parsed, session: Session, prices: Prices) -> None:
     policy = chosen = replay_policies.policy_of(args.policy, session, prices)
     if args.say_once or args.shape:
-        policy = Door(shipped.rules(), chosen, door.Settings(args.say_once or door.OFF, args.shape or door.OFF))
+        policy = Door(shipped.rules(), chosen, door.Settings(args.say_once or OFF, args.shape or OFF))
     summary = _written(session, policy, prices, args.out)
     if isinstance(chosen, Checked):
         chosen.end()

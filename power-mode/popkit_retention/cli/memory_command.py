@@ -7,12 +7,15 @@ import os
 import sys
 
 from hooks.utils import flag_parser, text
+from hooks.utils import units
 from hooks.utils.io.home import NoHome, popkit_home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.operations import switches
+from hooks.utils.operations import memory_switch
 from hooks.utils.state import jobs
 from hooks.utils.state import memory as memory_state
-from hooks.utils.state.memory import MOST_TOKENS, NotJoined
+from hooks.utils.state.memory import MOST_TOKENS
+from hooks.utils.state.memory_checkouts import NotJoined
 from hooks.utils.text import quote as shown
 from hooks.utils.views.memory_in_session import turned_lines
 
@@ -45,7 +48,7 @@ _TEXT_BYTES = 4 << 20  # from standard input: more than the longest item
 
 def called(environ: Mapping[str, str]) -> str:
     """Return how the reader calls us, with which commands in an answer begin."""
-    return environ.get(switches.CALLED_AS) or MEMORY_COMMAND
+    return environ.get(memory_switch.CALLED_AS) or MEMORY_COMMAND
 
 
 class Request:
@@ -288,7 +291,7 @@ def _export(request: Request) -> Answer:
     from . import memory_export
 
     count = memory_export.write_lines(path, lines) - 2  # of which the first is the head, the last the end
-    return Answer(text.wrap(f"Wrote {text.counted(count, 'item')} to {path}"), {"items": count, "file": path})
+    return Answer(text.wrap(f"Wrote {units.counted(count, 'item')} to {path}"), {"items": count, "file": path})
 
 
 def _import(request: Request) -> Answer:
@@ -300,7 +303,7 @@ def _import(request: Request) -> Answer:
         except DuplicateId as error:
             raise Refused(f"{error}, so nothing is imported. --missing skips items that are already there") from None
     request.place.refresh()
-    return Answer(text.wrap(f"Imported {text.counted(count, 'item')}."), {"items": count})
+    return Answer(text.wrap(f"Imported {units.counted(count, 'item')}."), {"items": count})
 
 
 def _verify(request: Request) -> Answer:
@@ -310,7 +313,7 @@ def _verify(request: Request) -> Answer:
 
 
 def _turn(request: Request) -> Answer:
-    result = switches.turn(request.word == "on", request.place.site, request.now)
+    result = memory_switch.turn(request.word == "on", request.place.site, request.now)
     request.place.refresh()
     return Answer(turned_lines(result, _CALLED), result)
 

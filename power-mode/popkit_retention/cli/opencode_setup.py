@@ -12,7 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 from hooks.utils.io import home
 from hooks.utils.io.codec import loads
-from hooks.utils.io.storage import LOGS, OK, WARNING, Check, Storage
+from hooks.utils.io.storage import LOGS, Storage
+from hooks.utils.io.findings import OK, WARNING, Check
 from hooks.utils.io.system import sha256
 
 from . import json_text, settings_file

@@ -14,7 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.flag_parser import Parsed, Table
+    from hooks.utils.flag_parser import Parsed
+    from hooks.utils.operation_tables import Table
 
 
 def serve(args: Parsed, environ: Mapping[str, str]) -> int:

@@ -16,10 +16,14 @@ from hooks.utils.config import layers
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy.economics import models_of
+from hooks.utils.policy.models import models_of
 from hooks.utils.policy.limits import LENGTHS_S, windows
 from hooks.utils.state import client_reports
+from hooks.utils.state import hidden_tools
+from hooks.utils.state import limit_readings
 from hooks.utils.views import bill as views
+from hooks.utils.views import cache_lifetime
+from hooks.utils.views import paid_for
 
 from ..bill import digests, statement, sums
 from ..bill.records import Digest
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hooks.utils.flag_parser import Parsed
-    from hooks.utils.policy.economics import Models
+    from hooks.utils.policy.models import Models
     from hooks.utils.policy.limits import Window
 
     from ..bill.records import Digest
@@ -57,7 +61,7 @@ def bill(args: Parsed, environ: Mapping[str, str]) -> Answer:
         return _OTHERS[args.word](args, environ)
     now = time.time()
     popkit_home = home.popkit_home(environ)
-    project = client_reports.project_of(popkit_home, os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
+    project = hidden_tools.project_of(popkit_home, os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
     models = _models(popkit_home)
     if args.word == "draft-skill":
         return _draft(args.argument, args.out, project)
@@ -93,8 +97,8 @@ def _bill_of_sessions(args: Parsed, environ: Mapping[str, str], models: Models) 
     used, left_out = _digests_named(args, environ)
     whole = statement.whole(used, models)
     began = [digest["standing"] for digest in used if statement.is_main(digest)]
-    lifetime = statement.cache_lifetime(used, models, not client_reports.readings(home.popkit_home(environ)), float("inf"))
-    lines = views.whole_lines(whole, _covered(args), models.dated, began, _most(args)) + views.lifetime_lines(lifetime) + left_out.lines()
+    lifetime = statement.cache_lifetime(used, models, not limit_readings.readings(home.popkit_home(environ)), float("inf"))
+    lines = paid_for.whole_lines(whole, _covered(args), models.dated, began, _most(args)) + cache_lifetime.lifetime_lines(lifetime) + left_out.lines()
     return Answer(
         lines,
         {"whole": whole, "cache_lifetime": lifetime, "first_prompt": began, "prices_of": models.dated, "left_out": left_out.to_json()},
@@ -102,7 +106,7 @@ def _bill_of_sessions(args: Parsed, environ: Mapping[str, str], models: Models) 
 
 
 def _most(args: Parsed) -> int:
-    return 0 if args.details else views.MOST_KINDS
+    return 0 if args.details else paid_for.MOST_KINDS
 
 
 # --- which sessions ---
@@ -168,10 +172,10 @@ def _take_out(args: Parsed, popkit_home: str, project: str, bill: dict[str, Any]
         again = f"Nothing was changed. To {args.word} it: popkit bill {args.word} {text.clean(name)} --yes"
         return Answer([*lines, *text.wrap(again)], {"hidden": bill["hidden"]})
     entry = {"name": name, "tokens": row["tokens"] or row["on_demand"], "at": now, **({"defer": True} if args.word == "defer" else {})}
-    client_reports.hide(popkit_home, project, row["key"], entry)
+    hidden_tools.hide(popkit_home, project, row["key"], entry)
     return Answer(
         text.wrap(f"{text.clean(name)} is {is_so} {_FROM}. To bring it back: popkit bill show {text.clean(name)}"),
-        {"hidden": client_reports.hidden(popkit_home, project)},
+        {"hidden": hidden_tools.hidden(popkit_home, project)},
     )
 
 
@@ -188,14 +192,14 @@ def _show(name: str, popkit_home: str, project: str, bill: dict[str, Any]) -> An
     if not key:
         listed = text.listed([text.clean(row["name"]) for row in bill["hidden"].values()], 12)
         raise Refused(f"{text.quote(name)} is neither hidden nor deferred here. " + (f"These are: {listed}" if listed else "Nothing is"))
-    client_reports.hide(popkit_home, project, key, None)
+    hidden_tools.hide(popkit_home, project, key, None)
     back = "from the next session on. Until then Claude finds it when it looks for a tool."
     if not bill["hidden"][key].get("defer"):
         back = (
             "in a running session by /popkit bill show, from its next turn on, which may write the prompt cache again; otherwise from the"
             " next session on."
         )
-    return Answer(text.wrap(f"{text.clean(name)} is back: {back}"), {"hidden": client_reports.hidden(popkit_home, project)})
+    return Answer(text.wrap(f"{text.clean(name)} is back: {back}"), {"hidden": hidden_tools.hidden(popkit_home, project)})
 
 
 def _key_of(name: str, hidden: Mapping[str, Any]) -> str:
@@ -240,7 +244,7 @@ _NONE = ("none", "null", "")
 def _limits(_args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do `popkit bill limits`: read the readings that the helper has stored, and the transcripts that have changed since the last time."""
     now, popkit_home = time_of_day(environ), home.popkit_home(environ)
-    readings = client_reports.readings(popkit_home)
+    readings = limit_readings.readings(popkit_home)
     running = windows(readings, now)
     begins = [began for began in map(_began, running) if began is not None]
     used: list[Digest] = []

@@ -10,13 +10,15 @@ import sys
 
 from hooks.utils.hosts.claude_code import compaction_point, usage
 from hooks.utils.io import home, storage
+from hooks.utils.io import hook_log
 from hooks.utils.io.codec import loads
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.limits import windows
 from hooks.utils.policy.ruleset import THRESHOLDS
 from hooks.utils.state import client_reports, status_line, stored_contexts
+from hooks.utils.state import limit_readings
 from hooks.utils.state.site import Site
-from hooks.utils.views.amounts import limits_line
+from hooks.utils.views.plan_limits import limits_line
 from hooks.utils.views.status_line import line
 
 from . import terminal
@@ -86,7 +88,7 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
                 if ratio is None and tokens:
                     facts["ratio"] = tokens / usage.window_of(site.rules(), site.session, usage.Usage(tokens, 0.0, _model(payload)))[0]
     except Exception as error:  # noqa: BLE001  the line is drawn even where a file of ours cannot be read
-        storage.log_failure(environ, "statusline", error)
+        hook_log.log_failure(environ, "statusline", error)
     return line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
 
 
@@ -133,7 +135,7 @@ def _stored(site: Site, payload: dict, window: int, now: float) -> dict:
         facts = {**facts, "ratio": _bounded(ratio, window, site.session), "is_estimated": True}
     if newest is not None:
         facts["cache_seconds_left"] = newest.seconds_left(now)
-    return {**facts, "limits": limits_line(windows(client_reports.readings(site.home), now), now)}
+    return {**facts, "limits": limits_line(windows(limit_readings.readings(site.home), now), now)}
 
 
 def _reclaimable(site: Site, warm: bool) -> dict:

@@ -7,7 +7,8 @@ import sys
 import time
 
 from hooks.utils import flag_parser, text
-from hooks.utils.text import WIDTH, countdown, laid_out, visible, width_of, without_controls
+from hooks.utils.text import WIDTH, laid_out, visible, width_of, without_controls
+from hooks.utils.units import countdown
 
 from .commands import COMMANDS, words_of_context
 

@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.config import layers
 from hooks.utils.hosts import CLAUDE_CODE, KEEPS, recordings
 from hooks.utils.hosts.claude_code import projects
@@ -22,7 +23,7 @@ from hooks.utils.reclaim import auto_compaction, outlook
 from hooks.utils.state import store
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.views import clear, report
-from hooks.utils.views.history import timeline_lines
+from hooks.utils.views.timeline import timeline_lines
 from hooks.utils.views.panel import panel
 
 from ..lab import outcomes
@@ -212,15 +213,15 @@ def _outcome_lines(outcome: dict[str, Any] | None, report: Report, may_clear: bo
     if outcome is None or not outcome["requests"]:
         return [*lines, "This session has no request that could be counted."]
     pairs = [("Kept out", _amount(outcome["kept_out_tokens"], outcome["kept_out_results"]))]
-    at = f", at {text.counted(outcome['moments'], 'moment')}" if outcome["moments"] else ""
+    at = f", at {units.counted(outcome['moments'], 'moment')}" if outcome["moments"] else ""
     pairs += [("Cleared", _amount(outcome["cleared_tokens"], outcome["cleared_results"]) + at)] if may_clear else []
     share = outcome["cost_share"]
     pairs.append(("Net", "not known: a model without a price" if share is None else _net(1 - share)))
     for name, words in pairs:
         lines += text.pair(name, words)
     life = "an hour" if outcome["cache_ttl_s"] == _HOUR_S else "five minutes"
-    restored = f"; {text.counted(outcome['fetched'], 'content')} fetched again" if outcome["fetched"] else ""
-    words = f"Counted over {text.counted(outcome['requests'], 'request')} as `popkit lab replay` counts, with a prompt cache that lives"
+    restored = f"; {units.counted(outcome['fetched'], 'content')} fetched again" if outcome["fetched"] else ""
+    words = f"Counted over {units.counted(outcome['requests'], 'request')} as `popkit lab replay` counts, with a prompt cache that lives"
     how = f": clearing whenever that pays off{restored}" if may_clear else ""
     lines += ["", *text.wrap(f"{words} {life}{how}. Net is after PopKit's own cost.")]
     return lines + (text.wrap(_now_and_then(outcome, report, life)) if may_clear else [])
@@ -249,7 +250,7 @@ def _net(saved: float) -> str:
 
 
 def _amount(tokens: int, results: int) -> str:
-    return f"{text.long_tokens(tokens)} in {text.counted(results, 'result')}" if tokens else "nothing"
+    return f"{units.long_tokens(tokens)} in {units.counted(results, 'result')}" if tokens else "nothing"
 
 
 def _elsewhere(host: str) -> list[text.Line]:

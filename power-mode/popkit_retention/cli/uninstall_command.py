@@ -10,9 +10,11 @@ import sqlite3
 import sys
 
 from hooks.utils import archive, text
+from hooks.utils import units
 from hooks.utils.io import files, home, volatile
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state import archived, sockets
+from hooks.utils.state import placements
 
 from ..governance import health
 from ..operations import stores
@@ -48,7 +50,7 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
         "folder": folder,
         "bytes": sum(part["bytes"] for part in parts.values()),
         "parts": parts,
-        "placeholders": archived.handles_by_transcript(placed),
+        "placeholders": placements.handles_by_transcript(placed),
         "dry_run": args.dry_run,
         "deleted": [],
         "left": [],
@@ -85,7 +87,7 @@ def _placed(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
     except (OSError, sqlite3.Error, archive.ArchiveError) as error:
         return _unknown(error, environ)
     try:
-        return archived.placed_records(db, environ)
+        return placements.placed_records(db, environ)
     except sqlite3.Error as error:
         return _unknown(error, environ)
     finally:
@@ -99,7 +101,7 @@ def _unknown(error: Exception, environ: Mapping[str, str]) -> dict[str, list[Rec
 
 
 def _many(placed: dict[str, list[Record]]) -> str:
-    return f"{text.counted(sum(map(len, placed.values())), 'placeholder')} in {text.counted(len(placed), 'session')}"
+    return f"{units.counted(sum(map(len, placed.values())), 'placeholder')} in {units.counted(len(placed), 'session')}"
 
 
 def _tell(folder: str, parts: dict, placed: dict[str, list[Record]], environ: Mapping[str, str]) -> None:
@@ -129,7 +131,7 @@ def _holds(environ: Mapping[str, str]) -> list[text.Line]:
     holds = answer["holds"]
     if not holds:
         return []
-    message = f"{text.counted(len(holds), 'hold')} in force: somebody wants this data to stay, and it would be deleted:"
+    message = f"{units.counted(len(holds), 'hold')} in force: somebody wants this data to stay, and it would be deleted:"
     return ["", *text.wrap(message), *text.indented(retention_activity.holds(holds, now, False, "popkit retention"), "  ")]
 
 

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hooks.utils.policy import secret_shapes
-from hooks.utils.policy.placeholder import NAME, PLAIN, outline_of, why
+from hooks.utils.policy.outlines import NAME, PLAIN, outline_of
+from hooks.utils.policy.placeholder import why
 
 from .dialogue import Changes, Dialogue, Exchange
 from .judging import Judged

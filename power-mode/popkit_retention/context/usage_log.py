@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from hooks.utils.config.cached import effective
 from hooks.utils.io import home, storage
-from hooks.utils.policy.economics import models_of
+from hooks.utils.io import hook_log
+from hooks.utils.policy.models import models_of
 
 from .. import usage
 from ..usage import budgets, name_of
@@ -82,7 +83,7 @@ class DatabaseLog:
         """Record a snapshot of a build, and in the log of failures, once for each conversation, messages that a provider would refuse."""
         if result.faults and caller.session_id not in self._faulty:
             self._faulty.add(caller.session_id)
-            storage.log_failure(self._environ, FAULTY, FaultyMessages(result.faults[0]))
+            hook_log.log_failure(self._environ, FAULTY, FaultyMessages(result.faults[0]))
         at = self._clock()
         self._writer.put(snapshot_of(result, caller.session_id, caller.user_id, at, request.model, caller.project, caller.agent))
 

@@ -16,6 +16,7 @@ from hooks.utils.reclaim import outlook
 from hooks.utils.state import reconciling
 from hooks.utils.state.site import Site
 from hooks.utils.views import phrases
+from hooks.utils.views import verdicts
 from hooks.utils.views import report as reports
 
 from .shapes import Fill, Verdict
@@ -213,7 +214,7 @@ def fill_of(report: Report) -> Fill | None:
 
 def verdict_of(report: Report) -> Verdict:
     """Return the advice of a report, in the panel's words."""
-    return Verdict(kind=report["verdict"]["kind"], words=phrases.verdict(report))
+    return Verdict(kind=report["verdict"]["kind"], words=verdicts.verdict(report))
 
 
 def began_in(transcript: str) -> str:

@@ -15,10 +15,14 @@ from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import StoreError
 from hooks.utils.policy import figures, ledger
 from hooks.utils.state import client_reports, reconciling, session, stored_contexts
+from hooks.utils.state import settling
+from hooks.utils.state import hidden_tools
 from hooks.utils.state.site import Site
 from hooks.utils.views import amounts
+from hooks.utils.views import savings
 from hooks.utils.views import bill as views
-from hooks.utils.views.cache import CAUSES, cause_in_words
+from hooks.utils.views.cache import CAUSES
+from hooks.utils.views.lost_caches import cause_in_words
 
 from ..bill import digests, statement, sums
 from ..bill.statement import bill_of
@@ -88,7 +92,7 @@ class BillReport:
     def _projects(self, known: list[Digest]) -> list[str]:
         """Return the projects of sessions, that of the newest session first."""
         folders = dict.fromkeys(digest["cwd"] for digest in reversed(known) if digest["cwd"] and statement.is_main(digest))
-        return list(dict.fromkeys(client_reports.project_of(self._app_state.home, os.path.realpath(folder)) for folder in folders))
+        return list(dict.fromkeys(hidden_tools.project_of(self._app_state.home, os.path.realpath(folder)) for folder in folders))
 
     def _reading(self) -> threading.Thread | None:
         """Return the thread that reads; None where the digests are fresh."""
@@ -139,12 +143,12 @@ class SavingsReport:
         everything = tracker.sum_metrics(metrics for several in by_project.values() for metrics in several)
         worth, of_all = tracker.worth(everything, self._app_state.now()), figures.of_ledger(everything.ledger)
         nothing: dict[str, float | None] = dict.fromkeys((*ledger.GAINS, *ledger.CAUSES), 0.0)
-        headline = amounts.headline(worth)
+        headline = savings.headline(worth)
         lines: list[text.Line] = [headline]
         if everything.ledger:
-            lines += ["", *amounts.ledger_table(worth), "", *amounts.ledger_notes(worth, self._app_state.rules.models.dated)]
+            lines += ["", *savings.ledger_table(worth), "", *savings.ledger_notes(worth, self._app_state.rules.models.dated)]
         if behind:
-            lines += ["", *amounts.uncounted_note(behind, "It is added within a minute.")]
+            lines += ["", *savings.uncounted_note(behind, "It is added within a minute.")]
         rows = [_project(name, tracker.sum_metrics(several)) for name, several in by_project.items()]
         return Stats(
             headline=headline,
@@ -154,7 +158,7 @@ class SavingsReport:
             figures=figures_of(figures.of(everything.ledger)),
             saved_by_usd=of_all.get("saved_by_usd", {gain: nothing[gain] for gain in ledger.GAINS}),
             cost_by_usd=of_all.get("cost_by_usd", {cause: nothing[cause] for cause in ledger.CAUSES}),
-            gains=dict(amounts.GAINS),
+            gains=dict(savings.GAINS),
             causes=dict(amounts.CAUSES),
         )
 
@@ -172,7 +176,7 @@ class SavingsReport:
             stamps = sorted((known.id, known.stamp) for known in self._app_state.catalog.sessions().values())
             if stamps == self._settled:
                 return 0
-            behind = reconciling.catch_up(Site(self._app_state.environ, ""))
+            behind = settling.catch_up(Site(self._app_state.environ, ""))
             self._settled = None if behind else stamps
             return behind
 

@@ -20,6 +20,7 @@ if __name__ == "__main__":
     sys.path[:] = [_source, os.path.dirname(_source), *(path for path in sys.path if os.path.abspath(path) != _here)]
 
 from hooks.utils.io import files, home, storage
+from hooks.utils.io import hook_log
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, Storage
 
@@ -169,7 +170,7 @@ def _safely(words: list[str]) -> int:
     except KeyboardInterrupt:
         return 0
     except Exception as error:  # noqa: BLE001  the user gets one line, and the log has the rest
-        storage.log_failure(os.environ, "dashboard", error)
+        hook_log.log_failure(os.environ, "dashboard", error)
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else type(error).__name__
         sys.stderr.write(f"popkit dashboard: could not start ({reason}). Run popkit doctor for details\n")
         return 1

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from hooks.utils import flag_parser, text
+from hooks.utils import units
+from hooks.utils.operation_tables import DESTROYS
 from hooks.utils.operations import CONTEXT, context_words, offers
-from hooks.utils.operations.request import IN_CLIENT, in_place_of
+from hooks.utils.operations.request import IN_CLIENT
+from hooks.utils.operations.changers import in_place_of
 from hooks.utils.policy import verdict
 from hooks.utils.policy.plans import Selection
 from hooks.utils.reclaim import outlook
@@ -55,14 +58,14 @@ def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Offer]:
     takes, sum = verdict.takes(plan)["tokens"], plan.sum
     if not takes:
         return []
-    after = "It does not pay off" if sum.pays_after is None else f"It pays off after {text.counted(sum.pays_after, 'request')}"
-    again = f"{text.long_tokens(sum.rewritten)} must be written to the cache again"
-    costs = f"which costs as much as {text.long_tokens(sum.cost_now)} of input"
+    after = "It does not pay off" if sum.pays_after is None else f"It pays off after {units.counted(sum.pays_after, 'request')}"
+    again = f"{units.long_tokens(sum.rewritten)} must be written to the cache again"
+    costs = f"which costs as much as {units.long_tokens(sum.cost_now)} of input"
     return [
         Offer(
             id="clear --now",
             label="Clear anyway",
-            sum=f"{text.long_tokens(takes)} leave the context now. {again}, {costs}. {after}. {cleared}",
+            sum=f"{units.long_tokens(takes)} leave the context now. {again}, {costs}. {after}. {cleared}",
             danger=_needs_confirmation("clear"),
         )
     ]
@@ -82,7 +85,7 @@ def _shown(offered: Iterable[offers.Offer], cleared: str = "") -> list[Offer]:
 
 
 def _needs_confirmation(id: str) -> bool:
-    return CONTEXT.by_name[id.partition(" ")[0]].effect == flag_parser.DESTROYS
+    return CONTEXT.by_name[id.partition(" ")[0]].effect == DESTROYS
 
 
 def _sum(offer: offers.Offer, cleared: str) -> str:

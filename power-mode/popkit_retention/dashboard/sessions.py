@@ -11,10 +11,13 @@ from hooks.utils import archive, text
 from hooks.utils.hosts import KEEPS, recordings
 from hooks.utils.hosts.claude_code import usage
 from hooks.utils.operations import request
+from hooks.utils.operations import names
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
 from hooks.utils.state import session, store, stored_contexts
 from hooks.utils.views import amounts, phrases, results
+from hooks.utils.views import one_result
+from hooks.utils.views import savings
 from hooks.utils.views import report as reports
 from hooks.utils.views.panel import panel
 
@@ -193,7 +196,7 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
         bars=[_bar(row) for row in report["results"]],
         operations=session_operations.offered_for_session(app_state, known, cached),
         figures=figures_of(report["figures"]) if report["figures"] else None,
-        ledger=[amounts.ledger_in_words(report["figures"])] if report["figures"] else [],
+        ledger=[savings.ledger_in_words(report["figures"])] if report["figures"] else [],
         doubt="" if KEEPS in report["doubt"] else report["doubt"],  # the verdict says so
     )
 
@@ -240,7 +243,7 @@ def result(app_state: AppState, known: Known, number: int) -> ResultDetail:
     """Return one result: the reasons for its state, and the operations on it."""
     with app_state.contexts.reading(known) as cached:
         row = _row(cached, number)
-        lines = text.laid_out(results.why(cached.report, row), COLUMNS)
+        lines = text.laid_out(one_result.why(cached.report, row), COLUMNS)
         return ResultDetail(
             row=dict(row), why=lines, operations=session_operations.offered_for_result(known, cached, row), handle=reports.handle_of(row)
         )
@@ -248,8 +251,8 @@ def result(app_state: AppState, known: Known, number: int) -> ResultDetail:
 
 def _row(cached: CachedContext, number: int) -> ResultRow:
     try:
-        return request.find_result(cached.report, f"T{number}")
-    except request.NotFound as error:
+        return names.find_result(cached.report, f"T{number}")
+    except names.NotFound as error:
         raise NotThere(str(error)) from None
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 
 from hooks.utils.io import home, storage
+from hooks.utils.io import hook_log
 from hooks.utils.io.system import day_of, days_before
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state.site import Site
@@ -64,7 +65,7 @@ class Shared:
     def failure(self, what: str, error: BaseException) -> None:
         """Log a request that failed; the page gets no traceback."""
         self.failed += 1
-        storage.log_failure(self.environ, what, error)
+        hook_log.log_failure(self.environ, what, error)
 
 
 def _oldest(folder: str) -> float:

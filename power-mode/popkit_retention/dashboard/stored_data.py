@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from hooks.utils import archive, text
+from hooks.utils import units
 from hooks.utils.archive.holds import ITEM, SESSION
 from hooks.utils.reclaim import access
 
@@ -212,8 +213,8 @@ def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShow
             f"may be deleted: {retention_policies.eligible(counts['eligible'], part['left_out'])}",
         ]
         words += [f"protected: {each.strip()}" for each in retention_policies.counts_by_reason(part["reasons"], policy["older_than_days"])]
-    words += [f"{text.counted(own, 'project')} with a policy of {'its' if own == 1 else 'their'} own: popkit retention show"] if own else []
-    words += [f"{text.counted(requests, 'request')} of agents waiting for your approval: popkit retention show"] if requests else []
+    words += [f"{units.counted(own, 'project')} with a policy of {'its' if own == 1 else 'their'} own: popkit retention show"] if own else []
+    words += [f"{units.counted(requests, 'request')} of agents waiting for your approval: popkit retention show"] if requests else []
     return RetentionPolicyShown(
         domain=domain,
         revision=status["revision"],

@@ -13,6 +13,7 @@ from dataclasses import replace
 from hooks.utils.archive.content import stamp
 from hooks.utils.archive.holds import ITEM
 from hooks.utils.io import storage
+from hooks.utils.io import durable
 from hooks.utils.policy.masking import mask
 
 from . import BadRequest, Damaged, GovernanceError, NotThere, OnHold, TooNew, manifests, random_letters
@@ -47,11 +48,11 @@ def archive(
         archive_id = _new_id(folder, domain.name, now)
         building = os.path.join(folder.archives, UNFINISHED + archive_id)
         try:
-            storage.make_durable_folder(building)
+            durable.make_durable_folder(building)
             items = _write_contents(building, domain.contents(list(dict.fromkeys(ids))), progress, len(ids))
             manifest = _manifest(archive_id, domain.name, items, policy, now, by, mask(note))
             data, sha256 = manifests.data_of(manifest)
-            storage.write_durably(os.path.join(building, MANIFEST), data)
+            durable.write_durably(os.path.join(building, MANIFEST), data)
             details = {**manifest.summary(), "sha256": sha256}
             todo = {"do": ARCHIVE, "archive_id": archive_id}
             entry = log.append("archived", domain.name, [item.id for item in items], details, by, now, todo)
@@ -70,7 +71,7 @@ def finish_archive(folder: Folder, domain: Domain, log: Log, entry: Entry, now: 
     building, final = os.path.join(folder.archives, UNFINISHED + archive_id), os.path.join(folder.archives, archive_id)
     if os.path.isdir(building) and not os.path.lexists(final):
         os.rename(building, final)
-        storage.sync_folder(folder.archives)
+        durable.sync_folder(folder.archives)
     if os.path.isdir(final):
         log.done(entry.number)
     else:
@@ -110,7 +111,7 @@ def finish_remove(folder: Folder, domain: Domain, log: Log, entry: Entry, now: f
     if os.path.lexists(final):  # renamed first, so that half an archive never looks like one
         _remove(going)
         os.rename(final, going)
-        storage.sync_folder(folder.archives)
+        durable.sync_folder(folder.archives)
     _remove(going)
     log.done(entry.number)
 

@@ -8,6 +8,7 @@ import time
 from contextlib import ExitStack, contextmanager
 
 from hooks.utils.io import files, storage
+from hooks.utils.io import durable
 
 from . import Busy, GovernanceError
 
@@ -57,7 +58,7 @@ class Folder:
         time.sleep(max(0.0, min(_PAUSE_S, _left_at.get(path, 0.0) + _PAUSE_S - time.monotonic())))
         with ExitStack() as lock:
             try:
-                storage.make_durable_folder(self.state)
+                durable.make_durable_folder(self.state)
                 lock.enter_context(files.Lock(path, wait_s))
             except files.LockTimeout:
                 raise Busy(_busy(wait_s)) from None

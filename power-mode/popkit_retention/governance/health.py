@@ -6,9 +6,12 @@ import os
 from contextlib import closing
 
 from hooks.utils.io import storage
-from hooks.utils.io.storage import OK, PROBLEM, WARNING, Check, Storage
+from hooks.utils.io import hook_log
+from hooks.utils.io.findings import OK, PROBLEM, WARNING, Check
+from hooks.utils.io.storage import Storage
 from hooks.utils.state.jobs import COLLECTION_HOOK
-from hooks.utils.text import clean, counted, listed
+from hooks.utils.text import clean, listed
+from hooks.utils.units import counted
 
 from . import Busy, GovernanceError, revisions
 from .controller import Controller
@@ -28,7 +31,7 @@ def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float
     """Return doctor's check of retention: whether policies can be read and the log is as it was written, what is unfinished, what hooks
     collect, what is due. Changes nothing."""
     folder = Folder(popkit_home)
-    failed = storage.count_failures(popkit_home, (COLLECTION_HOOK,))
+    failed = hook_log.count_failures(popkit_home, (COLLECTION_HOOK,))
     facts: dict[str, Any] = {"revision": 0, "auto_gc": [], "marked": 0, "due": 0, "holds": 0, "failures": failed}
     try:
         with closing(Log(folder.log_path)) as log:

@@ -10,6 +10,7 @@ from hooks.utils.io import files
 from hooks.utils.io.home import popkit_home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state import jobs
+from hooks.utils.state import collection
 
 from . import GovernanceError, policy_file
 from .controller import Controller
@@ -35,11 +36,11 @@ def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) 
     (seconds)."""
     now = now or (lambda: time_of_day(environ))
     ours = popkit_home(environ)
-    if not jobs.is_collection_wanted(ours) or not jobs.is_collection_due(ours, now()):
+    if not collection.is_collection_wanted(ours) or not collection.is_collection_due(ours, now()):
         return {"domains": [], "unindexed": None}
     state = policy_file.read(Folder(ours).policies)
     # At once: a process that starts meanwhile leaves it to us.
-    files.replace_text(jobs.collection_note_path(ours), jobs.collection_note(now()))
+    files.replace_text(collection.collection_note_path(ours), collection.collection_note(now()))
     outcomes: list[object] = []
     unindexed: int | None = None
     failed: GovernanceError | None = None

@@ -10,7 +10,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from hooks.utils.io import sqlite_file
-from hooks.utils.io.sqlite_file import StoreDamaged, StoreTooNew, link_hash
+from hooks.utils.io.sqlite_file import StoreDamaged, StoreTooNew
+from hooks.utils.io.row_chain import link_hash
 from hooks.utils.policy.masking import mask
 
 from . import BadRequest, Busy, Damaged, GovernanceError, TooNew, one_line

@@ -8,8 +8,9 @@ from heapq import merge
 from itertools import groupby, islice
 
 from hooks.utils.io import sqlite_file
+from hooks.utils.io import row_chain
 from hooks.utils.io.codec import texts
-from hooks.utils.io.sqlite_file import FIRST_PREV_HASH, link_hash
+from hooks.utils.io.row_chain import FIRST_PREV_HASH, link_hash
 
 from . import one_line
 from .log_schema import HASHED, SCHEMA, hash_of_text
@@ -28,7 +29,7 @@ _GUARDS = {step.split()[2] for _, steps in SCHEMA.migrations for step in steps i
 
 def problems(db: sqlite3.Connection) -> list[str]:
     """Return at most twenty problems of the log, the first broken entry first."""
-    with sqlite_file.AsWritten(db):
+    with row_chain.AsWritten(db):
         lines = ["the file is damaged: " + line.rpartition("\n")[2] for (line,) in db.execute("PRAGMA quick_check(1)") if line != "ok"]
         for what in (_walked, _misnamed, _undone, _guarded):
             lines += what(db)

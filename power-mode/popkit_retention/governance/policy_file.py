@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from hooks.utils.archive.content import stamp
 from hooks.utils.io import files, storage
+from hooks.utils.io import durable
 
 from . import BadPolicy, Damaged, GovernanceError, TooNew
 from .domains.rules import created_at_of
@@ -95,13 +96,13 @@ def write(path: str, state: State) -> None:
     """Replace the file durably, and remove what killed writers have left beside it. The caller holds the lock, and has logged the state:
     where it cannot be written, a GovernanceError says so, and the next command writes it."""
     try:
-        storage.write_durably(path, bytes_of(state))
+        durable.write_durably(path, bytes_of(state))
     except OSError as error:
         raise GovernanceError(
             f"{path} cannot be written ({error.strerror or error}). The change is logged: fix that, and the next"
             " `popkit retention` command makes it"
         ) from None
-    storage.sweep_temporary(path.rpartition("/")[0])
+    durable.sweep_temporary(path.rpartition("/")[0])
 
 
 def bytes_of(state: State) -> bytes:

@@ -9,7 +9,9 @@ from importlib import import_module
 from typing import NamedTuple, TypeVar
 
 from hooks.utils.io import home, storage
+from hooks.utils.io import hook_log
 from hooks.utils.state import published
+from hooks.utils.state import marked
 
 from . import DomainUnavailable, TooNew, archives, collection, restores, revisions
 from .data_folder import Folder
@@ -188,6 +190,6 @@ class Workspace:
                 yield about.project, theirs[id].by, id, theirs[id].due_at
 
         try:
-            published.replace_marked(home.popkit_home(self.environ), domain.name, lambda: published.marked_rows(marks()))
+            marked.replace_marked(home.popkit_home(self.environ), domain.name, lambda: marked.marked_rows(marks()))
         except OSError as error:
-            storage.log_failure(self.environ, "retention", error)
+            hook_log.log_failure(self.environ, "retention", error)

@@ -13,7 +13,8 @@ from hooks.utils.policy.economics import THINKING_AGAIN, Prices
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.least_needed import Long
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, handle_of_fold
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use
+from hooks.utils.policy.list_text import handle_of_fold
 from hooks.utils.policy.plans import Selection
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
 from hooks.utils.policy.usage import Usage

@@ -6,8 +6,11 @@ import json
 from collections.abc import Collection
 
 from hooks.utils.policy import door
+from hooks.utils.policy.door.arrival import Arrival
+from hooks.utils.policy.door.rules import OFF
+from hooks.utils.policy.door.rules import RULES
 from hooks.utils.policy.events import Compacted
-from hooks.utils.policy.messages import handle_of_fold
+from hooks.utils.policy.list_text import handle_of_fold
 from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.ruleset import Ruleset
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 _SHIPPED_DOOR = door.Settings()
 # setting -> the values with which a rule is on; by these a door is named.
 DOOR_SWITCHES = {
-    setting: tuple(dict.fromkeys(value for rule in door.RULES if rule.setting == setting for value in rule.values))
+    setting: tuple(dict.fromkeys(value for rule in RULES if rule.setting == setting for value in rule.values))
     for setting in door.Settings._fields
 }
 DOOR_NAMES = tuple(value for values in DOOR_SWITCHES.values() for value in values)
@@ -32,9 +35,9 @@ def door_settings_of(name: str) -> door.Settings:
     """Return the settings of a door's name: values joined by + (`any+safe`), with all else off. Raise ValueError for a value that switches
     no rule on."""
     parts = name.split("+")
-    if not {*DOOR_NAMES, door.OFF}.issuperset(parts):
+    if not {*DOOR_NAMES, OFF}.issuperset(parts):
         raise ValueError(f"{name}: parts joined by +, of {', '.join(DOOR_NAMES)}")
-    return door.Settings(*(next((part for part in parts if part in values), door.OFF) for values in DOOR_SWITCHES.values()))
+    return door.Settings(*(next((part for part in parts if part in values), OFF) for values in DOOR_SWITCHES.values()))
 
 
 class Door(Policy):
@@ -60,7 +63,7 @@ class Door(Policy):
         self.tracked.add(block)
         self.then.add(block)
 
-    def arrival_of(self, block: Block) -> door.Arrival | None:
+    def arrival_of(self, block: Block) -> Arrival | None:
         """Return a result as it comes to the door; None for any other block."""
         result = self.tracked.result(block)
         if result is None:
@@ -68,7 +71,7 @@ class Door(Policy):
         call = block.call
         path = door.path_of(call.traits, result.subjects, result.parts)
         name = door.name_of(call.traits, call.tool_input, self.cwd)
-        return door.Arrival(
+        return Arrival(
             block.id, call.traits, call.tool_input, result.kind, name, block.text, call.outcome.error, path,
             (call.tool, call.tool_input) == self.before, block.handle,
         )  # fmt: skip

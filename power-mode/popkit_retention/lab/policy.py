@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.placeholder import NAME, NO_HANDLE, PLAIN
-from hooks.utils.policy.tools import Call
+from hooks.utils.policy.outlines import NAME, PLAIN
+from hooks.utils.policy.placeholder import NO_HANDLE
+from hooks.utils.policy.calls import Call
 from hooks.utils.policy.usage import Usage
 
 TYPE_CHECKING = False

@@ -17,13 +17,14 @@ from typing import Any
 from hooks.utils.archive.content import hash_content, plain
 from hooks.utils.archive.records import HANDLE_CHARS, digest, handle
 from hooks.utils.hosts.claude_code import calls, entries, seconds_of, transcript
+from hooks.utils.hosts.claude_code import responses
 from hooks.utils.hosts.claude_code.entries import ASKING, is_answer
 from hooks.utils.hosts.claude_code.spans import NotUnderstood, content_spans
 from hooks.utils.hosts.claude_code.usage import compacted_at, usage_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Compacted, Prompted
 from hooks.utils.policy.messages import thinking_tokens
-from hooks.utils.policy.tools import Call
+from hooks.utils.policy.calls import Call
 from hooks.utils.state import shipped
 from hooks.utils.state.archived import task_id
 
@@ -193,7 +194,7 @@ class _Reading:
         if id in self.answered:
             return
         self.answered[id] = entry["uuid"]
-        text, images = calls.text_of_blocks(block.get("content"))
+        text, images = responses.text_of_blocks(block.get("content"))
         call = self.reader.call_of(entry, block, self.pending.pop(id)) if id in self.pending else None
         result = self._add(self._tokens(text) + images, id if call else "", text if call else "", call)
         result.estimate = 0

@@ -7,7 +7,7 @@ from typing import Any
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.argument_types import Type
-    from hooks.utils.flag_parser import Operation
+    from hooks.utils.operation_tables import Operation
 
 
 Schema = dict[str, Any]

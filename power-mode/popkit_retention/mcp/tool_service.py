@@ -11,7 +11,8 @@ import sqlite3
 import threading
 from typing import Any, NamedTuple
 
-from hooks.utils.flag_parser import DESTROYS, READS
+from hooks.utils.operation_tables import DESTROYS
+from hooks.utils.flag_parser import READS
 
 from ..operations import data_tables
 from . import ToolCall, ToolError, json_rpc, schemas
@@ -184,8 +185,9 @@ class Tools:
         if message:
             return message
         from hooks.utils.io import storage
+        from hooks.utils.io import hook_log
 
-        storage.log_failure(self._environ, HOOK, error)
+        hook_log.log_failure(self._environ, HOOK, error)
         return f"{name} failed inside PopKit ({type(error).__name__}). Nothing more can be done here; `popkit doctor` tells the user more."
 
 

@@ -16,6 +16,7 @@ import os
 import re
 
 from hooks.utils.io import files, storage
+from hooks.utils.io import durable
 from hooks.utils.policy.masking import mask
 
 from .items import ARCHIVE, FULL, BadItem, Item, check, from_json
@@ -171,7 +172,7 @@ def back_up(store: Store, folder: str, now: float) -> str | None:
     text = "".join(lines_of(store, None, now, (ARCHIVE,)))
     read(lines_in(text), math.inf)  # a clock that was set back must not fail a backup
     path = os.path.join(folder, f"{_BEFORE}{now:.0f}{_BEHIND}")
-    storage.write_durably(path, files.encoded(text))
+    durable.write_durably(path, files.encoded(text))
     for name in sorted(times, key=times.__getitem__, reverse=True)[KEPT - 1 :]:
         os.unlink(os.path.join(folder, name))
     return path
@@ -184,7 +185,7 @@ def erase_from_backups(folder: str, ids: Collection[str]) -> None:
         text = files.read_text(path) or ""
         left = without(text, ids)
         if left != text:
-            storage.write_durably(path, files.encoded(left))
+            durable.write_durably(path, files.encoded(left))
         elif any(id in text for id in ids):
             os.unlink(path)
 

@@ -7,6 +7,7 @@ import os
 
 from hooks.utils.io import files, home, repository
 from hooks.utils.state import memory, published
+from hooks.utils.state import memory_alerts
 
 
 class Folder:
@@ -30,7 +31,7 @@ class Folder:
         """Write each project's alerts into the folder that hooks keep for it; remove alerts that no longer apply."""
         for key in self._projects():
             project = memory.Project(self.home, repository.Repository(key, "", ""))
-            published.set_alerts(
+            memory_alerts.set_alerts(
                 project, {str(alert["id"]): _seconds(alert["at"], now) for alert in alerts if home.safe_name(str(alert["project"])) == key}
             )
 

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hooks.utils.policy.tools import Call
+    from hooks.utils.policy.calls import Call
 
     from .items import Item
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from contextlib import closing
 
 from hooks.utils.io import storage
-from hooks.utils.io.storage import OK, WARNING, Check, Storage
+from hooks.utils.io import hook_log
+from hooks.utils.io.findings import OK, WARNING, Check
+from hooks.utils.io.storage import Storage
 from hooks.utils.state import memory
-from hooks.utils.text import clean, counted, size, span
+from hooks.utils.text import clean
+from hooks.utils.units import counted, size, span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ _OURS = ("memory", "memory-learn")  # in the log of hooks
 def check_folder(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
     """Return doctor's check of memory: whether it is on for the project, how large it is, when its job ran, what went wrong. Changes
     nothing."""
-    failed = storage.count_failures(popkit_home, _OURS)
+    failed = hook_log.count_failures(popkit_home, _OURS)
     facts: dict[str, Any] = {"on": False, "failures": failed}
     notes = f"; {counted(failed, 'logged failure')}" if failed else ""
     if not memory.is_used(popkit_home):

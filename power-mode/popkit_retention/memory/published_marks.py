@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from hooks.utils.state import published
+from hooks.utils.state import marked
 
 from .items import BY_POLICY, BY_TOOL
 from .stores.protocol import mapping
@@ -26,26 +27,26 @@ def actors(store: Store) -> Mapping[str, object]:
     return mapping(store.value(ACTORS_KEY))
 
 
-def notices(store: Store, project: str | None = None) -> dict[str, list[published.Marked]]:
+def notices(store: Store, project: str | None = None) -> dict[str, list[marked.Marked]]:
     """Return the marks of a project (None: of all) that the user did not make and is notified of: rows of `hooks.utils.state.published`, by
     its parts."""
     known = actors(store)
-    by_part: dict[str, list[tuple[str, str, str, float]]] = {published.FORGOTTEN: [], published.MEMORY: []}
+    by_part: dict[str, list[tuple[str, str, str, float]]] = {marked.FORGOTTEN: [], marked.MEMORY: []}
     for item in store.scan(project, marked=True, bare=True):
         if item.marked_by == BY_TOOL:
-            by_part[published.FORGOTTEN].append(_mark(item, BY_TOOL))
-        elif item.marked_by == BY_POLICY and known.get(item.id) in (published.BY_TOOL, published.BY_JOB):
-            by_part[published.MEMORY].append(_mark(item, str(known[item.id])))
-    return {part: published.marked_rows(marks) for part, marks in by_part.items()}
+            by_part[marked.FORGOTTEN].append(_mark(item, BY_TOOL))
+        elif item.marked_by == BY_POLICY and known.get(item.id) in (marked.BY_TOOL, marked.BY_JOB):
+            by_part[marked.MEMORY].append(_mark(item, str(known[item.id])))
+    return {part: marked.marked_rows(marks) for part, marks in by_part.items()}
 
 
 def publish_marks(popkit_home: str, store: Store) -> None:
     """Write for hooks the items that somebody other than the user has marked, in all projects."""
-    for part in (published.FORGOTTEN, published.MEMORY):
-        published.replace_marked(popkit_home, part, partial(_rows, store, part))
+    for part in (marked.FORGOTTEN, marked.MEMORY):
+        marked.replace_marked(popkit_home, part, partial(_rows, store, part))
 
 
-def _rows(store: Store, part: str) -> list[published.Marked]:
+def _rows(store: Store, part: str) -> list[marked.Marked]:
     return notices(store)[part]
 
 

@@ -4,7 +4,7 @@ completion, documents and schemas are made. Here are the flags that several comm
 from __future__ import annotations
 
 from hooks.utils.argument_types import FILE, whole
-from hooks.utils.flag_parser import Flag
+from hooks.utils.operation_tables import Flag
 
 HOST = Flag("--host claude-code|codex|opencode", "the host whose sessions to use if no path is given", default="claude-code")
 # Flags of operations on any number of sessions.

@@ -4,7 +4,7 @@ on the archive."""
 from __future__ import annotations
 
 from hooks.utils.argument_types import AGE, FILE, FOLDER, WHEN, Type, choice, choices, several, text, whole
-from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
+from hooks.utils.operation_tables import CHANGES, DESTROYS, Flag, Operation, Table
 
 from . import DRY_RUN, HOST, JSON, MANY_SESSIONS, YES
 

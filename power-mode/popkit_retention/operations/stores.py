@@ -11,7 +11,7 @@ from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.state import memory as memory_state
 from hooks.utils.state.memory_records import CONTENT
 from hooks.utils.state.site import Site
-from hooks.utils.text import size
+from hooks.utils.units import size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

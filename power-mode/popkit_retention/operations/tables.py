@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hooks.utils.argument_types import FILE, FOLDER, WHEN, choice, whole
-from hooks.utils.flag_parser import CHANGES, DESTROYS, Flag, Operation, Table
+from hooks.utils.operation_tables import CHANGES, DESTROYS, Flag, Operation, Table
 from hooks.utils.operations import CONTEXT
 from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
 

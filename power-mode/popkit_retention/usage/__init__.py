@@ -21,7 +21,7 @@ from hooks.utils.policy.masking import mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.economics import Model
+    from hooks.utils.policy.models import Model
 
 
 # The sources of a request's record: a client of ours that sent it, or a transcript of the host.

@@ -11,10 +11,12 @@ from typing import Any
 from hooks.utils.config import layers
 from hooks.utils.config.cached import effective
 from hooks.utils.io import foreign, home, processes
-from hooks.utils.io.storage import OK, WARNING, Check, Storage
+from hooks.utils.io.findings import OK, WARNING, Check
+from hooks.utils.io.storage import Storage
 from hooks.utils.io.system import day_of
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.text import clean, counted
+from hooks.utils.text import clean
+from hooks.utils.units import counted
 
 from .. import extras
 from . import CLIENT, Tokens, Used, budgets, month_of, name_of

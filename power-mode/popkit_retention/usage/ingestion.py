@@ -18,7 +18,7 @@ from hooks.utils.io import home
 from hooks.utils.io.codec import loads
 from hooks.utils.io.files import open_regular
 from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy.economics import models_of
+from hooks.utils.policy.models import models_of
 from hooks.utils.state import session, stored_contexts
 
 from . import DAY_S, KEPT_DAYS, TRANSCRIPT, Tokens, Used, usd_of
@@ -30,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from hooks.utils.policy.economics import Models
+    from hooks.utils.policy.models import Models
 
     from .sqlite import SqliteStore
 

@@ -4,6 +4,7 @@ relative to now."""
 from __future__ import annotations
 
 from hooks.utils import text
+from hooks.utils import units
 
 ASIDE = 11  # columns of the left column of pairs
 
@@ -20,9 +21,9 @@ def pairs(name: str, contents: list[str]) -> list[text.Line]:
 
 def ago(at: float, now: float) -> str:
     """Return how long ago a time was."""
-    return "just now" if now - at < 1 else text.span(now - at) + " ago"
+    return "just now" if now - at < 1 else units.span(now - at) + " ago"
 
 
 def ahead(at: float, now: float) -> str:
     """Return how far ahead a time is."""
-    return "now" if at - now < 1 else "in " + text.span(at - now)
+    return "now" if at - now < 1 else "in " + units.span(at - now)

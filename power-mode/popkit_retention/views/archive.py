@@ -4,6 +4,7 @@ in, lines out. Pure."""
 from __future__ import annotations
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.hosts.claude_code.projects import session_id_of
 
 TYPE_CHECKING = False
@@ -19,7 +20,7 @@ _SHOWN = 5  # placeholders shown of one transcript
 
 def row(record: Record) -> text.Line:
     """Return a record in one line."""
-    head = f"{record.id:<8}  {minute(record.created_at)}  {record.zone:<4}  {text.tokens(record.tokens):>6}  "
+    head = f"{record.id:<8}  {minute(record.created_at)}  {record.zone:<4}  {units.tokens(record.tokens):>6}  "
     return text.fitted(head + text.clean(record.label))
 
 
@@ -39,7 +40,7 @@ def matches(rows: Sequence[Found], everywhere: bool, more: int) -> list[text.Lin
         lines += [text.fitted("    " + text.clean(line)) for line in each.lines]
     lines.append("")
     if more:
-        lines += text.wrap(f"There is more: --limit shows more than {text.counted(more, 'record')}.")
+        lines += text.wrap(f"There is more: --limit shows more than {units.counted(more, 'record')}.")
     return [*lines, *text.wrap("To see the whole content: popkit restore HANDLE")]
 
 
@@ -48,13 +49,13 @@ def matches(rows: Sequence[Found], everywhere: bool, more: int) -> list[text.Lin
 
 def records(deleted: archive.Pruned) -> str:
     """Return how many records a deletion removes."""
-    return f"{text.counted(deleted.records, 'record')} ({text.size(deleted.bytes)})"
+    return f"{units.counted(deleted.records, 'record')} ({units.size(deleted.bytes)})"
 
 
 def would_delete(deleted: archive.Pruned) -> list[text.Line]:
     """Return what a deletion would remove."""
     lines = text.wrap(f"Would delete {records(deleted)} for good.")
-    return [*lines, f"{text.counted(deleted.chains, 'context')} would disappear completely."] if deleted.chains else lines
+    return [*lines, f"{units.counted(deleted.chains, 'context')} would disappear completely."] if deleted.chains else lines
 
 
 def on_hold(deleted: archive.Pruned) -> list[text.Line]:
@@ -62,7 +63,7 @@ def on_hold(deleted: archive.Pruned) -> list[text.Line]:
     if not deleted.on_hold:
         return []
     stay = "is on hold and stays" if deleted.on_hold == 1 else "are on hold and stay"
-    return text.wrap(f"{text.counted(deleted.on_hold, 'record')} {stay}: popkit retention hold list.")
+    return text.wrap(f"{units.counted(deleted.on_hold, 'record')} {stay}: popkit retention hold list.")
 
 
 def unrestorable(placed: Mapping[str, Sequence[Record]], is_done: bool) -> list[text.Line]:
@@ -70,7 +71,7 @@ def unrestorable(placed: Mapping[str, Sequence[Record]], is_done: bool) -> list[
     it."""
     many = sum(map(len, placed.values()))
     remain, can = "it remains" if many == 1 else "them remain", "can" if is_done else "could"
-    lines = text.wrap(f"{text.counted(many, 'placeholder')} for {remain} in transcripts and {can} no longer be restored:")
+    lines = text.wrap(f"{units.counted(many, 'placeholder')} for {remain} in transcripts and {can} no longer be restored:")
     lines += placeholders(placed)
     back = "To put contents back first: /popkit undo in the session, once it is resumed"
     return lines if is_done else [*lines, *text.wrap(back, indent="  ")]

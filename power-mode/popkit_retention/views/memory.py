@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hooks.utils import text
-from hooks.utils.views.memory_in_session import marks
+from hooks.utils import units
+from hooks.utils.views.marks import marks
 
 from ..memory.items import FULL, TIERS
 from ..memory.transitions import HOT_HOURS, HOT_STAYS, KEY_ACCESSES, KEY_SCORE
@@ -33,18 +34,18 @@ def status(answer: Mapping[str, Any], now: float, command: str) -> list[text.Lin
             "To learn from past sessions:",
             f"  {command} admin learn --past",
         ]
-    lines += pair("Learnt", f"from {text.counted(answer['sessions'], 'session')}; {answer['used']:,} of them used something from memory")
-    lines += pair("Retrieved", f"{text.counted(answer['asked'], 'time')} in the last 7 days")
+    lines += pair("Learnt", f"from {units.counted(answer['sessions'], 'session')}; {answer['used']:,} of them used something from memory")
+    lines += pair("Retrieved", f"{units.counted(answer['asked'], 'time')} in the last 7 days")
     if answer["on"]:
         tokens = answer["document_tokens"]
-        lines += pair("MEMORY.md", f"{text.long_tokens(tokens)} of every request" if tokens else "none yet")
+        lines += pair("MEMORY.md", f"{units.long_tokens(tokens)} of every request" if tokens else "none yet")
     lines += _theirs(answer["theirs"])
     lines += _last_run(answer["run"], now, command)
     if answer["waiting"]:
-        waiting = f"{text.counted(answer['waiting'], 'item')} that an agent added, until you accept"
+        waiting = f"{units.counted(answer['waiting'], 'item')} that an agent added, until you accept"
         lines += pair("Waiting", f"{waiting} {'them' if answer['waiting'] > 1 else 'it'}: {command} list --waiting")
     if answer["marked"]:
-        lines += pair("Forgotten", f"{text.counted(answer['marked'], 'item')}, not deleted yet: {command} list --marked")
+        lines += pair("Forgotten", f"{units.counted(answer['marked'], 'item')}, not deleted yet: {command} list --marked")
     marked = [line for part, rows in answer["told"].items() for row in rows for line in marks(part, row, now, command)]
     return [*lines, "", *_table(answer), *([""] if marked else []), *marked, *alerts(answer["alerts"], now, command)]
 
@@ -53,16 +54,16 @@ def _theirs(theirs: Mapping[str, Any]) -> list[text.Line]:
     """Return Claude Code's own memory of the project, beside ours."""
     if not theirs["document_tokens"] and not theirs["topics"]:
         return []
-    words = f"{text.long_tokens(theirs['document_tokens'])} of every request"
+    words = f"{units.long_tokens(theirs['document_tokens'])} of every request"
     if theirs["topics"]:
-        words += f"; {text.counted(theirs['topics'], 'topic')} of {text.long_tokens(theirs['topic_tokens'])}, read when needed"
+        words += f"; {units.counted(theirs['topics'], 'topic')} of {units.long_tokens(theirs['topic_tokens'])}, read when needed"
     return pair("Claude's", f"{words} (the memory of Claude Code itself, which MEMORY.md does not repeat)")
 
 
 def _table(answer: Mapping[str, Any]) -> list[text.Line]:
     rows = [(tier, answer["tiers"][tier]) for tier in TIERS] + [("All", answer)]
     lines: list[text.Line] = [f"{'Tier':<{ASIDE}}{'Items':>8}{'Tokens':>10}"]
-    lines += [f"{name:<{ASIDE}}{row['items']:>8,}{text.tokens(row['tokens']):>10}" for name, row in rows]
+    lines += [f"{name:<{ASIDE}}{row['items']:>8,}{units.tokens(row['tokens']):>10}" for name, row in rows]
     compressed = {level: row for level, row in answer["levels"].items() if level != FULL}
     if compressed:
         lines += ["", *text.wrap("Compressed: " + ", ".join(f"{row['items']:,} to {level}" for level, row in compressed.items()))]
@@ -86,7 +87,7 @@ def store(monitoring: Monitoring) -> list[text.Line]:
 
 def _candidates(what: str, items: Sequence[Item]) -> list[text.Line]:
     lines = ["", *text.wrap(f"{what}{':' if items else ': none'}")]
-    heads = [f"  {text.clean(item.id)}  {item.score:.2f}, retrieved {text.counted(item.access_count, 'time')}  " for item in items]
+    heads = [f"  {text.clean(item.id)}  {item.score:.2f}, retrieved {units.counted(item.access_count, 'time')}  " for item in items]
     return lines + [text.fitted(head + label(item)) for head, item in zip(heads, items)]
 
 
@@ -94,20 +95,20 @@ def _last_run(run: Mapping[str, Any] | None, now: float, command: str) -> list[t
     if run is None:
         return pair("Last run", f"never. {command} admin run scores, moves and compresses what is remembered")
     done = [
-        f"{text.counted(sum(run['moved'].values()), 'move')} between tiers",
+        f"{units.counted(sum(run['moved'].values()), 'move')} between tiers",
         f"{sum(run['compressed'].values()):,} compressed",
         f"{run['deleted']:,} deleted",
     ]
-    return pair("Last run", f"{ago(run['at'], now)}: {text.counted(run['items'], 'item')}, {', '.join(done)}") + _failures(run)
+    return pair("Last run", f"{ago(run['at'], now)}: {units.counted(run['items'], 'item')}, {', '.join(done)}") + _failures(run)
 
 
 def learnt(answer: Mapping[str, Any], command: str) -> list[text.Line]:
     """Return the result of learning. `command`: how the reader calls us."""
     of = f" of {text.listed(answer['projects'], 3)}" if answer["projects"] else ""
-    lines = text.wrap(f"Learnt from {text.counted(answer['sessions'], 'session')}{of}.")
-    lines += pair("New", text.counted(answer["added"], "item"))
-    lines += pair("Seen again", text.counted(answer["strengthened"], "item"))
-    lines += pair("Put to use", text.counted(answer["used"], "item"))
+    lines = text.wrap(f"Learnt from {units.counted(answer['sessions'], 'session')}{of}.")
+    lines += pair("New", units.counted(answer["added"], "item"))
+    lines += pair("Seen again", units.counted(answer["strengthened"], "item"))
+    lines += pair("Put to use", units.counted(answer["used"], "item"))
     for reason, count in sorted(answer["left_out"].items()):
         lines += pair("Left out", f"{count:,}: {reason}")
     if answer["off"]:
@@ -120,7 +121,7 @@ def learnt(answer: Mapping[str, Any], command: str) -> list[text.Line]:
 
 def ran(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """Return the result of a run of the job."""
-    lines = pair("Looked at", text.counted(answer["items"], "item"))
+    lines = pair("Looked at", units.counted(answer["items"], "item"))
     lines += pair("Moved", _counts(answer["moved"]))
     lines += pair("Compressed", _counts({f"to {level}": count for level, count in answer["compressed"].items()}))
     lines += pair("Marked", f"{answer['marked']:,} as forgotten, to be deleted after 24 h" if answer["marked"] else "none")
@@ -133,7 +134,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def _failures(run: Mapping[str, Any]) -> list[text.Line]:
-    lines = pair("Failed", f"{text.counted(run['failed'], 'item')}, left as they were") if run["failed"] else []
+    lines = pair("Failed", f"{units.counted(run['failed'], 'item')}, left as they were") if run["failed"] else []
     for failure in run["failures"]:
         lines += pair("", failure)
     return lines
@@ -143,7 +144,7 @@ def alerts(items: list[Mapping[str, Any]], now: float, command: str) -> list[tex
     """Return items of value that are about to be deleted."""
     if not items:
         return []
-    lines = ["", *text.wrap(f"{text.counted(len(items), 'item')} of value will be deleted soon. To keep one: {command} admin pin ID")]
+    lines = ["", *text.wrap(f"{units.counted(len(items), 'item')} of value will be deleted soon. To keep one: {command} admin pin ID")]
     for each in items:
         head = f"  {text.clean(each['id'])}  {ahead(each['at'], now):<10}  "
         lines.append(text.fitted(head + text.clean(each["text"])))
@@ -157,16 +158,16 @@ _NAMED = 5  # items shown of one reason
 
 def left_out(document: Document, items: Sequence[Item], budget: int, now: float) -> list[text.Line]:
     """Return how much is in MEMORY.md, and what is left out, by reason. `items`: those left out, most valuable first."""
-    included = f"{text.counted(len(document.items), 'item')}, {text.tokens(document.tokens)} of {budget:,} tokens"
+    included = f"{units.counted(len(document.items), 'item')}, {units.tokens(document.tokens)} of {budget:,} tokens"
     lines = [*text.title("What was left out of MEMORY.md, and why"), *pair("Included", included)]
-    lines += pair("Left out", text.counted(len(document.left_out), "item"))
+    lines += pair("Left out", units.counted(len(document.left_out), "item"))
     reasons = dict(document.left_out)
     by_reason: dict[str, list[Item]] = {}
     for item in items:
         by_reason.setdefault(reasons[item.id], []).append(item)
     for why, of_it in sorted(by_reason.items(), key=lambda each: -len(each[1])):
         shown, others = text.beginning(of_it, _NAMED)
-        lines += ["", *text.wrap(f"{text.counted(len(of_it), 'item')}: {why}"), *in_order(shown, now)]
+        lines += ["", *text.wrap(f"{units.counted(len(of_it), 'item')}: {why}"), *in_order(shown, now)]
         lines += [f"  … {others:,} more"] if others else []
     return lines
 
@@ -180,12 +181,12 @@ def loss(levels: Sequence[Mapping[str, Any]]) -> list[text.Line]:
     if not levels:
         return [*lines, "No item is long enough to be compressed."]
     lines += text.wrap(
-        f"Measured on the full texts of {text.counted(levels[0]['items'], 'item')}, {text.long_tokens(levels[0]['tokens'])}: how much"
+        f"Measured on the full texts of {units.counted(levels[0]['items'], 'item')}, {units.long_tokens(levels[0]['tokens'])}: how much"
         " of the meaning each level keeps, how much shorter it makes them, and how many of the ten best results a search still finds."
     )
     lines += ["", f"{'Level':<{ASIDE}}{'Tokens':>9}{'Meaning':>10}{'Efficiency':>12}{'Precision':>11}{'Recall':>8}{'F1':>7}"]
     for each in levels:
-        row = f"{each['level']:<{ASIDE}}{text.tokens(each['tokens_at_level']):>9}{each['semantic_preservation']:>10.2f}"
+        row = f"{each['level']:<{ASIDE}}{units.tokens(each['tokens_at_level']):>9}{each['semantic_preservation']:>10.2f}"
         row += f"{each['token_efficiency']:>12.1f}{each['precision']:>11.2f}{each['recall']:>8.2f}{each['f1_score']:>7.2f}"
         lines.append(row)
     return lines

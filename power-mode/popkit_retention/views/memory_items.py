@@ -4,6 +4,7 @@ hostile text: everything goes through `text.clean`, which `text.wrap` calls."""
 from __future__ import annotations
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.state.memory_records import CHANGED, GONE, RENAMED, SAME
 
 from ..memory.items import (
@@ -97,7 +98,7 @@ def standing(item: Item, now: float, names: bool = True) -> str:
     """Return in a few words what is unusual about an item, "" for nothing. `names`: say who marked it, if not the reader."""
     if item.marked_at is not None:
         left = item.marked_at + GRACE_S - now
-        return _BY.get(item.marked_by, "") * names + (f"gone in {text.span(left)}" if left > 0 else "gone with the next run")
+        return _BY.get(item.marked_by, "") * names + (f"gone in {units.span(left)}" if left > 0 else "gone with the next run")
     return ", ".join(words for words, holds in _standings(item) if holds)
 
 
@@ -144,7 +145,7 @@ def changed(word: str, items: Sequence[Item], now: float, command: str) -> list[
     """Return what a word has done, and to which items. `command`: how the reader calls us."""
     did, of_one, of_several = _DONE[word]
     shown, others = text.beginning(items, _NAMED)
-    lines = [f"{did}: {text.counted(len(items), 'item')}", *in_order(shown, now)]
+    lines = [f"{did}: {units.counted(len(items), 'item')}", *in_order(shown, now)]
     lines += [f"  … {others:,} more"] if others else []
     follows = of_one if len(items) == 1 else of_several
     return [*lines, *text.wrap(follows.format(command=command))] if follows else lines
@@ -209,7 +210,7 @@ def _learnt_at(source: Mapping[str, Any]) -> list[text.Line]:
 def _what(item: Item) -> list[text.Line]:
     words = f"{item.kind}, {_FROM[item.source]}"
     if item.source == SESSION:
-        words += f": written {text.counted(item.writes, 'time')} in {text.counted(item.sessions, 'session')}"
+        words += f": written {units.counted(item.writes, 'time')} in {units.counted(item.sessions, 'session')}"
     words += f", {item.confidence:.0%} certain" if item.confidence < 1 else ""
     lines = pair("What", words)
     if item.episode and item.source == SESSION:
@@ -221,12 +222,12 @@ def _what(item: Item) -> list[text.Line]:
 
 def _tier(item: Item, now: float) -> list[text.Line]:
     came = f", before that {item.previous_tier}" if item.previous_tier else ""
-    return pair("Tier", f"{item.tier} for {text.span(now - item.tier_since)}{came}")
+    return pair("Tier", f"{item.tier} for {units.span(now - item.tier_since)}{came}")
 
 
 def _accesses(item: Item, now: float) -> list[text.Line]:
-    words = f"{text.counted(item.access_count, 'time')}, last {ago(item.last_accessed, now)}" if item.access_count else "never"
-    used = f"; used again {text.counted(item.reinforcements, 'time')}" if item.reinforcements else ""
+    words = f"{units.counted(item.access_count, 'time')}, last {ago(item.last_accessed, now)}" if item.access_count else "never"
+    used = f"; used again {units.counted(item.reinforcements, 'time')}" if item.reinforcements else ""
     return pair("Retrieved", words + used)
 
 

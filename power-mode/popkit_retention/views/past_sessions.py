@@ -4,6 +4,7 @@ out. Pure."""
 from __future__ import annotations
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.views import amounts
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ _ASIDE = 11
 
 def sessions_in_words(past: dict[str, Any]) -> str:
     """Return how many sessions were counted."""
-    return text.counted(past["sessions"], "session") if past["sessions"] else text.counted(past["subagents"], "subagent")
+    return units.counted(past["sessions"], "session") if past["sessions"] else units.counted(past["subagents"], "subagent")
 
 
 def lines(past: dict[str, Any], where: str) -> list[text.Line]:
@@ -31,10 +32,10 @@ def lines(past: dict[str, Any], where: str) -> list[text.Line]:
 def _sentence(past: dict[str, Any], where: str) -> str:
     did = []
     if past["kept_out_tokens"]:
-        did.append(f"kept {text.long_tokens(past['kept_out_tokens'])} of repetition and noise out of the context")
+        did.append(f"kept {units.long_tokens(past['kept_out_tokens'])} of repetition and noise out of the context")
     if past["compactions"]:
-        summaries = f"{text.long_tokens(past['summary_tokens'])} of summary"
-        did.append(f"gone on with {text.long_tokens(past['kept_tokens'])} word for word instead of {summaries}")
+        summaries = f"{units.long_tokens(past['summary_tokens'])} of summary"
+        did.append(f"gone on with {units.long_tokens(past['kept_tokens'])} word for word instead of {summaries}")
     if not did:
         done = "PopKit would have changed nothing by itself: no result repeated what the context showed, and nothing was compacted"
         return f"{where}, {done}{_auto(past, '; ')}."
@@ -65,11 +66,11 @@ def _less(saved: float, usd: float) -> str:
 
 def _parts(past: dict[str, Any]) -> list[text.Line]:
     parts = [("Cost", _cost(past))]
-    kept = f"{text.long_tokens(past['kept_out_tokens'])} in {text.counted(past['kept_out_results'], 'result')}"
+    kept = f"{units.long_tokens(past['kept_out_tokens'])} in {units.counted(past['kept_out_results'], 'result')}"
     parts.append(("Kept out", kept + _saves(past, "kept_out_usd") if past["kept_out_tokens"] else "nothing"))
     if past["compactions"]:
-        times = text.counted(past["compactions"], "compaction")
-        words = f"at {times} {text.long_tokens(past['kept_tokens'])} stay word for word, at once and without a model"
+        times = units.counted(past["compactions"], "compaction")
+        words = f"at {times} {units.long_tokens(past['kept_tokens'])} stay word for word, at once and without a model"
         more = ", because more stays than of a summary" if past["compactions_usd"] < -_LEAST_USD else ""
         parts.append(("Compacted", words + _saves(past, "compactions_usd") + more))
     if past["auto_usd"] >= _LEAST_USD:
@@ -87,7 +88,7 @@ def _saves(past: dict[str, Any], name: str) -> str:
 
 
 def _cost(past: dict[str, Any]) -> str:
-    requests = text.counted(past["requests"], "request")
+    requests = units.counted(past["requests"], "request")
     if not past["usd"]:
         return f"of {requests} not known: no usage, or a model without a price"
     unpriced = f", {past['unpriced']:,} of a model without a price" if past["unpriced"] else ""
@@ -98,5 +99,5 @@ def _how(past: dict[str, Any]) -> str:
     """Return how it was counted."""
     words = "Replayed request by request at the prices of the models that answered, as `popkit lab` does; ~ marks estimates."
     if past["left"]:
-        words += f" The newest are counted: {text.counted(past['left'], 'transcript')} did not fit into {past['seconds']:.0f} s."
+        words += f" The newest are counted: {units.counted(past['left'], 'transcript')} did not fit into {past['seconds']:.0f} s."
     return words

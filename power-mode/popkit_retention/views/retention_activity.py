@@ -7,8 +7,9 @@ import os
 import time
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.hosts.claude_code.projects import session_id_of
-from hooks.utils.text import size
+from hooks.utils.units import size
 
 from ..governance import answers
 from ..governance.domains.rules import PINNED, PLACEHOLDER
@@ -105,7 +106,7 @@ def _placeholders(part: Mapping[str, Any], dry_run: bool) -> list[text.Line]:
 
 def unmarked(marks: Sequence[Mapping[str, Any]]) -> list[text.Line]:
     """Return what `undo` has done."""
-    lines = text.wrap(f"Removed {text.counted(len(marks), 'mark')}:")
+    lines = text.wrap(f"Removed {units.counted(len(marks), 'mark')}:")
     return lines + [f"  {each['domain']:<8}{text.clean(each['id'])}" for each in marks]
 
 
@@ -196,11 +197,11 @@ def restored(answer: Mapping[str, Any]) -> list[text.Line]:
 def verified(answer: Mapping[str, Any]) -> list[text.Line]:
     """Return the result of a verification."""
     entries = "1 entry" if answer["log_entries"] == 1 else f"{answer['log_entries']:,} entries"
-    checked = f"policies, {entries} of the log, {text.counted(answer['archives'], 'archive')}"
+    checked = f"policies, {entries} of the log, {units.counted(answer['archives'], 'archive')}"
     if answer["ok"]:
         return text.wrap(f"Everything is as it was written: {checked}.")
     lines = [line for each in answer["problems"] for line in text.wrap(f"Broken: {each['where']}: {each['what']}", indent="  ")]
-    return [*lines, *text.wrap(f"Checked: {checked}; {text.counted(len(answer['problems']), 'problem')}.")]
+    return [*lines, *text.wrap(f"Checked: {checked}; {units.counted(len(answer['problems']), 'problem')}.")]
 
 
 def logged(entries: Sequence[Mapping[str, Any]], now: float) -> list[text.Line]:
@@ -241,7 +242,7 @@ def entry_in_words(entry: Mapping[str, Any]) -> str:
         return f"gave up entry {details.get('of')}: {details.get('problem')}"
     ids = entry["ids"]
     named = f": {text.listed([text.clean(id) for id in ids], _IDS)}" if ids else ""
-    of = policies.counted(len(ids), domain) if domain in policies.THINGS else text.counted(len(ids), "item")
+    of = policies.counted(len(ids), domain) if domain in policies.THINGS else units.counted(len(ids), "item")
     into = f" ({details['archive_id']})" if "archive_id" in details else ""
     return f"{_DID.get(action) or text.clean(action)} {of}{into}{named}"
 

@@ -7,7 +7,8 @@ Ids, labels, notes and names are hostile text: each goes through `text.clean`, w
 from __future__ import annotations
 
 from hooks.utils import text
-from hooks.utils.text import size
+from hooks.utils import units
+from hooks.utils.units import size
 
 from ..governance import collection
 from ..governance.domains import JOB, TOOL, USER
@@ -255,7 +256,7 @@ _AGE_COLUMNS = 9
 
 def counted(number: int, domain: str) -> str:
     """Return a number of things of a domain, in words."""
-    return f"{number:,} memories" if domain == MEMORY and number != 1 else text.counted(number, THINGS[domain])
+    return f"{number:,} memories" if domain == MEMORY and number != 1 else units.counted(number, THINGS[domain])
 
 
 def days(number: float) -> str:
@@ -302,7 +303,7 @@ def sentences(policy: Mapping[str, Any], domain: str) -> list[str]:
         words.append(f"Only {only} records may be deleted." if sources else "No kind of record may be deleted, so nothing is.")
     for key, noun in (("keep_session_ids", "session"), ("keep_context_ids", "context")):
         if policy[key]:
-            words.append(f"Everything of {text.counted(len(policy[key]), noun)} named in the policy stays.")
+            words.append(f"Everything of {units.counted(len(policy[key]), noun)} named in the policy stays.")
     words.append(f"One run deletes at most {counted(policy['limit'], domain)}.")
     if policy["vacuum"]:
         words.append("Afterwards the database shrinks on disk.")
@@ -330,7 +331,7 @@ def seconds_of(moment: object) -> float:
 
 def age_of(moment: object, now: float) -> str:
     """Return how old something is; a dash where that is unknown."""
-    return text.span(now - seconds_of(moment)) if moment is not None else "–"
+    return units.span(now - seconds_of(moment)) if moment is not None else "–"
 
 
 def listed(rows: Sequence[Mapping[str, Any]], most: int | None, now: float) -> list[text.Line]:

@@ -6,8 +6,11 @@ from __future__ import annotations
 import os
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.views import amounts, bill
-from hooks.utils.views.cache import cause_in_words
+from hooks.utils.views import paid_for
+from hooks.utils.views import plan_limits
+from hooks.utils.views.lost_caches import cause_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,14 +46,14 @@ def windows(answer: dict[str, Any], now: float) -> list[text.Line]:
     lines = text.title("Limits of your plan")
     if not answer["windows"]:
         was = answer["last_reading_at"]
-        ended = "" if was is None else f" The last one, of {amounts.clock(was, now)}, is of a window that has been reset since."
+        ended = "" if was is None else f" The last one, of {plan_limits.clock(was, now)}, is of a window that has been reset since."
         return [*lines, *(text.wrap(NONE) if was is None else text.wrap("No window runs now." + ended))]
     for window in answer["windows"]:
-        lines += text.pair(amounts.NAMES[window["kind"]], _window(window, now))
+        lines += text.pair(plan_limits.NAMES[window["kind"]], _window(window, now))
     took = [window for window in answer["windows"] if window["took"] is not None]
     for window in took:
-        since = amounts.clock(window["began"], now)
-        lines += ["", *text.wrap(f"{amounts.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
+        since = plan_limits.clock(window["began"], now)
+        lines += ["", *text.wrap(f"{plan_limits.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
         lines += _rows(window["took"])
     dated = answer["prices_of"]
     return [*lines, "", *text.wrap(_UNKNOWN.format(of=f" of {dated}" if dated else ""))] if took else lines
@@ -58,13 +61,13 @@ def windows(answer: dict[str, Any], now: float) -> list[text.Line]:
 
 def _window(window: dict[str, Any], now: float) -> str:
     pace, full, resets = window["percent_per_hour"], window["full_at"], window["resets_at"]
-    parts = [amounts.percent(window["percent"]) + " used"]
+    parts = [plan_limits.percent(window["percent"]) + " used"]
     parts.append("too few readings for a pace" if pace is None else f"{pace:.1f} % an hour")
     if full is not None and window["percent"] < 100:
-        parts.append(f"full {amounts.when(full, now)}")
-    parts.append(f"resets {amounts.when(resets, now)}" if resets else "reset time unknown")
+        parts.append(f"full {plan_limits.when(full, now)}")
+    parts.append(f"resets {plan_limits.when(resets, now)}" if resets else "reset time unknown")
     if now - window["at"] >= 60:
-        parts.append(f"read {text.span(now - window['at'])} ago")
+        parts.append(f"read {units.span(now - window['at'])} ago")
     return ", ".join(parts)
 
 
@@ -97,8 +100,8 @@ def _rows(took: Took) -> list[text.Line]:
 
 def _kinds(took: Took) -> list[text.Line]:
     """Return what the conversations were made of."""
-    shown, rest = took["kinds"][: bill.MOST_KINDS], took["kinds"][bill.MOST_KINDS :]
-    lines = [_row(row["tokens"], row["tokens"] / took["tokens"], bill.kind_words(row), "  ") for row in shown if row["tokens"]]
+    shown, rest = took["kinds"][: paid_for.MOST_KINDS], took["kinds"][paid_for.MOST_KINDS :]
+    lines = [_row(row["tokens"], row["tokens"] / took["tokens"], paid_for.kind_words(row), "  ") for row in shown if row["tokens"]]
     if rest:
         tokens = sum(row["tokens"] for row in rest)
         lines.append(_row(tokens, tokens / took["tokens"], f"{len(rest):,} more: popkit bill limits --json", "  "))
@@ -116,11 +119,11 @@ def _named(part: Part) -> str:
 
 
 def _row(tokens: int, share: float | None, words: str, indent: str = "") -> text.Line:
-    return _beside(f"{_short(tokens):>8}{'-' if share is None else text.percent(share):>6}  ", words, indent)
+    return _beside(f"{_short(tokens):>8}{'-' if share is None else units.percent(share):>6}  ", words, indent)
 
 
 def _short(tokens: int) -> str:
-    return text.tokens(tokens).lstrip("~")
+    return units.tokens(tokens).lstrip("~")
 
 
 def _beside(head: str, words: str, indent: str = "") -> text.Line:
@@ -140,21 +143,21 @@ def misses(sums: dict[str, Any], period: str, dated: str) -> list[text.Line]:
     """Return the table of causes, the most expensive first. `period`: what it covers, in words; `dated`: the month of the prices."""
     lines = text.title("Cache misses")
     lost = sums["lost"]
-    whole = f"{text.counted(sums['sessions'], 'conversation')}, {text.counted(sums['requests'], 'request')}"
+    whole = f"{units.counted(sums['sessions'], 'conversation')}, {units.counted(sums['requests'], 'request')}"
     lines += text.pair("Covers", f"{period}: {whole}, {_money(sums, 'request')}")
     if not sums["requests"]:
         return [*lines, "", *text.wrap("There was no request in this time.")]
     if not lost["times"]:
         return [*lines, "", *text.wrap("No request wrote again what the previous one had left in the cache.")]
-    share = f", {text.percent(lost['usd'] / sums['usd'])} of that" if sums["usd"] else ""
-    again = f"{text.long_tokens(lost['tokens'])} were written again in {text.counted(lost['times'], 'request')}"
+    share = f", {units.percent(lost['usd'] / sums['usd'])} of that" if sums["usd"] else ""
+    again = f"{units.long_tokens(lost['tokens'])} were written again in {units.counted(lost['times'], 'request')}"
     lines += text.pair("Lost", f"{again}: {_money(lost, 'request')}{share}")
     lines += ["", _cause("times", "tokens", "dollars", "why")]
     for row in sums["causes"]:
         words, advice = cause_in_words(row["cause"], sums["hosts"])
         details = "; ".join(text.clean(detail) + (f" ({times})" if times > 1 else "") for detail, times in row["details"])
         usd = "unknown" if row["unpriced"] == row["times"] else f"{row['usd']:,.2f}"
-        tokens = text.short_tokens(row["tokens"]).removesuffix(" tokens").lstrip("~")
+        tokens = units.short_tokens(row["tokens"]).removesuffix(" tokens").lstrip("~")
         lines.append(_cause(f"{row['times']:,}", tokens, usd, f"{words}: {details}" if details else words))
         if advice:
             lines.append(_cause("", "", "", advice))
@@ -170,7 +173,7 @@ def _cause(times: str, tokens: str, usd: str, words: str) -> text.Line:
 def _money(sums: dict[str, Any], noun: str) -> str:
     if sums["unpriced"] and not sums["usd"]:
         return "of models whose price is not known"
-    more = f", and {text.counted(sums['unpriced'], noun)} of models without a known price" if sums["unpriced"] else ""
+    more = f", and {units.counted(sums['unpriced'], noun)} of models without a known price" if sums["unpriced"] else ""
     return f"${sums['usd']:,.2f}{more}"
 
 
@@ -219,12 +222,12 @@ def _chosen(report: dict[str, Any]) -> str:
 
 
 def _used(used: dict[str, Any]) -> list[text.Line]:
-    read = f"{text.counted(used['requests'], 'request')}: {used['input_tokens']:,} tokens in, {used['cache_read_tokens']:,} read from the "
+    read = f"{units.counted(used['requests'], 'request')}: {used['input_tokens']:,} tokens in, {used['cache_read_tokens']:,} read from the "
     read += f"cache, {used['cache_write_tokens']:,} written to it, {used['output_tokens']:,} out"
     price = f"; ${used['usd']:,.2f}" if used["usd"] or not used["unpriced"] else ""
     lines = text.wrap("  " + read + price, indent="  ")
     if used["unpriced"]:
-        note = f"  The price of {text.counted(used['unpriced'], 'request')} is not known: add the model to models.by_id."
+        note = f"  The price of {units.counted(used['unpriced'], 'request')} is not known: add the model to models.by_id."
         lines += text.wrap(note, indent="  ")
     return lines
 

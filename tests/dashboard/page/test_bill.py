@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, Route, expect
 
 from hooks.utils.policy.lost_cache import PAUSE
 from hooks.utils.state import client_reports
-from hooks.utils.views.bill import lifetime_phrases
+from hooks.utils.state import hidden_tools
+from hooks.utils.views.cache_lifetime import lifetime_phrases
 from popkit_retention.bill.digests import FILE
 from tests.bill.conversations import DOCS, LINEAR, OTHER, breakdown
 from tests.bill.test_bill_command import Shop
@@ -26,7 +27,7 @@ def shop(tmp_path: Path) -> Shop:
     rules = tmp_path / "shop" / "CLAUDE.md"
     opened = Shop(tmp_path, known=breakdown(memoryFiles=[{"path": str(rules), "type": "Project", "tokens": 1_700}]))
     rules.write_text("# Shop\n\n## Deploying\n\n" + "Ask first. " * 500)
-    client_reports.hide(str(opened.home), str(opened.project), LINEAR[0], {"name": LINEAR[0], "tokens": 1_200, "at": time.time()})
+    hidden_tools.hide(str(opened.home), str(opened.project), LINEAR[0], {"name": LINEAR[0], "tokens": 1_200, "at": time.time()})
     return opened
 
 

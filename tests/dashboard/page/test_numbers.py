@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.views import amounts
 from tests.dashboard.page.served import Visit
 
@@ -40,16 +41,16 @@ SECONDS = [0, 0.5, 1.5, 59, 59.5, 60, 61, 119, 270, 599, 599.5, 600, 3_599, 3_60
 RATIOS = [0, 0.001, 0.004999, 0.005, 0.015, 0.025, 0.125, 0.135, 0.145, 0.285, 0.345, 0.575, 0.995, 1, 1.115, 2.675]
 DOLLARS = [0, 0.0004, -0.0004, 0.003, -0.003, 0.0096, 12.344, -99.99, 99.994, 123.4, -9_999, 9_999.6, 12_300, 123_456, 1_234_567, 5e9]
 OF_THE_PANEL = {
-    "tokens": (text.tokens, NUMBERS),
-    "shortTokens": (text.short_tokens, NUMBERS),
-    "longTokens": (text.long_tokens, NUMBERS),
+    "tokens": (units.tokens, NUMBERS),
+    "shortTokens": (units.short_tokens, NUMBERS),
+    "longTokens": (units.long_tokens, NUMBERS),
     "whole": (lambda number: f"{round(number):,}", NUMBERS),
     "percent": (lambda ratio: f"{ratio:.0%}", RATIOS),
-    "share": (text.percent, RATIOS),
-    "span": (text.span, SECONDS),
-    "countdown": (text.countdown, SECONDS),
+    "share": (units.percent, RATIOS),
+    "span": (units.span, SECONDS),
+    "countdown": (units.countdown, SECONDS),
     "money": (amounts.usd, DOLLARS),
-    "size": (lambda number: text.size(round(number)), NUMBERS),
+    "size": (lambda number: units.size(round(number)), NUMBERS),
 }
 MANY = 2_000
 

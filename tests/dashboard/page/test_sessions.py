@@ -11,7 +11,9 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from hooks.utils import text
+from hooks.utils import units
 from hooks.utils.views import phrases
+from hooks.utils.views import verdicts
 from popkit_retention.dashboard.server import Instance
 from popkit_retention.dashboard.session_operations import CLEARED_LATER
 from popkit_retention.usage import Snapshot
@@ -29,7 +31,7 @@ def report_of(seen: Visit) -> dict:
 
 
 def sum_of_clear(seen: Visit) -> str:
-    words = phrases.verdict(report_of(seen)).removeprefix("Clear now: ")
+    words = verdicts.verdict(report_of(seen)).removeprefix("Clear now: ")
     return words[0].upper() + words[1:] + ". " + CLEARED_LATER + "."
 
 
@@ -74,14 +76,14 @@ def test_a_session_tells_what_the_panel_tells(home: Home, visit: Visits) -> None
     session = seen.page.get_by_role("article")
     report = report_of(seen)
     expired, taken = report["expired"], report["reclaimable"]["now"]
-    expect(session.get_by_label("What to do now").locator("p").first).to_have_text(phrases.verdict(report).replace(": ", ""))
+    expect(session.get_by_label("What to do now").locator("p").first).to_have_text(verdicts.verdict(report).replace(": ", ""))
     expect(seen.page).to_have_title("Clear now · please fix it · PopKit")
     share = f"in 30 results ({expired['tokens'] / 37_000:.0%} of the context)"
     for words in (
         "37,000 of 1,000,000 tokens (4%)",
-        text.long_tokens(expired["tokens"]),
+        units.long_tokens(expired["tokens"]),
         share,
-        text.long_tokens(taken["tokens"]),
+        units.long_tokens(taken["tokens"]),
         "Cache cold",
     ):
         expect(session).to_contain_text(words)
@@ -91,13 +93,13 @@ def test_a_session_tells_what_the_panel_tells(home: Home, visit: Visits) -> None
         cells = [
             cell
             for sums in (have["live"], have["expired"])
-            for cell in (str(sums["items"]), text.tokens(sums["tokens"]) if sums["items"] else "")
+            for cell in (str(sums["items"]), units.tokens(sums["tokens"]) if sums["items"] else "")
         ]
         expect(session.get_by_role("row", name=re.compile(tier, re.IGNORECASE)).get_by_role("cell")).to_have_text(cells)
     session.get_by_text("Terminal view").click()
     shown = " ".join(session.get_by_label("The panel").inner_text().split())
-    assert f"Expired: {text.long_tokens(expired['tokens'])} {share}" in shown
-    assert f"Reclaimable: {text.long_tokens(taken['tokens'])}, from 3 expired results" in shown
+    assert f"Expired: {units.long_tokens(expired['tokens'])} {share}" in shown
+    assert f"Reclaimable: {units.long_tokens(taken['tokens'])}, from 3 expired results" in shown
 
 
 def tokens_of(seen: Visit, number: int) -> int:
@@ -112,7 +114,7 @@ def test_every_result_has_a_bar_that_says_what_became_of_it(visit: Visits) -> No
         seen.page.get_by_role("button", name=re.compile(f"^{name}, expired, still in the context, .* Show each$")).press("Enter")
     expect(bars).to_have_count(34)
     expect(bars.nth(8)).to_be_focused()
-    size = text.long_tokens(tokens_of(seen, 1))
+    size = units.long_tokens(tokens_of(seen, 1))
     expect(bars.first).to_have_accessible_name(f"T1 Read old.ts, expired, still in the context, {size}, edited at T2. Why?")
     seen.page.get_by_role("group", name="Which results").get_by_role("button", name="Would be cleared").click()
     expect(bars).to_have_count(len(EXPIRED))
@@ -140,7 +142,7 @@ def test_a_bar_opens_the_reasons_and_a_pin_keeps_the_result(home: Home, visit: V
     seen = visit(PLACE)
     seen.page.get_by_role("button", name=re.compile("^T31 Read lib.ts")).click()
     why = seen.page.get_by_role("complementary", name="Why T31")
-    size = text.long_tokens(tokens_of(seen, 31))
+    size = units.long_tokens(tokens_of(seen, 31))
     expect(why).to_contain_text(f"file contents, {size} (estimate)")
     expect(why).to_contain_text("when its file is edited or changes on disk")
     assert seen.confirm("Pin") == f"Its {size} stay in the context until you unpin it."
@@ -202,7 +204,7 @@ def test_a_cleared_result_is_put_back_from_its_reasons(home: Home, visit: Visits
     seen = visit(PLACE)
     seen.page.get_by_role("button", name=re.compile("^T5 Glob")).click()
     expect(seen.page.get_by_role("complementary", name="Why T5")).to_be_visible()
-    assert seen.confirm("Put back") == f"{text.long_tokens(tokens_of(seen, 5))} come back in place."
+    assert seen.confirm("Put back") == f"{units.long_tokens(tokens_of(seen, 5))} come back in place."
     assert "resumed" in seen.status()
     assert home.noted().back == [home.cleared()["found"]]
 

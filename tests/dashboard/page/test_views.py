@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from hooks.utils import text
+from hooks.utils import units
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import USER
 from popkit_retention.usage import CLIENT, Tokens, Used
@@ -63,7 +64,7 @@ def test_memory_shows_its_items_by_tier_and_the_document_that_sessions_get(remem
     expect(page.locator(".items > li")).to_have_count(answer["total"])
     for each in answer["tiers"]:
         row = page.get_by_role("row", name=re.compile(each["tier"], re.IGNORECASE))
-        expect(row.get_by_role("cell")).to_have_text([f"{each['items']:,}", text.tokens(each["tokens"])])
+        expect(row.get_by_role("cell")).to_have_text([f"{each['items']:,}", units.tokens(each["tokens"])])
     expect(page.get_by_label("MEMORY.md", exact=True)).to_contain_text("Run the tests with make check")
     page.get_by_role("searchbox", name="Search the items").fill("uuids")
     expect(page.locator(".items > li")).to_have_count(1)
@@ -120,7 +121,7 @@ def test_retention_tells_policies_in_words_and_what_is_stored(home: Home, visit:
         expect(card).to_contain_text("Nothing is deleted until you run popkit retention gc")
         expect(card.get_by_text("older_than_days").last).not_to_be_visible()
     hot = answer["zones"][0]
-    expect(seen.page.locator("#zones")).to_contain_text(text.counted(hot["records"], "record"))
+    expect(seen.page.locator("#zones")).to_contain_text(units.counted(hot["records"], "record"))
     expect(seen.page.locator("#log")).to_contain_text("complete and unaltered" if answer["log_whole"] else "broken")
 
 

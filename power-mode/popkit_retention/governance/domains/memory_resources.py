@@ -6,6 +6,7 @@ import json
 import math
 
 from hooks.utils import text
+from hooks.utils import units
 
 from ...memory.items import BY_JOB, BY_POLICY, BY_TOOL, BY_USER, FULL, NAME, NOTE, PATH, BadItem, from_json
 from ...memory.transitions import GRACE_S
@@ -44,7 +45,7 @@ def label(item: Item) -> str:
 
 def stage_of(item: Item, now: float) -> str:
     """Return the stage of an item's own life, in words."""
-    words = f"{item.tier} for {text.span(max(0.0, now - item.tier_since))}"
+    words = f"{item.tier} for {units.span(max(0.0, now - item.tier_since))}"
     words += "" if item.level == FULL else f", compressed to its {item.level}"
     words += ", pinned" if item.held else ", a key decision" if item.for_good else ""
     words += ", added by an agent and not accepted yet" if item.waits else ""
@@ -52,9 +53,9 @@ def stage_of(item: Item, now: float) -> str:
         return words
     left = item.marked_at + GRACE_S - now
     if item.marked_by == BY_POLICY:  # nothing collects by itself where auto_gc is false
-        when = f"can be deleted in {text.span(left)}" if left > 0 else "deleted by the next collection"
+        when = f"can be deleted in {units.span(left)}" if left > 0 else "deleted by the next collection"
     else:
-        when = f"deleted in {text.span(left)}" if left > 0 else "deleted with the next run"
+        when = f"deleted in {units.span(left)}" if left > 0 else "deleted with the next run"
     return f"{words}, {_MARKED_BY.get(item.marked_by, 'marked')}, {when}"
 
 

@@ -17,6 +17,7 @@ from hooks.utils.io import home, repository
 from hooks.utils.policy import kinds
 from hooks.utils.policy.masking import mask
 from hooks.utils.state import archived
+from hooks.utils.state import placements
 from hooks.utils.state.archived import THINKING
 
 from .. import DomainUnavailable
@@ -114,7 +115,7 @@ class RagDomain:
         paths: dict[str, list[str]] = {}
         wanted = set(ids)
         with self._using() as db:
-            for path, handles in archived.placed_handles(db, self._environ) if db and wanted else ():
+            for path, handles in placements.placed_handles(db, self._environ) if db and wanted else ():
                 for handle in wanted.intersection(handles):
                     paths.setdefault(handle, []).append(path)
         return paths

@@ -14,6 +14,7 @@ import re
 from functools import partial
 
 from hooks.utils.hosts.claude_code import calls, entries, seconds_of, transcript
+from hooks.utils.hosts.claude_code import responses
 from hooks.utils.hosts.claude_code.entries import is_answer
 from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.hosts.tools import recorded_tools
@@ -202,7 +203,7 @@ class _Reading:
                     yield Prompt(at, block["text"], by_user)
             elif id in self.pending and id not in self.answered:
                 self.answered.add(id)
-                text, _ = calls.text_of_blocks(block.get("content"))
+                text, _ = responses.text_of_blocks(block.get("content"))
                 tool, tool_input, cwd = self.pending.pop(id)
                 yield CallResult(self.reader.call_of(entry, block, (tool, tool_input)), text, cwd)
 

@@ -20,7 +20,8 @@ from hooks.utils.policy.commandline.shell import parse
 from hooks.utils.policy.commandline.wrappers import unwrap
 from hooks.utils.policy.masking import MASK, mask
 from hooks.utils.policy.parts import MARKS, PACKAGE, normal_path
-from hooks.utils.policy.tools import EDIT, SHELLS, WRITE, verdict_of
+from hooks.utils.policy.tools import EDIT, SHELLS, WRITE
+from hooks.utils.policy.calls import verdict_of
 from hooks.utils.state.memory_records import BUILD, FORMAT, LINT, RUN, TEST
 from hooks.utils.state.memory_text import folder_of
 
@@ -28,7 +29,7 @@ from ..items import COMMAND, ERROR, Observed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.tools import Call
+    from hooks.utils.policy.calls import Call
 
 FIX_CALLS = 6
 LONGEST = 120  # characters of a command

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 
 from hooks.utils.policy.masking import MASK, mask
-from hooks.utils.policy.placeholder import PLAIN
+from hooks.utils.policy.outlines import PLAIN
 from hooks.utils.policy.tools import SEARCH
 
 from ..items import NAME, Observed

@@ -20,7 +20,7 @@ from ..items import PATH, Observed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.classify import Classification
-    from hooks.utils.policy.tools import Call
+    from hooks.utils.policy.calls import Call
 
 
 # The most files that are kept of a session, the most opened first.

@@ -8,6 +8,7 @@ from dataclasses import replace
 from os.path import isdir, isfile, join
 
 from hooks.utils.io import files, processes, repository
+from hooks.utils.io import git
 from hooks.utils.state.memory_checks import content
 
 from ..items import COMMAND, ERROR, NAME, PATH, Observed
@@ -66,7 +67,7 @@ def known(observed: Iterable[Observed], root: str) -> list[Observed]:
 def defined_in(names: list[str], root: str) -> dict[str, str]:
     """Return, for those names that exactly one file of a checkout defines, that file. Git is asked, so only tracked files count."""
     any_of_them = "|".join(name.replace("$", "[$]") for name in names)
-    output = processes.ask_git(root, "grep", "-n", "-I", "-w", "-E", "--no-color", "-e", any_of_them, timeout_s=_GIT_S) if names else None
+    output = git.ask_git(root, "grep", "-n", "-I", "-w", "-E", "--no-color", "-e", any_of_them, timeout_s=_GIT_S) if names else None
     files_of: dict[str, set[str]] = {}
     for name, file in definitions(files.text_of(output or b"")[:_MOST_CHARS]):
         if file and not file.endswith(PROSE):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.tools import Call
+    from hooks.utils.policy.calls import Call
 
     from ..items import Observed
 
