@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from hooks.utils.policy.economics import THINKING_AGAIN, Prices
 from popkit_retention.lab import measure
-from popkit_retention.lab.replay_policies import Compact
+from popkit_retention.lab.compacting import Compact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

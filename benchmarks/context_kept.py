@@ -24,7 +24,7 @@ from sections import MissingData
 
 from popkit_retention.context.build_types import ContextBuildOptions
 from popkit_retention.context.builder import build_context
-from popkit_retention.context.tokens import Meter
+from popkit_retention.context.meter import Meter
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.policy import Block
 

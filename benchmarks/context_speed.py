@@ -25,10 +25,11 @@ from sections import MissingData
 from popkit_retention.context import judging, tokens
 from popkit_retention.context.build_types import ContextBuildOptions
 from popkit_retention.context.builder import build_context
+from popkit_retention.context.meter import Meter
 from popkit_retention.context.provider_forms import Provider
 from popkit_retention.context.requests import Caller, Request
 from popkit_retention.context.service import ContextService
-from popkit_retention.context.tokens import Meter, count
+from popkit_retention.context.tokens import count
 from popkit_retention.context.usage_log import DatabaseLog
 
 TYPE_CHECKING = False

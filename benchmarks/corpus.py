@@ -23,7 +23,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "power-mode")]
 
 import checkpoints  # noqa: E402  beside this file
 
-from popkit_retention.lab import replay_policies  # noqa: E402  the benchmark runs from anywhere
+from popkit_retention.lab.survey_card import digest_of  # noqa: E402  the benchmark runs from anywhere
 
 POINTERS = Path(__file__).with_suffix(".json")
 
@@ -37,7 +37,7 @@ def pointers() -> list[dict[str, Any]]:
 def found_in(folders: list[Path]) -> dict[str, Path]:
     """Return SHA-256 -> path of the *.jsonl files below some folders, or of files that are named."""
     files = [path for folder in folders for path in ([folder] if folder.is_file() else sorted(folder.rglob("*.jsonl")))]
-    return {replay_policies.digest_of(str(path)): path for path in files if path.is_file()}
+    return {digest_of(str(path)): path for path in files if path.is_file()}
 
 
 def address_of(pointer: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "power-mode")]
 
 from popkit_retention.governance.controller import Controller  # noqa: E402  the benchmark runs from anywhere
-from popkit_retention.governance.domains import DAY_S, apply_rules, resource_of  # noqa: E402
+from popkit_retention.governance.domains.rules import DAY_S, apply_rules, resource_of  # noqa: E402
 from popkit_retention.governance.log import Log  # noqa: E402
 from popkit_retention.governance.policies import SOURCE_TYPES, RetentionPolicy  # noqa: E402
 

@@ -45,7 +45,8 @@ from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
 from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests
-from popkit_retention.lab.engine_policies import DOOR_NAMES, AutoPolicy, Door, door_settings_of
+from popkit_retention.lab.door_policy import DOOR_NAMES, Door, door_settings_of
+from popkit_retention.lab.engine_policies import AutoPolicy
 from popkit_retention.lab.policy import Block, Session
 
 LEAST_REQUESTS = 5

@@ -26,7 +26,7 @@ from hooks.utils.policy import door, kinds
 from hooks.utils.policy.tools import OUTPUT, SHELLS
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests
-from popkit_retention.lab.engine_policies import Door, door_settings_of
+from popkit_retention.lab.door_policy import Door, door_settings_of
 from popkit_retention.lab.policy import Block, Session
 
 RUNNERS = (*SHELLS, OUTPUT)

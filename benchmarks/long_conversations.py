@@ -25,9 +25,9 @@ from hooks.utils.policy.least_needed import COLD_TARGET, LONG, Long
 from hooks.utils.policy.ruleset import AUTO_MISSES, COMPACT_TARGET
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure
-from popkit_retention.lab.engine_policies import Door, door_settings_of
+from popkit_retention.lab.compacting import Compact
+from popkit_retention.lab.door_policy import Door, door_settings_of
 from popkit_retention.lab.policy import Policy
-from popkit_retention.lab.replay_policies import Compact
 
 READS = (0.1, 0.05, 0.025)
 LIFETIMES = {300: 1.25, 3_600: 2.0}

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import memory_data
 
-from popkit_retention.memory import embeddings, search
-from popkit_retention.memory.embeddings import HashedEmbedder, MiniLmEmbedder
+from popkit_retention.memory import embedding_items, search
+from popkit_retention.memory.embeddings import HashedEmbedder
 from popkit_retention.memory.items import Item
+from popkit_retention.memory.minilm import MiniLmEmbedder
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
 
@@ -85,7 +86,7 @@ def _popkit(conversation: Conversation, embedder: Embedder | None) -> list[list[
     store = InMemoryStore()
     store.add(items_of(conversation))
     if embedder:
-        embeddings.embed_items(store, embedder)
+        embedding_items.embed_items(store, embedder)
     found = (search.search(store, question.text, embedder=embedder, most=MOST) for question in conversation.questions)
     return [[int(item.id.rpartition("-")[2]) for item, _ in answer] for answer in found]
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.cli import opencode_setup, settings_file
+from popkit_retention.cli import json_text, opencode_setup
 from tests.cli.played import ROOT, Played
 
 SPEC = (ROOT / "power-mode" / "opencode").as_uri()
@@ -280,6 +280,6 @@ entries = st.one_of(words, st.tuples(words, st.dictionaries(words, st.integers()
 )
 def test_whatever_else_is_configured_stays_and_undo_is_the_inverse(other: dict, theirs: list, indent: object) -> None:
     before = json.dumps({**other, "plugin": theirs}, indent=indent, ensure_ascii=False)  # type: ignore[arg-type]
-    there = settings_file.with_value(before, "plugin", settings_file.formatted(before, [*theirs, opencode_setup.spec()]))
+    there = json_text.with_value(before, "plugin", json_text.formatted(before, [*theirs, opencode_setup.spec()]))
     assert json.loads(there) == {**other, "plugin": [*theirs, SPEC]}
     assert [plugin for plugin in json.loads(there)["plugin"] if not opencode_setup.is_ours(plugin)] == theirs

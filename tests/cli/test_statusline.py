@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hooks.utils.policy.ruleset import THRESHOLDS
 from hooks.utils.state import status_line
 from hooks.utils.version import VERSION
-from popkit_retention.cli import settings_file, statusline_command
+from popkit_retention.cli import json_text, statusline_command
 from popkit_retention.cli.claude_settings import value
 from tests.cli.played import ROOT, SESSION, Played
 
@@ -358,10 +358,10 @@ LAYOUTS = [{}, {"indent": 2}, {"indent": 4}, {"indent": "\t"}, {"indent": 0}, {"
 def test_a_member_that_is_set_and_taken_out_again_leaves_the_text_as_it_was(values: dict, layout: dict, end: str) -> None:
     values.pop("new", None)
     text = json.dumps(values, **layout).replace("\n", end or "\n") + end
-    changed = settings_file.with_value(text, "new", settings_file.formatted(text, VALUE))
+    changed = json_text.with_value(text, "new", json_text.formatted(text, VALUE))
     assert json.loads(changed) == {**values, "new": VALUE}
     assert list(json.loads(changed))[-1] == "new"
-    back = settings_file.without(changed, "new")
+    back = json_text.without(changed, "new")
     assert back == text if values else json.loads(back) == {}
 
 
@@ -369,11 +369,11 @@ def test_a_member_that_is_set_and_taken_out_again_leaves_the_text_as_it_was(valu
 def test_a_value_that_is_replaced_and_put_back_leaves_the_text_as_it_was(values: dict, layout: dict, data: st.DataObject) -> None:
     text = json.dumps(values, **layout)
     name = data.draw(st.sampled_from(sorted(values)))
-    before = settings_file.value_text(text, name)
-    changed = settings_file.with_value(text, name, settings_file.formatted(text, VALUE))
+    before = json_text.value_text(text, name)
+    changed = json_text.with_value(text, name, json_text.formatted(text, VALUE))
     assert json.loads(changed) == {**values, name: VALUE}
-    assert settings_file.with_value(changed, name, before) == text
-    assert json.loads(settings_file.without(text, name)) == {other: value for other, value in values.items() if other != name}
+    assert json_text.with_value(changed, name, before) == text
+    assert json.loads(json_text.without(text, name)) == {other: value for other, value in values.items() if other != name}
 
 
 def test_the_clients_own_example_gives_a_line(played: Played) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from popkit_retention.context.project_sources import MOST_BYTES, ProjectFiles
+from popkit_retention.context.project_files import MOST_BYTES, ProjectFiles
 from tests.examples import examples
 
 # In two halves: a scanner of this repository would take it for a real one.

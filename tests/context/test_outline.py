@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popkit_retention.context.signatures import BY_EXTENSION, LANGUAGES, MOST_LINES, language_of, outline
+from popkit_retention.context.languages import BY_EXTENSION, LANGUAGES, language_of
+from popkit_retention.context.signatures import MOST_LINES, outline
 from tests.examples import examples
 
 pytest.importorskip("ast_grep_py")

@@ -15,9 +15,10 @@ from popkit_retention.governance import archives, collection, restores
 from popkit_retention.governance.collection import Collection, Collector
 from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.domains import Domain
+from popkit_retention.governance.gc_parameters import GcParams, resolve_gc_params_with_policy
 from popkit_retention.governance.log import Log
 from popkit_retention.governance.manifests import Manifest
-from popkit_retention.governance.policies import DEFAULT_POLICY, GcParams, resolve_gc_params_with_policy
+from popkit_retention.governance.policies import DEFAULT_POLICY
 from tests.governance.stocks import STOCKS
 from tests.governance.stored import NOW
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from hypothesis import strategies as st
 
-from popkit_retention.governance import domains
+from popkit_retention.governance.domains.rules import DAY_S, ON_HOLD, PINNED, PLACEHOLDER, Resource
 from popkit_retention.governance.policies import KEYS, SOURCE_TYPES, RetentionPolicy
 from tests.governance.stored import NOW
 
@@ -25,13 +25,13 @@ policies = st.builds(
 )
 resources = st.lists(
     st.builds(
-        domains.Resource,
+        Resource,
         id=st.uuids().map(str),
-        created_at=st.one_of(st.none(), st.floats(NOW - 3700 * domains.DAY_S, NOW + domains.DAY_S)),
+        created_at=st.one_of(st.none(), st.floats(NOW - 3700 * DAY_S, NOW + DAY_S)),
         source_type=st.sampled_from((*SOURCE_TYPES, "", "audit")),
         sessions=st.lists(_ids, max_size=2).map(tuple),
         context_id=st.one_of(st.none(), st.integers(1, 9)),
-        vetoes=st.sampled_from(((), (), (), (domains.ON_HOLD,), (domains.PINNED, domains.PLACEHOLDER))),
+        vetoes=st.sampled_from(((), (), (), (ON_HOLD,), (PINNED, PLACEHOLDER))),
     ),
     max_size=30,
 )

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold
 from hooks.utils.archive.marks import Mark
-from popkit_retention.governance.domains import ON_HOLD, PINNED, Content, Described, Resource
+from popkit_retention.governance.domains import Content, Described
+from popkit_retention.governance.domains.rules import ON_HOLD, PINNED, Resource
 
 NOW = 1_795_390_200.0  # 2026-11-22T23:30:00Z
 DAY = 86_400.0

@@ -11,7 +11,7 @@ import pytest
 from hooks.utils.archive.holds import ITEM, Hold
 from hooks.utils.archive.marks import GRACE_S
 from popkit_retention.governance import collection
-from popkit_retention.governance.domains import Verdict
+from popkit_retention.governance.domains.rules import Verdict
 from tests.governance.collectors import Workspace, ids
 from tests.governance.stored import DAY, NOW, KeptDomain, Thing
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state import collection
-from popkit_retention.governance import BadRequest, Damaged, NotThere, retention, revisions
+from popkit_retention.governance import BadRequest, Damaged, NotThere, agent_requests, hourly_job
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import TOOL
 from popkit_retention.governance.policies import DEFAULT_POLICY
@@ -118,12 +118,12 @@ def test_an_agent_answers_no_request(house: Home) -> None:
 
 def test_who_asks_again_waits_once_and_only_so_many_wait(house: Home) -> None:
     assert house.asks(older_than_days=7)["request"] == house.asks(older_than_days=7)["request"]
-    for days in range(2, 2 + revisions.MOST_REQUESTS - 1):
+    for days in range(2, 2 + agent_requests.MOST_REQUESTS - 1):
         house.asks(older_than_days=days + 0.5)
     with pytest.raises(BadRequest, match="already wait for the user's approval"):
         house.asks(older_than_days=29)
     with house.user() as controller:
-        assert len(controller.requests()["requests"]) == revisions.MOST_REQUESTS
+        assert len(controller.requests()["requests"]) == agent_requests.MOST_REQUESTS
 
 
 def test_without_a_project_there_is_nothing_to_ask_for(house: Home) -> None:
@@ -196,7 +196,7 @@ def test_the_hourly_job_collects_where_a_policy_has_auto_gc_and_nowhere_else(hou
     assert not collection.is_collection_wanted(str(house.path))
     house.accepted(auto_gc=True, older_than_days=7)
     assert collection.is_collection_wanted(str(house.path))
-    (collected,) = retention.collect(house.environ, lambda: house.now)["domains"]
+    (collected,) = hourly_job.collect(house.environ, lambda: house.now)["domains"]
     assert (collected["project"], [row["id"] for row in collected["marks"]]) == (SHOP, ["s60", "s10"])
 
 
@@ -204,7 +204,7 @@ def test_where_the_user_collects_a_project_is_left_out_that_has_asked_for_that(h
     with house.user() as controller:
         controller.configure("memory", {"auto_gc": True})
     house.accepted(auto_gc=False, older_than_days=7)
-    (collected,) = retention.collect(house.environ, lambda: house.now)["domains"]
+    (collected,) = hourly_job.collect(house.environ, lambda: house.now)["domains"]
     assert ("project" in collected, [row["id"] for row in collected["marks"]]) == (False, ["o60"])
 
 

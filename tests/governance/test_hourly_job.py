@@ -13,7 +13,7 @@ from hooks.utils.archive import index
 from hooks.utils.io.home import GOVERNANCE
 from hooks.utils.state import collection, marked
 from hooks.utils.views.marks import marks
-from popkit_retention.governance import GovernanceError, retention
+from popkit_retention.governance import GovernanceError, hourly_job
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.data_folder import Folder
 from popkit_retention.memory import folder
@@ -42,7 +42,7 @@ class Collecting:
 
     def collect(self, after: float = 0.0) -> list:
         self.now += after
-        domains: list = retention.collect(self.environ, lambda: self.now)["domains"]  # type: ignore[assignment]
+        domains: list = hourly_job.collect(self.environ, lambda: self.now)["domains"]  # type: ignore[assignment]
         return domains
 
     def ids(self) -> list[str]:

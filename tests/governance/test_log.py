@@ -18,7 +18,8 @@ from hooks.utils.io.row_chain import FIRST_PREV_HASH, link_hash
 from hooks.utils.io.sqlite_file import open_store
 from popkit_retention.governance import BadRequest, Damaged, GovernanceError, TooNew
 from popkit_retention.governance.data_folder import Folder
-from popkit_retention.governance.log import HASHED, SCHEMA, Entry, Log
+from popkit_retention.governance.log import Entry, Log
+from popkit_retention.governance.log_schema import HASHED, SCHEMA
 from tests.examples import examples
 from tests.kit.crowds import all_do
 from tests.kit.forks import Done, Forks, Function

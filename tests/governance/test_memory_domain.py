@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from hooks.utils.archive.holds import Hold
 from popkit_retention.conformance.checking import full
 from popkit_retention.governance import DomainUnavailable
-from popkit_retention.governance.domains import Content, Resource, apply_rules
+from popkit_retention.governance.domains import Content
 from popkit_retention.governance.domains.memory import MemoryDomain
+from popkit_retention.governance.domains.rules import Resource, apply_rules
 from popkit_retention.governance.policies import DEFAULT_POLICY
 from popkit_retention.memory import exchange, holds
 from popkit_retention.memory.folder import Folder

@@ -10,19 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 from popkit_retention.governance import BadPolicy, BadRequest
-from popkit_retention.governance.domains import apply_rules
-from popkit_retention.governance.policies import (
-    DEFAULT_POLICY,
-    KEYS,
-    SOURCE_TYPES,
-    GcParams,
-    RetentionPolicy,
-    check_domain,
-    from_json,
-    merged,
-    resolve_gc_params_with_policy,
-    validated_gc_args,
-)
+from popkit_retention.governance.domains.rules import apply_rules
+from popkit_retention.governance.gc_parameters import GcParams, resolve_gc_params_with_policy, validated_gc_args
+from popkit_retention.governance.policies import DEFAULT_POLICY, KEYS, SOURCE_TYPES, RetentionPolicy, check_domain, from_json, merged
 from tests.examples import examples
 from tests.governance import hostile
 

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from popkit_retention.governance import BadPolicy, Damaged, TooNew, policy_file
 from popkit_retention.governance.data_folder import Folder
-from popkit_retention.governance.policies import DEFAULT_POLICY, KEYS, Own, RetentionPolicy, keeps_more, merged, own_of
+from popkit_retention.governance.policies import DEFAULT_POLICY, KEYS, RetentionPolicy, keeps_more, merged
 from popkit_retention.governance.policy_file import State, state_of
+from popkit_retention.governance.project_policies import Own, own_of
+from popkit_retention.governance.strict_json import LARGEST_BYTES
 from tests.examples import examples
 from tests.governance import hostile
 from tests.governance.operations import changed
@@ -126,7 +128,7 @@ _CORRUPT = {
     "no UTF-8": b"\xff\xfe{}",
     "a surrogate": _but(updated_at="\ud800"),
     "a byte order mark": b"\xef\xbb\xbf" + json.dumps(STATE.to_json()).encode(),
-    "too large": b" " * (policy_file.LARGEST_BYTES + 1),
+    "too large": b" " * (LARGEST_BYTES + 1),
 }
 
 

@@ -18,8 +18,9 @@ from hooks.utils.archive.marks import Mark
 from hooks.utils.archive.verification import verify
 from hooks.utils.io import home, repository
 from popkit_retention.governance import DomainUnavailable
-from popkit_retention.governance.domains import Content, apply_rules
+from popkit_retention.governance.domains import Content
 from popkit_retention.governance.domains.rag import RagDomain
+from popkit_retention.governance.domains.rules import apply_rules
 from popkit_retention.governance.policies import DEFAULT_POLICY
 from tests.archive.written import new, tamper
 from tests.governance.stored import DAY, NOW

@@ -11,10 +11,10 @@ from benchmarks.compacting_cost import Spared
 from hooks.utils.policy.least_needed import Long
 from hooks.utils.policy.messages import paired
 from hooks.utils.state import shipped
-from popkit_retention.lab import measure, replay_policies, sent_requests
-from popkit_retention.lab.engine_policies import Door
+from popkit_retention.lab import measure, sent_requests
+from popkit_retention.lab.compacting import Compact, messages_of
+from popkit_retention.lab.door_policy import Door
 from popkit_retention.lab.policy import Block, Request, Session
-from popkit_retention.lab.replay_policies import Compact
 from tests.lab.session_builder import SessionBuilder
 from tests.lab.tales import Tale, tales
 from tests.lab.transcripts import BASE, Transcript, filled
@@ -45,7 +45,7 @@ class Watched(Spared):
 
     def answered(self, request: Request) -> None:
         super().answered(request)
-        self.seen.append(replay_policies.messages_of(self.view))
+        self.seen.append(messages_of(self.view))
 
 
 def ours(session: Session, bound: bool = False, **how) -> tuple[measure.Score, Watched]:

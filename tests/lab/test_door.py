@@ -13,9 +13,10 @@ import pytest
 from benchmarks import reference_decoder
 from hooks.utils.policy import door
 from hooks.utils.policy.door import informative
+from hooks.utils.policy.door.rules import ANY, OFF, READS, SAFE, STRONG
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure
-from popkit_retention.lab.engine_policies import DOOR_SWITCHES, Door
+from popkit_retention.lab.door_policy import DOOR_SWITCHES, Door
 from popkit_retention.lab.policy import Policy, tokens_of
 from tests.lab.session_builder import SessionBuilder
 from tests.lab.transcripts import Script
@@ -26,7 +27,7 @@ def numbered(name: str, count: int = 60) -> str:
     return "\n".join(f"{at:>6}→    {name}_{at} = configure('{name}', step={at})" for at in range(1, count + 1))
 
 
-def policy(say_once: str = door.READS, shape: str = door.OFF, then: Policy | None = None) -> Door:
+def policy(say_once: str = READS, shape: str = OFF, then: Policy | None = None) -> Door:
     return Door(shipped.rules(), then, door.Settings(say_once, shape))
 
 
@@ -58,7 +59,7 @@ def test_a_second_read_enters_as_a_reference_and_the_prompt_is_smaller_by_what_i
 
 def test_with_off_nothing_is_changed():
     builder = _twice()
-    played, whole = builder.under(policy(door.OFF)), builder.under(Policy())
+    played, whole = builder.under(policy(OFF)), builder.under(Policy())
     assert played.entered == {}
     assert (played.score.cost, played.score.curve) == (whole.score.cost, whole.score.curve)
 
@@ -89,7 +90,7 @@ def test_what_holds_one_holds_all_that_it_leans_on():
     builder.result("Bash", first + "\n" + second, command="./show")
     builder.result("Bash", second, command="./show b")
     builder.requests(2)
-    played = builder.under(policy(door.ANY, then=Script({2: {"T1": "[gone]", "T2": "[gone]"}})))
+    played = builder.under(policy(ANY, then=Script({2: {"T1": "[gone]", "T2": "[gone]"}})))
     assert list(played.entered) == ["T2", "T3"]
     assert played.cleared == []
 
@@ -125,8 +126,8 @@ def test_what_write_and_edit_have_written_is_known_to_any_alone():
     builder.result("Write", "File created", file_path="/p/a.py", content=written)
     builder.result("Read", numbered("a"), file_path="/p/a.py")
     builder.request()
-    assert builder.under(policy(door.READS)).entered == {}
-    assert list(builder.under(policy(door.ANY)).entered) == ["T2"]
+    assert builder.under(policy(READS)).entered == {}
+    assert list(builder.under(policy(ANY)).entered) == ["T2"]
 
 
 def test_the_same_line_in_a_row_enters_once_with_its_count():
@@ -134,7 +135,7 @@ def test_the_same_line_in_a_row_enters_once_with_its_count():
     log = "\n".join(["Waiting for the server"] * 40)
     builder.bash("./wait", chars=0, text=log)
     builder.request()
-    entered = builder.under(policy(door.OFF, door.SAFE)).entered
+    entered = builder.under(policy(OFF, SAFE)).entered
     assert entered == {"T1": "Waiting for the server\n[the line above stands 40 times in a row]"}
 
 
@@ -145,7 +146,7 @@ def test_an_output_over_its_budget_enters_as_the_door_tells_it_with_the_handle()
     again = builder.bash("./copy", chars=0, text=text)
     builder.request()
     builder.session.requests[-1].needs = [("row 200: copied", [block])]
-    played = builder.under(policy(door.OFF, door.STRONG))
+    played = builder.under(policy(OFF, STRONG))
     assert played.entered == {"T1": informative.shorten(text, "other", False, block.handle).text}
     assert again.id not in played.entered
     assert (played.score.missed, played.score.missed_tokens) == (1, block.tokens)

@@ -11,8 +11,8 @@ from hooks.utils.hosts.claude_code import seconds_of
 from hooks.utils.state import journal, shipped
 from hooks.utils.state.rebuild import rebuild
 from popkit_retention.lab import measure, sent_requests
+from popkit_retention.lab.compacting import Compact
 from popkit_retention.lab.policy import Choice, View
-from popkit_retention.lab.replay_policies import Compact
 from tests.bill.conversations import Conversation
 from tests.policy.priced import prices
 

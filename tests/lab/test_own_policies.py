@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.lab import own_policies, policy, replay_policies, survey
-from popkit_retention.lab.own_policies import Checked, Failed
+from popkit_retention.lab.checked_policies import Checked, Failed
 from popkit_retention.lab.policy import Policy
 from tests.lab.session_builder import SessionBuilder
 from tests.lab.test_survey import session

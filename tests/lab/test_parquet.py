@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.cli.main import main
-from popkit_retention.lab import survey
+from popkit_retention.lab import parquet_rows, survey
 from popkit_retention.parallel.sources import DAMAGED
 from tests.lab.test_survey import NAMES, session
 from tests.paths import ROOT
@@ -29,7 +29,7 @@ def test_there_is_a_row_for_each_session_lifetime_and_policy_and_for_each_that_w
     assert main(words, {"HOME": str(folder)}) == 0
     assert str(out) in capsys.readouterr().err
     table = read_table(out)
-    assert table.schema.names == list(survey.COLUMNS)
+    assert table.schema.names == list(parquet_rows.COLUMNS)
     rows = table.to_pylist()
     keys = [(Path(row["session"]).stem, row["cache_ttl_s"], row["policy"]) for row in rows if row["left_out"] is None]
     assert sorted(keys) == sorted(
@@ -45,11 +45,11 @@ def test_there_is_a_row_for_each_session_lifetime_and_policy_and_for_each_that_w
 
 
 def test_a_run_that_ends_with_an_error_leaves_no_file(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), survey.Parquet(str(tmp_path / "out.parquet")):
+    with pytest.raises(KeyError), parquet_rows.Parquet(str(tmp_path / "out.parquet")):
         raise KeyError
     assert list(tmp_path.iterdir()) == []
 
 
 def test_every_column_is_explained() -> None:
     text = (ROOT / "docs" / "lab.md").read_text()
-    assert [name for name in survey.COLUMNS if f"`{name}`" not in text] == []
+    assert [name for name in parquet_rows.COLUMNS if f"`{name}`" not in text] == []

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.mcp import json_rpc
-from popkit_retention.mcp.schemas import wrong
+from popkit_retention.mcp.schema_check import wrong
 from popkit_retention.mcp.tool_service import INSTRUCTIONS, TABLE
 from tests.mcp.homes import DIALECT, Place, silent
 from tests.mcp.test_server import JSON

@@ -16,18 +16,17 @@ from popkit_retention.memory.compression import (
     POLICY,
     TOKENS,
     CompressionPolicy,
-    SummariserFailed,
     at_level,
     cut,
     embedding_of,
     fits,
     keywords,
     most_tokens,
-    summarise_with,
     summary,
 )
 from popkit_retention.memory.items import DIMENSIONS, LEVELS, SUMMARY, BadItem
 from popkit_retention.memory.sentences import Corpus
+from popkit_retention.memory.summariser import SummariserFailed, summarise_with
 from tests.patience import until
 
 from .spec_code import block_with

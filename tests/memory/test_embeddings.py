@@ -14,20 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.memory import embeddings, items
-from popkit_retention.memory.embeddings import (
-    BEGIN,
-    END,
-    UNKNOWN,
-    VOCABULARY,
-    Embedder,
-    EmbeddingsUnavailable,
-    HashedEmbedder,
-    MiniLmEmbedder,
-    ids_of,
-    likeness,
-)
+from popkit_retention.memory import items, minilm
+from popkit_retention.memory.embeddings import Embedder, EmbeddingsUnavailable, HashedEmbedder, likeness
+from popkit_retention.memory.minilm import MiniLmEmbedder
 from popkit_retention.memory.terms import terms_of
+from popkit_retention.memory.wordpiece import BEGIN, END, UNKNOWN, VOCABULARY, ids_of
 
 ROOT = Path(__file__).resolve().parents[2]
 HASHED = HashedEmbedder()
@@ -140,25 +131,25 @@ def test_the_vocabulary_is_the_published_one() -> None:
 def test_a_model_whose_checksum_is_not_ours_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"another model")
     with pytest.raises(EmbeddingsUnavailable, match=r"is not the model that PopKit knows.*popkit setup embeddings"):
-        embeddings.model([str(tmp_path)])
+        minilm.model([str(tmp_path)])
 
 
 def test_a_model_whose_checksum_is_right_is_read_from_the_first_folder_that_has_it(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"a model")
     digest = hashlib.sha256(b"a model").hexdigest()
-    assert embeddings.model([str(tmp_path / "none"), str(tmp_path)], digest) == b"a model"
+    assert minilm.model([str(tmp_path / "none"), str(tmp_path)], digest) == b"a model"
 
 
 def test_a_missing_model_is_reported_with_what_installs_it(tmp_path: Path) -> None:
     with pytest.raises(EmbeddingsUnavailable, match="popkit setup embeddings"):
-        embeddings.model([str(tmp_path)])
+        minilm.model([str(tmp_path)])
 
 
 def test_without_the_extra_the_error_says_how_to_get_it() -> None:
     program = (
         "import sys\nsys.modules['onnxruntime'] = None\n"
         "from popkit_retention.memory.embeddings import EmbeddingsUnavailable\n"
-        "from popkit_retention.memory.embeddings import MiniLmEmbedder\n"
+        "from popkit_retention.memory.minilm import MiniLmEmbedder\n"
         "try:\n    MiniLmEmbedder()\nexcept EmbeddingsUnavailable as error:\n    print(error)"
     )
     env = {"PYTHONPATH": f"{ROOT}:{ROOT / 'power-mode'}"}

@@ -12,7 +12,8 @@ from hooks.utils.io.repository import Repository
 from hooks.utils.policy.estimate import estimate_tokens
 from popkit_retention.memory import extraction
 from popkit_retention.memory.extraction import directives
-from popkit_retention.memory.extraction.files import defined_in, definitions, needs
+from popkit_retention.memory.extraction.defined_names import definitions
+from popkit_retention.memory.extraction.provenance import defined_in, needs
 from popkit_retention.memory.items import NAME, NOTE, PATH
 from tests.memory.taught import SECRET, SHOP, Session, gone, observed, taught
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hooks.utils.state import journal
-from popkit_retention.memory import exchange, holds
+from popkit_retention.memory import erasure, exchange, holds, session_journals
 from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.holds import OnHold
 from popkit_retention.memory.items import ARCHIVE, COLD, FULL
@@ -213,10 +213,10 @@ def test_a_store_in_use_is_rewritten_by_the_next_run(kept: Remembering, tmp_path
     other = SqliteStore(str(tmp_path / "memory.sqlite"))
     kept.store.compact = lambda: False
     kept.memory.run()
-    assert other.value(holds.UNWIPED_KEY) is True
+    assert other.value(erasure.UNWIPED_KEY) is True
     del kept.store.compact
     kept.memory.run(force=True)
-    assert other.value(holds.UNWIPED_KEY) is None
+    assert other.value(erasure.UNWIPED_KEY) is None
     other.close()
 
 
@@ -281,11 +281,11 @@ def test_what_a_session_was_given_is_struck_and_all_else_in_its_journal_stays(tm
     other = journal.remembered("something else", 4, 6.0)
     path = _journal(tmp_path, journal.advised(4, 1.0), given, other, journal.pinned("b", 9.0))
     size = path.stat().st_size
-    assert holds.blank_out(str(tmp_path), ["call zyxomatic é"]) == 1
+    assert session_journals.blank_out(str(tmp_path), ["call zyxomatic é"]) == 1
     entries = [json.loads(line) for line in path.read_text().splitlines()]
     assert (path.stat().st_size, len(entries), entries[2:]) == (size, 4, [other, journal.pinned("b", 9.0)])
     assert (entries[1]["said"].strip(), entries[1]["tokens"], entries[1]["at"]) == ("", 30, 5.0)
-    assert holds.blank_out(str(tmp_path), ["call zyxomatic é"]) == 0
+    assert session_journals.blank_out(str(tmp_path), ["call zyxomatic é"]) == 0
 
 
 def test_nothing_is_struck_outside_of_our_folder_nor_in_what_is_no_journal(tmp_path: Path):
@@ -297,12 +297,12 @@ def test_nothing_is_struck_outside_of_our_folder_nor_in_what_is_no_journal(tmp_p
     (ours / "s2").symlink_to(elsewhere.parent)
     (ours / "s3").mkdir()
     os.mkfifo(ours / "s3" / "main.journal.jsonl")
-    assert holds.blank_out(str(tmp_path / "home"), ["zyxomatic"]) == 0
+    assert session_journals.blank_out(str(tmp_path / "home"), ["zyxomatic"]) == 0
     assert elsewhere.read_bytes() == before
 
 
 def test_an_entry_that_was_cut_short_is_struck_too(tmp_path: Path):
     path = _journal(tmp_path)
     path.write_bytes(b'{"event":"memory","at":5,"said":"the zyxomatic \xff th')
-    assert holds.blank_out(str(tmp_path), ["zyxomatic"]) == 1
+    assert session_journals.blank_out(str(tmp_path), ["zyxomatic"]) == 1
     assert b"zyxomatic" not in path.read_bytes()

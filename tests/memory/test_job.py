@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from popkit_retention.memory import InMemoryStore, Memory, SqliteStore, job
-from popkit_retention.memory.compression import SummariserLate
 from popkit_retention.memory.embeddings import HashedEmbedder
 from popkit_retention.memory.hourly_job import HourlyJob, for_thread
 from popkit_retention.memory.items import ARCHIVE, COLD, EMBEDDING, FULL, HOT, KEYWORDS, SUMMARY, WARM
 from popkit_retention.memory.job import last_run
 from popkit_retention.memory.stores.protocol import Batch, Store
+from popkit_retention.memory.summariser import SummariserLate
 from tests.patience import until
 
 from .remembering import DAY, HOUR, NOW, PROJECT, Remembering

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.policy.estimate import estimate_tokens
+from popkit_retention.memory.information_loss import METRICS, InformationLossMetrics, report
 from popkit_retention.memory.items import ARCHIVE, COLD, HOT, KEYWORDS, SUMMARY, WARM
-from popkit_retention.memory.reports import METRICS, Compressed, InformationLossMetrics, monitor, report
+from popkit_retention.memory.monitoring import Compressed, monitor
 from popkit_retention.memory.terms import terms_of
 
 from .remembering import DAY, NOW, Remembering

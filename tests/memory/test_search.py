@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.memory.embeddings import HashedEmbedder, context, embed_items
+from popkit_retention.memory.embedding_items import context, embed_items
+from popkit_retention.memory.embeddings import HashedEmbedder
 from popkit_retention.memory.items import EMBEDDING, Item
 from popkit_retention.memory.search import rank, search, similarities
 from popkit_retention.memory.stores.in_memory import InMemoryStore

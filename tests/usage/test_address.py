@@ -7,7 +7,7 @@ import math
 import pytest
 
 from popkit_retention.usage import range_of, remaining_of
-from popkit_retention.usage.usage_store import BadAddress, Server, server_of
+from popkit_retention.usage.server_address import BadAddress, Server, server_of
 
 
 def test_without_a_setting_it_is_the_file_in_our_folder() -> None:

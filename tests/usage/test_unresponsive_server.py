@@ -20,7 +20,8 @@ from popkit_retention.context.clients import with_context
 from popkit_retention.context.service import ContextService, configured_service
 from popkit_retention.usage import postgres, writer
 from popkit_retention.usage.configured_database import open_store
-from popkit_retention.usage.usage_store import DatabaseUnavailable, Server
+from popkit_retention.usage.server_address import Server
+from popkit_retention.usage.usage_store import DatabaseUnavailable
 from tests.context import postgresql
 from tests.context.clients.callers import KINDS, Kind
 from tests.context.clients.providers import TEXT, Providers

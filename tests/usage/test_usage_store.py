@@ -12,7 +12,7 @@ import pytest
 
 from hooks.utils.io.system import day_of
 from popkit_retention import usage
-from popkit_retention.context.usage_log import NoSnapshot, get_context_status
+from popkit_retention.context.newest_snapshot import NoSnapshot, get_context_status
 from popkit_retention.usage import CLIENT, DAY_S, TRANSCRIPT, Sum, Tokens, configured_database, postgres
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.usage_store import (

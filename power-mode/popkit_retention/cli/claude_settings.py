@@ -13,7 +13,7 @@ from hooks.utils.io import files, home
 from hooks.utils.io.codec import loads
 from hooks.utils.io.storage import LOGS, Storage
 
-from . import settings_file, terminal
+from . import json_text, settings_file, terminal
 from .answering import Refused
 from .shell_setup import copy_in_use, is_package
 
@@ -53,7 +53,7 @@ class Settings:
         self.path = os.path.realpath(os.path.join(folder, "settings.json"))
         self.text = settings_file.read(self.path)
         try:
-            self.current = settings_file.value_text(self.text or "{}", KEY)
+            self.current = json_text.value_text(self.text or "{}", KEY)
         except (ValueError, RecursionError) as error:
             raise Refused(f"{self.path} is left alone, because it is not valid: {error}") from None
 
@@ -88,7 +88,7 @@ def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[s
             " brings it back"
         )
     before = settings.text or "{}\n"
-    after = settings_file.with_value(before, KEY, settings_file.formatted(before, {**(ours or {}), **settings.value}))
+    after = json_text.with_value(before, KEY, json_text.formatted(before, {**(ours or {}), **settings.value}))
     if ours == {**(ours or {}), **settings.value}:
         _write_script(settings)
         terminal.say(f"The status line is already installed in {settings.path}.", environ)
@@ -113,7 +113,7 @@ def uninstall_status_line(scope: str, yes: bool, environ: Mapping[str, str]) -> 
         return 0
     previous = settings.previous.of(settings.path)
     text = settings.text or ""  # it has our status line
-    after = settings_file.with_value(text, KEY, previous) if isinstance(previous, str) else settings_file.without(text, KEY)
+    after = json_text.with_value(text, KEY, previous) if isinstance(previous, str) else json_text.without(text, KEY)
     if not settings.is_agreed(after, yes):
         return 1
     settings.write(after)

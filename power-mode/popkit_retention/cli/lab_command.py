@@ -13,16 +13,18 @@ from contextlib import nullcontext
 
 from hooks.utils import text, units
 from hooks.utils.policy import door
+from hooks.utils.policy.door.rules import OFF
 from hooks.utils.policy.ruleset import AUTO_MISSES
 from hooks.utils.state import shipped
 from hooks.utils.text import clean
 from hooks.utils.units import counted
 
-from ..lab import outcomes, own_policies, replay_policies, sent_requests, survey
-from ..lab.engine_policies import Door
-from ..lab.own_policies import Checked, Failed
+from ..lab import outcomes, own_policies, parquet_rows, replay_policies, sent_requests, survey
+from ..lab.checked_policies import Checked, Failed
+from ..lab.door_policy import Door
 from ..lab.survey import BOUND_REQUESTS
-from ..operations import session_lookup
+from ..lab.survey_card import DIGEST_CHARS, card_of
+from ..operations import many_sessions, session_lookup
 from ..parallel.sources import Unavailable
 from . import terminal
 from .answering import Refused
@@ -70,7 +72,7 @@ def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     paths, where = _sources_of(args, environ)
     with Bar(environ) as bar, _parquet(args.parquet) as table:
         result = survey.survey(paths, args.policy, _ttls(args), where.jobs, bar.show, args.model, where.scheduler, table)
-    result["card"] = replay_policies.card_of(result, version())
+    result["card"] = card_of(result, version())
     if args.json:
         print(json.dumps(result))
     else:
@@ -88,15 +90,15 @@ def _ttls(args: Parsed) -> list[int]:
 
 def _sources_of(args: Parsed, environ: Mapping[str, str]) -> tuple[list[str], Where]:
     """Return the places of the sessions, and where to work on them. NoSession where the host has none."""
-    paths, where = session_lookup.paths_of(args.arguments, args.flags), session_lookup.where_of(args.flags)
-    session_lookup.need_packages(paths, args.flags, environ)
+    paths, where = many_sessions.paths_of(args.arguments, args.flags), many_sessions.where_of(args.flags)
+    many_sessions.need_packages(paths, args.flags, environ)
     return paths or session_lookup.places_of_host(environ, args.host), where
 
 
-def _parquet(path: str | None) -> AbstractContextManager[survey.Parquet | None]:
+def _parquet(path: str | None) -> AbstractContextManager[parquet_rows.Parquet | None]:
     if not path:
         return nullcontext()
-    return survey.Parquet(path)
+    return parquet_rows.Parquet(path)
 
 
 def lines_of(result: dict) -> list[text.Line]:
@@ -121,7 +123,7 @@ def lines_of(result: dict) -> list[text.Line]:
         lines += text.wrap("dearer: sessions that cost more than without clearing. cleared: results that left.", indent="  ")
         lines += text.wrap("nothing: the session as it was, with the host's compactions and what these cost.", indent="  ")
     lines += _failed(result)
-    lines += session_lookup.left_out_lines(result["skipped"], result["skipped_files"])
+    lines += many_sessions.left_out_lines(result["skipped"], result["skipped_files"])
     if not result["skipped"] and not result["sessions"]:
         lines += ["", "No transcripts there: give files or folders of *.jsonl."]
     return lines + (_card(result["card"]) if result["sessions"] else [])
@@ -175,8 +177,8 @@ def _failed(result: dict) -> list[text.Line]:
 def _card(card_: dict) -> list[text.Line]:
     """Return a card of the conditions under which another run gives the same figures."""
     parts = [f"popkit {card_['popkit']}"]
-    parts += [f"{name} {card_[name][: replay_policies.DIGEST_CHARS]}" for name in ("engine", "corpus", "results")]
-    parts += [f"{text.clean(name)} {digest[: replay_policies.DIGEST_CHARS]}" for name, digest in card_["policies"].items()]
+    parts += [f"{name} {card_[name][:DIGEST_CHARS]}" for name in ("engine", "corpus", "results")]
+    parts += [f"{text.clean(name)} {digest[:DIGEST_CHARS]}" for name, digest in card_["policies"].items()]
     note = "With the same engine, prices and corpus, the results are the same; --json has this in full."
     return ["", *text.wrap(f"Card: {' · '.join(parts)}", indent="  "), *text.wrap(note, indent="  ")]
 
@@ -222,7 +224,7 @@ def write_decisions(args: Parsed) -> int:
 def _decide(args: Parsed, session: Session, prices: Prices) -> None:
     policy = chosen = replay_policies.policy_of(args.policy, session, prices)
     if args.say_once or args.shape:
-        policy = Door(shipped.rules(), chosen, door.Settings(args.say_once or door.OFF, args.shape or door.OFF))
+        policy = Door(shipped.rules(), chosen, door.Settings(args.say_once or OFF, args.shape or OFF))
     summary = _written(session, policy, prices, args.out)
     if isinstance(chosen, Checked):
         chosen.end()

@@ -20,7 +20,7 @@ from hooks.utils.views.memory_in_session import turned_lines
 from ..memory.holds import OnHold
 from ..memory.items import BadItem
 from ..memory.memory import Busy, NotThere
-from ..memory.reports import monitor
+from ..memory.monitoring import monitor
 from ..memory.stores.protocol import DuplicateId, StoreUnavailable
 from ..operations.data_tables import ITEMS_LISTED, MEMORY, MEMORY_COMMAND
 from ..operations.stores import Place
@@ -67,11 +67,11 @@ class Request:
 def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answer one line of words; return the exit code."""
     if "learn" in words[:2] and "--quiet" in words:
-        from ..governance import retention
+        from ..governance import hourly_job
 
         answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, MEMORY), environ), environ)
         # The end of a session starts one child process, so this one also collects under the retention policies.
-        answering.run_unattended(jobs.COLLECTION_HOOK, lambda: retention.collect(environ), environ)
+        answering.run_unattended(jobs.COLLECTION_HOOK, lambda: hourly_job.collect(environ), environ)
         return 0
     return answering.run(MEMORY, _answer, words, environ, MISTAKES, called(environ))
 
@@ -218,7 +218,10 @@ def _changed(request: Request, items: list[Item]) -> Answer:
 
 
 def _learn(request: Request) -> Answer:
-    from ..operations import session_lookup  # these modules read transcripts, which no other word does
+    from ..operations import (
+        many_sessions,
+        session_lookup,  # these modules read transcripts, which no other word does
+    )
     from ..parallel.sources import Source, Unavailable
     from . import memory_learning
 
@@ -227,12 +230,12 @@ def _learn(request: Request) -> Answer:
             raise flag_parser.UsageError("--if-on takes one transcript")
         memory_learning.if_on(request.arguments[0], request.environ)
         return Answer([], {})
-    flags, past, left_out = request.flags, "past" in request.flags, session_lookup.LeftOut()
+    flags, past, left_out = request.flags, "past" in request.flags, many_sessions.LeftOut()
     try:
-        words, where = session_lookup.paths_of(request.arguments, flags), session_lookup.where_of(flags)
-        session_lookup.need_packages(words, flags, request.environ)
+        words, where = many_sessions.paths_of(request.arguments, flags), many_sessions.where_of(flags)
+        many_sessions.need_packages(words, flags, request.environ)
         if past and words:
-            sources = session_lookup.sources_of(words, left_out)
+            sources = many_sessions.sources_of(words, left_out)
         else:
             paths = memory_learning.transcripts(words, past, request.place, flags.get("host", session_lookup.CLAUDE_CODE))
             sources = [Source(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in paths]
@@ -283,16 +286,16 @@ def _export(request: Request) -> Answer:
             print(line.rstrip("\n"))
         return Answer([])
     path = os.path.abspath(request.arguments[0])
-    from . import memory_learning
+    from . import memory_export
 
-    count = memory_learning.write_lines(path, lines) - 2  # of which the first is the head, the last the end
+    count = memory_export.write_lines(path, lines) - 2  # of which the first is the head, the last the end
     return Answer(text.wrap(f"Wrote {units.counted(count, 'item')} to {path}"), {"items": count, "file": path})
 
 
 def _import(request: Request) -> Answer:
-    from . import memory_learning
+    from . import memory_export
 
-    with memory_learning.read_lines(request.arguments[0]) as lines:
+    with memory_export.read_lines(request.arguments[0]) as lines:
         try:
             count = request.place.memory.import_lines(lines, "missing" in request.flags)
         except DuplicateId as error:

@@ -1,11 +1,9 @@
-"""Learn from transcripts in order of time, with progress (`popkit memory admin learn`, and child processes of hooks at a session's end);
-and read and write the lines of an export."""
+"""Learn from transcripts in order of time, with progress (`popkit memory admin learn`, child processes of hooks at a session's end)."""
 
 from __future__ import annotations
 
 import os
-import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -14,14 +12,13 @@ from hooks.utils import text
 from hooks.utils.hosts import recordings
 from hooks.utils.hosts.claude_code import entries, projects, seconds_of
 from hooks.utils.hosts.opencode import stored_sessions
-from hooks.utils.io import files, repository
+from hooks.utils.io import repository
 from hooks.utils.io.codec import loads
 from hooks.utils.state import memory as memory_state
 from hooks.utils.state.site import Site
 from hooks.utils.text import quote as shown
 
 from ..memory.extraction import lesson_of, observe
-from ..memory.items import BadItem
 from ..operations import session_lookup
 from ..operations.stores import Place
 from ..parallel.attempts import Skipped
@@ -32,10 +29,10 @@ from .terminal import Bar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import BinaryIO
+    from collections.abc import Mapping, Sequence
 
     from ..memory.extraction.records import Observations
+
 
 _STAMP = b'"timestamp"'
 HERE = Where(1)
@@ -269,54 +266,3 @@ def _is_session(path: str) -> bool:
     except session_lookup.NoSession:
         return False
     return True
-
-
-# --- lines of an export ---
-
-
-LINE_BYTES = 16 << 20  # an item of a million characters, each escaped, and its embedding
-STDIN = "-"
-
-
-def write_lines(path: str, lines: Iterable[str]) -> int:
-    """Write lines into a private file, replacing an existing one; return how many. OSError where the file cannot be written, and for
-    anything but a regular file: a device would be replaced."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise OSError(22, "not a regular file. Name another, or none for standard output", path)
-    count = 0
-
-    def write(fd: int) -> None:
-        nonlocal count
-        with open(fd, "w", encoding="utf-8", newline="\n", closefd=False) as file:
-            for line in lines:
-                file.write(line.rstrip("\n") + "\n")
-                count += 1
-
-    try:
-        files.replace(path, write)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, path) from error  # not the path that it is written under first
-    return count
-
-
-@contextmanager
-def read_lines(path: str) -> Iterator[Iterator[str]]:
-    """Yield the lines of a file, or of standard input for `-`; BadItem for a line that is too long or not UTF-8, OSError for no such
-    file."""
-    if path == STDIN:
-        yield _decoded(sys.stdin.buffer) if sys.stdin else iter(())
-        return
-    with files.open_regular(path) as file:
-        yield _decoded(file)
-
-
-def _decoded(file: BinaryIO) -> Iterator[str]:
-    number = 0
-    while line := file.readline(LINE_BYTES + 1):
-        number += 1
-        if len(line) > LINE_BYTES:
-            raise BadItem(f"line {number:,} is longer than {LINE_BYTES >> 20} MB")
-        try:
-            yield line.decode()
-        except UnicodeDecodeError:
-            raise BadItem(f"line {number:,} is not UTF-8") from None

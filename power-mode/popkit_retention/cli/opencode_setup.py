@@ -16,7 +16,7 @@ from hooks.utils.io.findings import OK, WARNING, Check
 from hooks.utils.io.storage import LOGS, Storage
 from hooks.utils.io.system import sha256
 
-from . import settings_file
+from . import json_text, settings_file
 from .answering import Refused
 
 TYPE_CHECKING = False
@@ -152,13 +152,13 @@ def _undone(path: str, text: str, others: list[Any], environ: Mapping[str, str])
     if was is not None and was.is_as_left:
         return was.text
     rest = _with(text, others)
-    is_bare = {member.name for member in settings_file.members_of(rest)} <= {_SCHEMA}
+    is_bare = {member.name for member in json_text.members_of(rest)} <= {_SCHEMA}
     return None if was is not None and was.text is None and is_bare else rest
 
 
 def _with(text: str, plugins: list[Any]) -> str:
     """Return the text of a configuration with these plugins, or without that member for none."""
-    return settings_file.with_value(text, KEY, settings_file.formatted(text, plugins)) if plugins else settings_file.without(text, KEY)
+    return json_text.with_value(text, KEY, json_text.formatted(text, plugins)) if plugins else json_text.without(text, KEY)
 
 
 def _moves(scope: str, environ: Mapping[str, str]) -> bool:
@@ -170,7 +170,7 @@ def _moves(scope: str, environ: Mapping[str, str]) -> bool:
 def _plugins(path: str, text: str, undo: bool) -> list[Any]:
     """Return the plugins that a configuration names; Refused for one that is not understood."""
     try:
-        value = settings_file.value_text(text, KEY)
+        value = json_text.value_text(text, KEY)
         plugins = loads(value) if value else []
     except (ValueError, RecursionError) as error:
         what = f"Remove {_FOLDER[1:]} from its {KEY} list" if undo else f'Add this to it: "{KEY}": ["{spec()}"]'

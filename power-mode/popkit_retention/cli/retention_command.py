@@ -11,7 +11,7 @@ from hooks.utils.io.home import NoHome
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state.jobs import COLLECTION_HOOK
 
-from ..governance import Conflict, Damaged, GovernanceError, manifests, retention
+from ..governance import Conflict, Damaged, GovernanceError, hourly_job, manifests
 from ..governance.controller import Controller
 from ..governance.domains import USER
 from ..governance.policies import RetentionPolicy, merged
@@ -134,7 +134,7 @@ def _gc(request: Request) -> Answer:
     if "auto" in request.flags:
         if others := [name for name in request.flags if name not in ("auto", "quiet", "json")]:
             raise flag_parser.UsageError(f"--auto decides by itself, so it does not work with --{others[0]}")
-        collected = retention.collect(request.environ)
+        collected = hourly_job.collect(request.environ)
         lines = retention_activity.collected({**collected, "dry_run": False}, request.now, request.most, RETENTION_COMMAND)
         return Answer(lines or ["Nothing is due."], collected)
     if "quiet" in request.flags:

@@ -25,7 +25,7 @@ from hooks.utils.views import cache_lifetime, paid_for
 from ..bill import digests, statement, sums
 from ..bill.records import Digest
 from ..bill.sums import took
-from ..operations import session_lookup
+from ..operations import many_sessions, session_lookup
 from ..parallel.sources import Unavailable
 from ..views import spending
 from . import terminal
@@ -75,7 +75,7 @@ def bill(args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 def _misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do `popkit bill misses`."""
-    now, left_out = time.time(), session_lookup.LeftOut()
+    now, left_out = time.time(), many_sessions.LeftOut()
     if _names_sessions(args):
         used, left_out = _digests_named(args, environ)
         period = _covered(args)
@@ -127,19 +127,19 @@ def _covered(args: Parsed) -> str:
     return "the sessions that you named" if args.arguments or "list" in args.flags else f"all sessions of {session_lookup.HOSTS[args.host]}"
 
 
-def _digests_named(args: Parsed, environ: Mapping[str, str]) -> tuple[list[Digest], session_lookup.LeftOut]:
+def _digests_named(args: Parsed, environ: Mapping[str, str]) -> tuple[list[Digest], many_sessions.LeftOut]:
     """Return the digests of the transcripts that the user named, and the ones that were left out."""
-    left_out, where = session_lookup.LeftOut(), session_lookup.where_of(args.flags)
-    paths = session_lookup.paths_of(args.arguments, args.flags) or session_lookup.places_of_host(environ, args.host)
-    session_lookup.need_packages(paths, args.flags, environ)
+    left_out, where = many_sessions.LeftOut(), many_sessions.where_of(args.flags)
+    paths = many_sessions.paths_of(args.arguments, args.flags) or session_lookup.places_of_host(environ, args.host)
+    many_sessions.need_packages(paths, args.flags, environ)
     with Bar(environ) as bar:
-        return list(digests.of_sources(session_lookup.sources_of(paths, left_out), bar.show, left_out.add, where)), left_out
+        return list(digests.of_sources(many_sessions.sources_of(paths, left_out), bar.show, left_out.add, where)), left_out
 
 
 def _digests_since(since: float, args: Parsed, environ: Mapping[str, str], now: float) -> list[Digest]:
     """Return the digests of this user's sessions that were active since a time (seconds)."""
-    where = session_lookup.where_of(args.flags)
-    session_lookup.need_packages((), args.flags, environ)
+    where = many_sessions.where_of(args.flags)
+    many_sessions.need_packages((), args.flags, environ)
     with Bar(environ) as bar:
         return digests.of_user(environ, since, now, bar.show, where)
 

@@ -27,10 +27,10 @@ from .build_types import (
 )
 from .continuity import NOTHING
 from .dialogue import Addition, Changes, Dialogue, read, texts_of
-from .history_cuts import LEFT, remains_of
+from .exchange_remains import LEFT, remains_of
 from .judging import binds_thinking, window_of
+from .meter import Meter
 from .provider_forms import Provider, plain
-from .tokens import Meter
 
 # A cut that nothing forces is made where it takes at least this share of the history: so cuts are deep, and seldom.
 WORTH_A_CUT = 0.3

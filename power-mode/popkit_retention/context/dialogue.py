@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .meter import Meter
 from .provider_forms import ANSWER, BARE, FORMS, REQUEST, RESULTS, SYSTEM, Edit, Form, Parsed, Provider, ToolUse, bare, digests_of, short
-from .tokens import Meter
 
 
 class Exchange(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..usage.budgets import Standing
 from .build_types import Message
-from .continuity import mark_of
+from .conversations import mark_of
 from .provider_forms import Provider
 
 _UNNAMED = "conversation-"

@@ -22,7 +22,7 @@ from hooks.utils.io import home
 from ..usage.budgets import BudgetExceeded, Standing
 from .build_types import ContextBuildOptions, ContextResult, Message, Sources
 from .builder import build_context
-from .continuity import Conversations
+from .conversations import Conversations
 from .project_sources import ProjectSources
 from .provider_forms import digests_of
 from .requests import Caller, Notice, Prepared, Request, Used

@@ -20,7 +20,7 @@ from ..memory.holds import OnHold
 from ..memory.items import ARCHIVE, TIERS, BadItem, Item
 from ..memory.memory import Memory
 from ..memory.memory import NotThere as NoItem
-from ..memory.reports import PREVIEW, monitor
+from ..memory.monitoring import PREVIEW, monitor
 from ..memory.stores.protocol import StoreUnavailable
 from ..operations.stores import write_document
 from ..views import ahead, memory_items

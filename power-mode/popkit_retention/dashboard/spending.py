@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from hooks.utils.io.system import day_of, days_before
 from hooks.utils.policy.masking import mask
 
-from ..context import usage_log
 from ..context.build_types import STRATEGIES, PruningStrategy
 from ..context.history_cuts import DEPTHS
+from ..context.newest_snapshot import NoSnapshot, status_of
 from ..usage import RANGES, SessionUsed, Snapshot, Sum, budgets, month_of
 from ..usage.configured_database import configuration, open_store, server_in, user_in
 from ..usage.sqlite import FILE, WORDS
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..context.build_types import ContextStatus
-    from ..usage.usage_store import Server, UsageStore
+    from ..usage.server_address import Server
+    from ..usage.usage_store import UsageStore
     from .shared import Shared
 
 DAYS = 30
@@ -50,8 +51,6 @@ class Spending:
         self._configured: object = None  # the database in the configuration last time
         self._silent_until = 0.0
         self._others = TeamSessions(self._sessions, lambda error: shared.failure("dashboard-others", error))
-
-    # --- the database ---
 
     def place(self) -> tuple[str, bool]:
         """Return (the name of the database for people, whether others may write to it, too), without connecting to it."""
@@ -108,8 +107,6 @@ class Spending:
         store, self._store = self._store, None
         if store is not None:
             store.close()
-
-    # --- answers ---
 
     def budgets(self, user: str = "") -> Budgets:
         """Return the limits of the newest sessions and of a user ("" for who runs this), and the usage by day."""
@@ -207,8 +204,8 @@ class Spending:
             with self._opened_store() as store:
                 if store is None:
                     raise NotThere(f"no context of session {mask(id)!r:.100} was assembled here")
-                return usage_log.status_of(store, id)
-        except usage_log.NoSnapshot as error:
+                return status_of(store, id)
+        except NoSnapshot as error:
             raise NotThere(str(error)) from None
 
 

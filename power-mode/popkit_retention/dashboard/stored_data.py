@@ -122,8 +122,6 @@ class Retention:
             total = controller.read().count()
         return RetentionLog(entries=[_entry(each) for each in log["entries"]], total=total)
 
-    # --- operations ---
-
     def do(self, id: str, session: str = "", why: str = "", until: float | None = None) -> OperationResult:
         """Run an operation that is offered, or hold a session; NotOffered for anything else."""
         word, _, rest = id.partition(" ")

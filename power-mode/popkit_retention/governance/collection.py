@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from .domains import JOB, ON_HOLD, PINNED, PLACEHOLDER, USER, Verdict, apply_rules
+from .domains import JOB, USER
+from .domains.rules import ON_HOLD, PINNED, PLACEHOLDER, Verdict, apply_rules
 from .policies import LARGEST_LIMIT
 
 TYPE_CHECKING = False
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 
     from .data_folder import Folder
     from .domains import Domain
+    from .gc_parameters import GcParams
     from .log import Entry, Log
-    from .policies import GcParams, RetentionPolicy
+    from .policies import RetentionPolicy
 
     Changing = Callable[[], AbstractContextManager[Log]]
 

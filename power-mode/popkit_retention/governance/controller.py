@@ -9,10 +9,15 @@ from functools import partial
 
 from hooks.utils.archive.content import stamp
 
-from . import BadRequest, GovernanceError, NotThere, answers, archives, manifests, restores, revisions, workspace
+from . import BadRequest, GovernanceError, NotThere, agent_requests, answers, archives, manifests, restores, revisions
 from .collection import Collector, carry_out, plan, undo
-from .domains import TOOL, USER, apply_rules, resource_of
+from .domains import TOOL, USER
+from .domains.rules import apply_rules, resource_of
+from .explanation import explain
+from .holds import add_hold, find_hold, release_hold
 from .policies import DOMAINS, check_domain
+from .resource_ids import find_id
+from .status import status
 from .workspace import Workspace, names
 
 TYPE_CHECKING = False
@@ -35,16 +40,14 @@ def _silent(what: str, done: int, of: int) -> None:
 class Controller(Workspace):
     """The operations of governance, one method each; see `Workspace` for its parameters. All answers are JSON objects."""
 
-    # --- policies ---
-
     def configure(self, domain: str, config: Mapping[str, object], expect: int | None = None) -> Json:
         """Merge `config` into the policy of a domain. `expect`: the revision that the caller has seen. A tool's change that does not only
         keep more changes nothing, and waits for the user's approval: `success` is false, `request` its id."""
         check_domain(domain)
         with self.changing() as log:
-            request: revisions.Request | None = None
+            request: agent_requests.Request | None = None
             if self.by == TOOL:
-                state, adjusted, request = revisions.configure_for_agent(self._policies(log), domain, self.project, config)
+                state, adjusted, request = agent_requests.configure_for_agent(self._policies(log), domain, self.project, config)
             else:
                 state, adjusted = self._policies(log).configure(domain, config, expect)
         return {
@@ -60,7 +63,7 @@ class Controller(Workspace):
     def accept(self, id: str) -> Json:
         """Accept a request: it is now in force, only in the project that it came from."""
         with self._deciding() as log:
-            request = revisions.find_request(log, id)
+            request = agent_requests.find_request(log, id)
             before = revisions.current(log, self.folder.policies).policy(request.domain, request.project)
             state, _ = self._policies(log).configure_project(request.domain, request.project, request.config, id)
         after = state.policy(request.domain, request.project)
@@ -69,8 +72,8 @@ class Controller(Workspace):
     def decline(self, id: str) -> Json:
         """Decline a request; return it."""
         with self._deciding() as log:
-            request = revisions.find_request(log, id)
-            revisions.decline_request(log, request, self.by, self.now())
+            request = agent_requests.find_request(log, id)
+            agent_requests.decline_request(log, request, self.by, self.now())
         return answers.request(request)
 
     def unset(self, project: str, domain: str | None = None) -> Json:
@@ -97,7 +100,7 @@ class Controller(Workspace):
         """Return agents' pending requests, oldest first, each with the policy in force (`now`)."""
         state, log = self.state(), self.read()
         requests = []
-        for each in revisions.pending_requests(log):
+        for each in agent_requests.pending_requests(log):
             policy = state.policy(each.domain, each.project).to_json()
             requests.append({**answers.request(each), "now": {key: policy[key] for key in each.config}})
         return {"requests": requests}
@@ -126,8 +129,6 @@ class Controller(Workspace):
             state, changed = self._policies(log).rollback(revision, names(domain))
         return {"success": True, "revision": state.revision, "domains": changed, **{each: state.policy(each).to_json() for each in changed}}
 
-    # --- reading ---
-
     def apply(
         self, domain: str, resources: Sequence[object] | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False
     ) -> Json:
@@ -152,10 +153,10 @@ class Controller(Workspace):
         return {**first, **({"own": own} if own else {})}
 
     def status(self, domain: str | None = None) -> Json:
-        """Return the status of the domains: see `answers.status`."""
+        """Return the status of the domains: see `status`."""
         parts = [(self.domain(name), part) for name in names(domain) for part in self.parts(name)]
-        pending = [each for each in revisions.pending_requests(self.read()) if domain in (None, each.domain)]
-        report = answers.status(self.state(), parts, self.folder, self.now())
+        pending = [each for each in agent_requests.pending_requests(self.read()) if domain in (None, each.domain)]
+        report = status(self.state(), parts, self.folder, self.now())
         return {**report, "requests": [answers.request(each) for each in pending]}
 
     def by_domain(self, ids: Sequence[str], domain: str | None) -> dict[str, list[str]]:
@@ -163,7 +164,7 @@ class Controller(Workspace):
         domains = [self.domain(name) for name in names(domain)]
         ids_by_domain: dict[str, list[str]] = {} if ids else {each.name: [] for each in domains}
         for word in ids:
-            holder, id = workspace.find_id(domains, word, self.project)
+            holder, id = find_id(domains, word, self.project)
             ids_by_domain.setdefault(holder.name, []).append(id)
         return ids_by_domain
 
@@ -174,7 +175,7 @@ class Controller(Workspace):
     def explain(self, id: str, domain: str | None = None) -> Json:
         """Return the explanation of one id: the rules that apply, since when, and the next change."""
         try:
-            holder, whole = workspace.find_id([self.domain(name) for name in names(domain)], id, self.project)
+            holder, whole = find_id([self.domain(name) for name in names(domain)], id, self.project)
         except NotThere:
             if not self.read().entries(1, domain, id=id):
                 raise
@@ -182,7 +183,7 @@ class Controller(Workspace):
             raise NotThere(message) from None
         described = holder.describe([whole]).get(whole)
         policy = self.state().policy(holder.name, described.project if described else None)
-        return answers.explain(holder, whole, policy, self.now()).to_json()
+        return explain(holder, whole, policy, self.now()).to_json()
 
     def log(self, most: int | None = 50, domain: str | None = None, action: str | None = None, id: str | None = None) -> Json:
         """Return the newest entries of the log, newest first; of a domain, an action, an id."""
@@ -209,13 +210,11 @@ class Controller(Workspace):
             "unfinished": 0 if broken else len(log.unfinished()),
         }
 
-    # --- holds ---
-
     def add_hold(self, domain: str, scope: str, target: str, who: str, why: str, until: float | None = None) -> Json:
         """Hold an item, or the data of a session or a project, until a time (seconds) or until it is released."""
         held = self.domain(check_domain(domain))
         with self.changing() as log:
-            hold = workspace.add_hold(log, held, scope, target, who, why, until, self.by, self.now(), self.project)
+            hold = add_hold(log, held, scope, target, who, why, until, self.by, self.now(), self.project)
         return answers.hold(domain, hold)
 
     def holds(self, domain: str | None = None, everything: bool = False) -> Json:
@@ -230,10 +229,8 @@ class Controller(Workspace):
         """End a hold; NotThere where none of that id is in force."""
         now = self.now()
         with self.changing() as log:
-            domain, hold = workspace.find_hold([self.domain(name) for name in DOMAINS], id, now)
-            return answers.hold(domain.name, workspace.release_hold(log, domain, hold, self.by, now))
-
-    # --- collection ---
+            domain, hold = find_hold([self.domain(name) for name in DOMAINS], id, now)
+            return answers.hold(domain.name, release_hold(log, domain, hold, self.by, now))
 
     def gc(
         self, domain: str | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False, placeholders: bool = False,
@@ -277,8 +274,6 @@ class Controller(Workspace):
             message = f"{what} is marked by a retention policy. `popkit memory undo` takes other marks back"
             raise NotThere(message)
         return {"unmarked": unmarked}
-
-    # --- archives ---
 
     def archive(self, domain: str, ids: Sequence[str] | None = None, note: str = "", progress: Progress = _silent) -> Json:
         """Copy resources into a new archive: these, else those that the policy releases. Delete nothing."""

@@ -20,7 +20,7 @@ from hooks.utils.io.storage import Storage
 
 from . import BadRequest, Damaged, NotThere, TooNew
 from .policies import DOMAINS, LONGEST_ID
-from .policy_file import json_of
+from .strict_json import json_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

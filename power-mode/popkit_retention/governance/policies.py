@@ -1,13 +1,12 @@
-"""Retention policies: which of a domain's stored data may be deleted, and when; how one project's policy differs from the user's, as the
-user agreed for that project alone; the parameters of one call. Pure."""
+"""Retention policies: which of a domain's stored data may be deleted, and when. Pure."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import NamedTuple
 
-from . import BadPolicy, BadRequest, shown
+from . import BadPolicy, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,10 +97,10 @@ def from_json(value: object) -> RetentionPolicy:
     """Return a stored policy, read strictly; BadPolicy for one that this module did not write."""
     if not isinstance(value, dict) or set(value) != set(KEYS):
         raise BadPolicy("a stored policy has these keys: " + ", ".join(KEYS))
-    return _strictly_merged(value)
+    return strictly_merged(value)
 
 
-def _strictly_merged(value: object) -> RetentionPolicy:
+def strictly_merged(value: object) -> RetentionPolicy:
     """Return the default policy with stored values, none of which may need an adjustment; BadPolicy."""
     policy, adjusted = merged(DEFAULT_POLICY, value)  # type: ignore[arg-type]  # anything but an object is a BadPolicy
     if adjusted:
@@ -188,94 +187,3 @@ _READ = {
     "vacuum": _switch,
     "auto_gc": _switch,
 }
-
-
-# --- a project's own policy ---
-
-
-# What these lists hold is never deleted, so what the user adds to his own counts in the project, too.
-KEEP_LISTS = ("keep_session_ids", "keep_context_ids")
-
-
-@dataclass(frozen=True)
-class Own:
-    """The differences of a project's own policy. `config`: the keys for which the project has its own values · `released`: for each keep
-    list among them, the ids that are on the user's list but not on the project's."""
-
-    config: Mapping[str, object] = field(default_factory=dict)
-    released: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
-
-    def over(self, policy: RetentionPolicy) -> RetentionPolicy:
-        """Return the project's policy, from the user's."""
-        values = dict(self.config)
-        for key in self.released:
-            added = [id for id in getattr(policy, key) if id not in self.released[key]]
-            values[key] = tuple(dict.fromkeys((*values[key], *added)))  # type: ignore[misc]  # a tuple
-        return replace(policy, **values)  # type: ignore[arg-type]  # each has been read as its field has it
-
-    def changed(self, policy: RetentionPolicy, config: Mapping[str, object]) -> Own:
-        """Return the differences with these values added, as a policy has them; `policy` is the user's."""
-        left = {key: tuple(id for id in getattr(policy, key) if id not in config[key]) for key in KEEP_LISTS if key in config}  # type: ignore[operator]
-        return Own({**self.config, **config}, {**self.released, **left})
-
-    def to_json(self) -> dict[str, object]:
-        """Return it as a JSON object, which `own_of` reads."""
-        return {"config": _jsonable(self.config), "released": _jsonable(self.released)}
-
-
-def own_of(value: object) -> Own:
-    """Return a stored Own, read strictly; BadPolicy for one that this module did not write."""
-    if not isinstance(value, dict) or set(value) != {"config", "released"}:
-        raise BadPolicy("a project's policy has the keys config, released")
-    config, released = (_read(value[key]) for key in ("config", "released"))
-    if set(released) != {key for key in KEEP_LISTS if key in config}:
-        raise BadPolicy("released must name the keep lists of config")
-    return Own(config, released)  # type: ignore[arg-type]  # keep lists are tuples
-
-
-def _read(value: object) -> dict[str, object]:
-    policy = _strictly_merged(value)
-    return {key: getattr(policy, key) for key in value}  # type: ignore[attr-defined]
-
-
-def _jsonable(values: Mapping[str, object]) -> dict[str, object]:
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
-
-
-# --- the parameters of one call ---
-
-
-@dataclass(frozen=True)
-class GcParams(RetentionPolicy):
-    """The specification's GcParams: the policy of one call, and its domain."""
-
-    domain: str = ""
-
-
-def validated_gc_args(raw_args: Mapping[str, object]) -> dict[str, object]:
-    """Return the arguments of a call, as a policy has them. BadRequest for an unknown name, a wrong type and an argument out of bounds: a
-    policy would be clamped, but a call must not delete anything other than it names."""
-    try:
-        policy, adjusted = merged(DEFAULT_POLICY, raw_args)
-    except BadPolicy as error:
-        raise BadRequest(str(error)) from None
-    for each in adjusted:
-        if each.key not in KEEP_LISTS:  # there it is an id that was given twice
-            raise BadRequest(f"{each.key} {each.why}; nothing was done")
-    return {key: getattr(policy, key) for key in raw_args}
-
-
-def resolve_gc_params_with_policy(
-    domain: str, raw_args: Mapping[str, object], validated_args: Mapping[str, object], policy: RetentionPolicy
-) -> GcParams:
-    """Return the parameters of a call: for each key that it named (`raw_args`) the validated value (`validated_args`, in which the other
-    keys may have defaults), else the policy's. Its keep lists are added to those of the policy. BadRequest as for `validated_gc_args`."""
-    missing = [key for key in raw_args if key not in validated_args]
-    if missing:
-        raise BadRequest(f"{shown(missing[0])} was given, but not validated")
-    explicit = validated_gc_args({key: validated_args[key] for key in raw_args})
-    for key in KEEP_LISTS:
-        if key in explicit:
-            explicit[key] = tuple(dict.fromkeys((*getattr(policy, key), *explicit[key])))  # type: ignore[misc]  # a tuple
-    resolved = replace(policy, **explicit)  # type: ignore[arg-type]  # each has been validated
-    return GcParams(**{key: getattr(resolved, key) for key in KEYS}, domain=check_domain(domain))

@@ -1,23 +1,23 @@
-"""The file of both policies, and of projects' own: read strictly, migrated from the specification's format, replaced durably. `json_of`
-reads any JSON that may be corrupt: bounded in size and depth, each key once, only numbers that JSON allows."""
+"""The file of both policies, and of projects' own: read strictly, migrated from the specification's format, replaced durably."""
 
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass, field, replace
-from typing import NoReturn
 
 from hooks.utils.archive.content import stamp
 from hooks.utils.io import durable, files
 
 from . import BadPolicy, Damaged, GovernanceError, TooNew
-from .domains import created_at_of
-from .policies import DEFAULT_POLICY, DOMAINS, LONGEST_ID, Own, RetentionPolicy, check_domain, from_json, merged, own_of
+from .domains.rules import created_at_of
+from .policies import DEFAULT_POLICY, DOMAINS, LONGEST_ID, RetentionPolicy, check_domain, from_json, merged
+from .project_policies import Own, own_of
+from .strict_json import LARGEST_BYTES, json_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
 
 # The form of the file. The specification's own is 1: it has no revision. 2 has no policies of projects.
 VERSION = 3
@@ -164,50 +164,3 @@ def damaged(path: str, what: str) -> str:
         f"{path} {what}. No policy is in force until it is fixed. `popkit retention admin history` lists the revisions, and"
         " `popkit retention admin rollback REVISION` restores one; revision 0 has the defaults"
     )
-
-
-# --- strict JSON ---
-
-LARGEST_BYTES = 32 << 20
-# Longer numbers take long to read and mean nothing.
-_MOST_DIGITS = 20
-
-
-def json_of(data: bytes, most_bytes: int = LARGEST_BYTES) -> object:
-    """Return the parsed value; ValueError, which says what is wrong, for anything that is not plain JSON."""
-    if len(data) > most_bytes:
-        raise ValueError(f"is larger than {most_bytes:,} bytes")
-    try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=_object, parse_constant=_no_number, parse_int=_whole, parse_float=_finite)
-    except UnicodeDecodeError:
-        raise ValueError("is not UTF-8") from None
-    except RecursionError:
-        raise ValueError("is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"is not JSON (line {error.lineno}: {error.msg})") from None
-
-
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"has the key {twice!r:.40} twice")
-    return fields
-
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"holds {word}, which is not a number")
-
-
-def _whole(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        raise ValueError("holds a number that is too long")
-    return int(digits)
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError("holds a number that is too large")
-    return number

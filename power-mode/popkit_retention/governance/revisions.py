@@ -1,20 +1,18 @@
-"""Changes the policies: each change is logged before it is written, so that every earlier revision can be restored. An agent's change that
-keeps less is a request, which waits for the user's approval, for only the project that the agent asked from.
-
-A request is an entry of the log, and waits until another entry accepts or declines it. The caller holds the lock and has finished what
-others left undone.
-"""
+"""Revisions of the policies: each change is logged before it is written, so that every earlier revision can be restored. The caller holds
+the lock and has finished what others left undone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from hooks.utils.archive.content import stamp
 
-from . import BadRequest, Conflict, Damaged, NotThere, policy_file, random_letters
-from .policies import DOMAINS, Own, from_json, keeps_more, merged
+from . import BadRequest, Conflict, Damaged, NotThere, policy_file
+from .policies import DOMAINS, from_json, merged
 from .policy_file import State
+from .project_policies import Own
+from .strict_json import LARGEST_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +65,7 @@ class Policies:
         before = state.own(domain)
         own = before.get(project, Own()).changed(state.policy(domain), {key: getattr(policy, key) for key in config})
         after = state.with_own(domain, {**before, project: own})
-        if len(policy_file.bytes_of(after)) > policy_file.LARGEST_BYTES:
+        if len(policy_file.bytes_of(after)) > LARGEST_BYTES:
             raise BadRequest("the policies of all projects would become too large to be read. Shorten their keep lists first")
         return self._write(after, domain, [request] if request else [], project=project), adjusted
 
@@ -198,83 +196,4 @@ def _state_of(entry: Entry) -> State:
     return State(policy_file.VERSION, _revision(entry), stamp(entry.at), **read, projects=projects)
 
 
-# --- requests of agents ---
-
 REQUESTED, DECLINED = "requested", "declined"
-MOST_REQUESTS = 20  # that wait at once, so that an agent that keeps asking cannot fill the log
-_LETTER = "r"  # the first letter of a request's id
-
-
-@dataclass(frozen=True)
-class Request:
-    """A request for values of a domain's policy in a project (its key), made at a time (seconds)."""
-
-    id: str
-    at: float
-    domain: str
-    project: str
-    config: Mapping[str, object]
-
-
-def configure_for_agent(
-    policies: Policies, domain: str, project: str | None, config: Mapping[str, object]
-) -> tuple[State, list[Adjusted], Request | None]:
-    """Apply an agent's change at once if it only keeps more than the policy in force in its project; in the project's own policy where it
-    has one, else in the user's. Turn any other change into a request as a whole, and change nothing. Return (state, adjusted, request or
-    None)."""
-    state = current(policies.log, policies.path)
-    before = state.policy(domain, project)
-    after, adjusted = merged(before, config)
-    if not keeps_more(before, after):
-        wanted = {key: after.to_json()[key] for key in config}
-        return state, adjusted, ask_for(policies.log, domain, project, wanted, policies.by, policies.now)
-    if project in state.own(domain):
-        return *policies.configure_project(domain, str(project), config), None
-    return *policies.configure(domain, config), None
-
-
-def ask_for(log: Log, domain: str, project: str | None, config: Mapping[str, object], by: str, now: float) -> Request:
-    """Record a request; return it, or the pending one where the same was requested before. BadRequest where too many are pending."""
-    if project is None:
-        raise BadRequest(
-            "this would keep less, which needs the user's approval for one project, and this is not a project. Nothing was changed"
-        )
-    before = pending_requests(log)
-    for each in before:
-        if (each.domain, each.project, each.config) == (domain, project, config):
-            return each
-    if len(before) >= MOST_REQUESTS:
-        raise BadRequest(
-            f"{MOST_REQUESTS} requests already wait for the user's approval, so this one was refused, and nothing was changed. The user "
-            "sees them with `popkit retention show`"
-        )
-    id = _LETTER + random_letters()
-    return _request_of(log.append(REQUESTED, domain, [id], {"project": project, "config": config}, by, now))
-
-
-def pending_requests(log: Log) -> list[Request]:
-    """Return the requests that nobody has answered, oldest first."""
-    requests = [each for each in reversed(log.entries(action=REQUESTED)) if each.ids]
-    return [_request_of(each) for each in requests if not _is_answered(log, each.ids[0])]
-
-
-def find_request(log: Log, id: str) -> Request:
-    """Return the pending request of this id; NotThere for none."""
-    for each in pending_requests(log):
-        if each.id == id:
-            return each
-    raise NotThere(f"no request {id!r:.40} waits for your approval. `popkit retention show` lists those that do")
-
-
-def decline_request(log: Log, request: Request, by: str, now: float) -> None:
-    """Decline a request: it is pending no longer, and nothing else changes."""
-    log.append(DECLINED, request.domain, [request.id], {"project": request.project, "config": request.config}, by, now)
-
-
-def _is_answered(log: Log, id: str) -> bool:
-    return any(each.action in (CONFIGURED, DECLINED) for each in log.entries(id=id))
-
-
-def _request_of(entry: Entry) -> Request:
-    details: Any = entry.details
-    return Request(entry.ids[0], entry.at, entry.domain, details["project"], details["config"])

@@ -1,6 +1,5 @@
 """The workspace of governance: its folder, its log, the policies in force, the domains. Operations that a killed process has logged and
-not completed are completed first. And holds, which keep resources whatever their age and policy; each change is logged first, under the
-lock."""
+not completed are completed first."""
 
 from __future__ import annotations
 
@@ -9,116 +8,29 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import NamedTuple, TypeVar
 
-from hooks.utils.archive.holds import ITEM, SCOPES, Hold
 from hooks.utils.io import home, hook_log
-from hooks.utils.policy.masking import mask
 from hooks.utils.state import marked
 
-from . import BadRequest, DomainUnavailable, NotThere, TooNew, archives, collection, random_letters, restores, revisions
+from . import DomainUnavailable, TooNew, archives, collection, restores, revisions
 from .data_folder import Folder
 from .domains import USER
+from .gc_parameters import resolve_gc_params_with_policy
+from .holds import HOLD, RELEASE, finish_hold
 from .log import Log
-from .policies import DOMAINS, MEMORY, RAG, check_domain, resolve_gc_params_with_policy
+from .policies import DOMAINS, MEMORY, RAG, check_domain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
 
     from .domains import Domain
+    from .gc_parameters import GcParams
     from .log import Entry
-    from .policies import GcParams, RetentionPolicy
+    from .policies import RetentionPolicy
     from .policy_file import State
 
     Finisher = Callable[[Folder, Domain, Log, Entry, float], None]
 
-HELD, RELEASED = "held", "released"
-HOLD, RELEASE = "hold", "release"  # operations of the log
-_LONGEST_TEXT = 500  # characters of who, why and a target
-_FIRST_LETTER = "h"  # of a hold's id
-_END_OF_TIME = 253_402_300_799.0  # the year 9999
-
-
-def add_hold(
-    log: Log, domain: Domain, scope: str, target: str, who: str, why: str, until: float | None, by: str, now: float, project: str | None
-) -> Hold:
-    """Add a hold on a target; return it. BadRequest for arguments that make no hold, NotThere for an item that the domain does not have."""
-    if scope not in SCOPES:
-        raise BadRequest(f"unknown scope {scope!r:.40}. Known: {', '.join(SCOPES)}")
-    _check_text("a hold needs a target", target)
-    _check_text("a hold needs a person who wants it", who)
-    _check_text("a hold needs a reason", why)
-    if until is not None and not now < until < _END_OF_TIME:
-        raise BadRequest("a hold must end in the future. Give a later date, or none to hold until it is released")
-    if scope == ITEM:
-        _, target = find_id([domain], target, project)
-    hold = Hold(_FIRST_LETTER + random_letters(), scope, target, mask(who), mask(why), now, until)
-    ids = [target] if scope == ITEM else []
-    entry = log.append(HELD, domain.name, ids, hold.to_json(), by, now, todo={"do": HOLD, "hold": hold.to_json()})
-    domain.add_hold(hold)
-    log.done(entry.number)
-    return hold
-
-
-def release_hold(log: Log, domain: Domain, hold: Hold, by: str, now: float) -> Hold:
-    """End a hold that is in force."""
-    ids = [hold.target] if hold.scope == ITEM else []
-    entry = log.append(RELEASED, domain.name, ids, {"hold": hold.id}, by, now, todo={"do": RELEASE, "id": hold.id, "at": now})
-    domain.release_hold(hold.id, now)
-    log.done(entry.number)
-    return hold.released(now)
-
-
-def finish_hold(folder: Folder, domain: Domain, log: Log, entry: Entry, now: float) -> None:
-    """Complete a logged operation, unless it was done."""
-    todo: Any = entry.todo
-    if todo["do"] == HOLD:
-        domain.add_hold(Hold(**todo["hold"]))
-    else:
-        domain.release_hold(todo["id"], todo["at"])
-    log.done(entry.number)
-
-
-def find_hold(domains: Sequence[Domain], id: str, now: float) -> tuple[Domain, Hold]:
-    """Return the hold of this id that is in force at a time (seconds), with its domain; NotThere for none. A domain that cannot be used
-    does not prevent finding another one's hold."""
-    by_domain = [(domain, _holds(domain)) for domain in domains]
-    for domain, holds in by_domain:
-        for hold in holds if isinstance(holds, list) else ():
-            if hold.id == id and hold.in_force(now):
-                return domain, hold
-    for _, holds in by_domain:
-        if isinstance(holds, DomainUnavailable):
-            raise holds
-    raise NotThere(f"there is no hold {id!r:.40} in force. `popkit retention hold list` lists the holds")
-
-
-def _holds(domain: Domain) -> list[Hold] | DomainUnavailable:
-    try:
-        return domain.holds()
-    except DomainUnavailable as error:
-        return error
-
-
-def find_id(domains: Sequence[Domain], word: str, project: str | None = None) -> tuple[Domain, str]:
-    """Return the one id that a word means, with its domain; NotThere for none, or several."""
-    matches = [(domain, id) for domain in domains for id in (domain.matching_ids(word, project) if word.isprintable() else ())]
-    if len(matches) == 1:
-        return matches[0]
-    if matches:
-        raise NotThere(f"{word!r:.60} could be {', '.join(id for _, id in matches)}. Give more of the id")
-    names = " or ".join(domain.name for domain in domains)
-    raise NotThere(f"there is no {word!r:.60} in {names}. `popkit memory list` and `popkit restore list` show the ids")
-
-
-def _check_text(needs: str, text: object) -> None:
-    if not isinstance(text, str) or not text.strip():
-        raise BadRequest(needs)
-    if len(text) > _LONGEST_TEXT or not text.isprintable():
-        raise BadRequest(f"{text!r:.40} is not a text of at most {_LONGEST_TEXT} printable characters")
-
-
-# --- the workspace ---
 
 # The function that finishes each operation of the log.
 _FINISHERS: dict[str, Finisher] = {

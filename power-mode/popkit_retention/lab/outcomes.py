@@ -11,10 +11,12 @@ from hooks.utils.policy.least_needed import LONG
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import shipped
 
-from .engine_policies import AutoPolicy, Door
+from .compacting import Compact
+from .door_policy import Door
+from .engine_policies import AutoPolicy
 from .measure import OnRequest, Score, score
 from .policy import STANDS, Block, Choice, Policy, Request, Session, View
-from .replay_policies import Compact, has_price, prices_for
+from .replay_policies import has_price, prices_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,11 +1,7 @@
-"""Users' own policies: finds one by its name (`module:Class`, or `path/to/file.py:Class`), and ends it where it raises or does what no
-policy may.
+"""Users' own policies: finds one by its name (`module:Class`, or `path/to/file.py:Class`).
 
 A worker process receives only the name, so each looks it up again. A policy is the user's own code and runs as such; its output goes to
 standard error.
-
-A policy shares its arguments with the replay and with the policies that are replayed after it, so it must change none of them: the past
-changes only by its answers.
 """
 
 from __future__ import annotations
@@ -19,16 +15,11 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from .policy import STANDS, SUMMARISED, Block, Choice, Policy, Request, View
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from hooks.utils.policy.events import Compacted, Event
+from .policy import Policy
 
 _SUFFIX = ".py"
 _METHODS = [name for name, value in vars(Policy).items() if inspect.isfunction(value)]
@@ -166,137 +157,3 @@ def _digest(path: str | None) -> str:
             return hashlib.sha256(file.read()).hexdigest()[:32]
     except OSError:
         return ""
-
-
-# --- held to the interface ---
-
-# The fields of a block and of a request that a policy must leave unchanged; a block that is not a result has no `call`.
-_FIELDS: dict[type, tuple[str, ...]] = {
-    Block: tuple(name for name in Block.__slots__ if name != "call"), Request: tuple(Request.__slots__),
-}  # fmt: skip
-
-
-class Failed(Exception):
-    """A policy raised, or did or returned something that no policy may; the message says in which method and what."""
-
-
-class Checked(Policy):
-    """A user's own policy behind the interface of all policies; Failed where it violates the interface."""
-
-    def __init__(self, make: type[Policy]) -> None:
-        self.originals: dict[Block | Request, list[Any]] = {}
-        self.make = make
-        self.policy: Policy
-        self.policy = self._call("__init__", make)
-        self.rebuilds = bool(self.policy.rebuilds)
-
-    def _call(self, name: str, method: Any, *arguments: Any) -> Any:
-        try:
-            return method(*arguments)
-        except Exception as error:  # noqa: BLE001  somebody's code
-            raise Failed(f"{name} raised {error_in_words(error, inspect.getsourcefile(self.make) or '')}") from None
-
-    def _note(self, value: Block | Request) -> None:
-        self.originals.setdefault(value, [getattr(value, name) for name in _FIELDS[type(value)]])
-
-    def _watched(self, name: str, view: View, *arguments: Any) -> Any:
-        """Return the answer of a method that sees the context; Failed where it changes the context."""
-        before, prices = _copy(view), view.prices.to_json()
-        answer = self._call(name, getattr(self.policy, name), *arguments)
-        changed = [field for field in vars(before) if field != "prices" and getattr(before, field) != getattr(view, field)]
-        if view.prices is not before.prices or prices != view.prices.to_json():
-            view.prices = before.prices
-            for field, value in prices.items():
-                setattr(view.prices, field, value)
-            changed.append("prices")
-        if changed:
-            raise Failed(f"{name} changed the view it was given: {', '.join(changed)}")
-        return answer
-
-    def begin(self, cwd: str) -> None:
-        self._call("begin", self.policy.begin, cwd)
-
-    def add(self, block: Block) -> None:
-        self._note(block)
-        self._call("add", self.policy.add, block)
-
-    def enter(self, block: Block) -> str | None:
-        text = self._call("enter", self.policy.enter, block)
-        if text is None or isinstance(text, str):
-            return text
-        raise Failed(f"enter returned {_kind(text)}, not a text or None")
-
-    def event(self, event: Event) -> None:
-        self._call("event", self.policy.event, event)
-
-    def at_compaction(self, event: Compacted, view: View) -> str:
-        effect = self._watched("at_compaction", view, event, view)
-        if effect in (SUMMARISED, STANDS):
-            return str(effect)
-        raise Failed(f"at_compaction returned {_kind(effect)}, neither {SUMMARISED} nor {STANDS}")
-
-    def compact(self, event: Event) -> None:
-        self._call("compact", self.policy.compact, event)
-
-    def cut(self, context: list[Block]) -> None:
-        self._call("cut", self.policy.cut, list(context))
-
-    def decide(self, view: View) -> list[Choice]:
-        choices = self._watched("decide", view, view)
-        if not isinstance(choices, list):
-            raise Failed(f"decide returned {_kind(choices)}, not a list")
-        there, chosen = set(view.context), set()
-        for choice in choices:
-            block = _block_of(choice)
-            if block not in there:
-                raise Failed("decide clears a block outside of the context")
-            if not block.id and not block.asks:
-                raise Failed("decide clears a block that is neither a result nor a call: a text of the user's, an answer or thinking")
-            if block in chosen:
-                raise Failed("decide clears a result twice at once")
-            chosen.add(block)
-        return choices
-
-    def missed(self, block: Block) -> None:
-        self._call("missed", self.policy.missed, block)
-
-    def answered(self, request: Request) -> None:
-        self._note(request)
-        self._call("answered", self.policy.answered, request)
-
-    def end(self) -> None:
-        """Restore the arguments that the policy changed; Failed where it changed any."""
-        changed = set()
-        for watched, values in self.originals.items():
-            for name, value in zip(_FIELDS[type(watched)], values):
-                if getattr(watched, name) != value:
-                    setattr(watched, name, value)
-                    changed.add(f"{type(watched).__name__}.{name}")
-        if changed:
-            raise Failed(f"it changed its arguments: {', '.join(sorted(changed))}")
-
-
-def _copy(view: View) -> View:
-    return replace(
-        view, context=view.context[:], sizes=view.sizes[:], cleared=dict(view.cleared), entered=dict(view.entered), lost=set(view.lost),
-        ends=view.ends[:],
-    )  # fmt: skip
-
-
-def _block_of(choice: object) -> Block:
-    """Return the block of a choice; Failed for anything else."""
-    if isinstance(choice, tuple) and len(choice) == 3:
-        block, text, reasons = choice
-        if (
-            isinstance(block, Block)
-            and isinstance(text, str)
-            and isinstance(reasons, list)
-            and all(isinstance(one, str) for one in reasons)
-        ):
-            return block
-    raise Failed("decide returned something other than a list of (block, text in its place, list of reasons)")
-
-
-def _kind(value: object) -> str:
-    name = type(value).__name__
-    return "None" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

@@ -16,9 +16,8 @@ from typing import Any
 
 from hooks.utils.archive.content import hash_content, plain
 from hooks.utils.archive.records import HANDLE_CHARS, digest, handle
-from hooks.utils.hosts.claude_code import calls, entries, seconds_of, transcript
+from hooks.utils.hosts.claude_code import calls, entries, responses, seconds_of, transcript
 from hooks.utils.hosts.claude_code.entries import ASKING, is_answer
-from hooks.utils.hosts.claude_code.responses import text_of_blocks
 from hooks.utils.hosts.claude_code.spans import NotUnderstood, content_spans
 from hooks.utils.hosts.claude_code.usage import compacted_at, usage_of
 from hooks.utils.policy.calls import Call
@@ -165,8 +164,6 @@ class _Reading:
         self.session.steps.append(("add", block))
         return block
 
-    # --- the user's lines: texts, results ---
-
     def _user(self, entry: dict, at: float) -> None:
         content = entry["message"].get("content") if isinstance(entry.get("message"), dict) else None
         blocks = entries.blocks_of(entry)
@@ -196,7 +193,7 @@ class _Reading:
         if id in self.answered:
             return
         self.answered[id] = entry["uuid"]
-        text, images = text_of_blocks(block.get("content"))
+        text, images = responses.text_of_blocks(block.get("content"))
         call = self.reader.call_of(entry, block, self.pending.pop(id)) if id in self.pending else None
         result = self._add(self._tokens(text) + images, id if call else "", text if call else "", call)
         result.estimate = 0
@@ -218,8 +215,6 @@ class _Reading:
                 self.holders[string] = [*held, block]
             else:
                 held.append(block)
-
-    # --- the assistant's: requests, and what they needed ---
 
     def _assistant(self, entry: dict, at: float) -> None:
         message = entry["message"]

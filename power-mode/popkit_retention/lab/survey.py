@@ -1,5 +1,4 @@
-"""Scores many sessions under many policies: the cost, the tokens carried and the misses of each. Reads only; its rows can be written to a
-Parquet file as they come.
+"""Scores many sessions under many policies: the cost, the tokens carried and the misses of each. Reads only.
 
 A session is read by one process, scored under every policy and forgotten; only a row of numbers is kept. The sums are means over
 repositories and pooled counts. No digit depends on the order of the sessions: costs are added as whole numbers of the smallest part of a
@@ -22,9 +21,11 @@ from ..parallel.attempts import Skipped
 from ..parallel.results import Where, results
 from ..parallel.sources import find, why_nothing
 from . import sent_requests
+from .checked_policies import Failed
 from .measure import DEARER
-from .own_policies import Failed, Unusable
-from .replay_policies import NOTHING, POLICIES, USUAL, Known, described, digest_of, has_price, models, prices_for, score
+from .own_policies import Unusable
+from .replay_policies import NOTHING, POLICIES, USUAL, Known, described, has_price, models, prices_for, score
+from .survey_card import digest_of
 
 SCHEMA = 1
 LEAST_REQUESTS = 5
@@ -43,9 +44,6 @@ class Table(Protocol):
 
     def skip(self, path: str, reason: str) -> object:
         """Add a file that was left out."""
-
-
-# --- one session ---
 
 
 def repository_of(path: str, cwd: str = "") -> str:
@@ -86,9 +84,6 @@ def row_of(path: str, names: list[str], ttls: list[float], model: str = "", know
     counts = {"requests": len(session.requests), "bytes": session.size, "bad_lines": session.bad, "model": session.model}
     named = {"path": path, "repository": repository_of(path, session.cwd), "digest": digest_of(path)}
     return {**named, **counts, "scores": scores, "failed": failed}
-
-
-# --- all of them ---
 
 
 def survey(
@@ -142,9 +137,6 @@ def survey(
         "descriptions": descriptions,
         "seconds": round(time.monotonic() - begun, 1),
     }
-
-
-# --- sums ---
 
 
 class Total:
@@ -232,70 +224,3 @@ class Total:
 
 def _share(part: float, whole: float) -> float:
     return round(part / whole, 5) if whole else 0.0
-
-
-# --- a Parquet file ---
-
-# Their types are pyarrow's. A session that was left out has null in the other columns.
-COLUMNS = {
-    "session": "string", "repository": "string", "model": "string", "requests": "int64", "bytes": "int64", "bad_lines": "int64",
-    "cache_ttl_s": "double", "policy": "string", "cost": "double", "cost_share": "double", "carried": "int64", "carried_share": "double",
-    "dearer": "bool", **dict.fromkeys(COUNTS, "int64"), "left_out": "string",
-}  # fmt: skip
-_GROUP = 20_000  # rows that are held before they are written
-_OF_SESSION = ("repository", "model", "requests", "bytes", "bad_lines")
-
-
-class Parquet:
-    """A file that exists, whole, at the end of the `with`, and not at all if that ends with an error."""
-
-    def __init__(self, path: str) -> None:
-        import tempfile
-
-        import pyarrow as pa
-        from pyarrow.parquet import ParquetWriter
-
-        self.path = path
-        self.schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
-        self.table_of = pa.Table.from_pylist
-        handle, self.unfinished = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), prefix=".popkit-")
-        os.close(handle)
-        self.writer = ParquetWriter(self.unfinished, self.schema, compression="zstd")
-        self.rows: list[dict[str, Any]] = []
-
-    def __enter__(self) -> Parquet:
-        return self
-
-    def __exit__(self, kind: object, *_exc: object) -> None:
-        try:
-            if kind is None:
-                self._write()
-            self.writer.close()
-            if kind is None:
-                os.replace(self.unfinished, self.path)
-        finally:
-            if os.path.exists(self.unfinished):
-                os.unlink(self.unfinished)
-
-    def take(self, row: dict[str, Any]) -> None:
-        """Add a session, as `survey.row_of` returns it."""
-        of_session = {"session": row["path"], **{name: row[name] for name in _OF_SESSION}}
-        for ttl_s, scores in row["scores"].items():
-            base = scores["nothing"]
-            for policy, one in scores.items():
-                shares = {name + "_share": one[name] / base[name] for name in ("cost", "carried")}
-                dearer = one["cost"] > DEARER * base["cost"]
-                self._add({**of_session, "cache_ttl_s": float(ttl_s), "policy": policy, **one, **shares, "dearer": dearer})
-
-    def skip(self, path: str, reason: str) -> None:
-        """Add a session that was left out."""
-        self._add({"session": path, "left_out": reason})
-
-    def _add(self, row: dict[str, Any]) -> None:
-        self.rows.append(row)
-        if len(self.rows) >= _GROUP:
-            self._write()
-
-    def _write(self) -> None:
-        self.writer.write_table(self.table_of(self.rows, self.schema))
-        self.rows.clear()

@@ -1,178 +1,12 @@
-"""The JSON Schemas of each tool's input and output, helpers to write them in few words, and the check of values against them, as far as
-they are used here. Pure. A model reads the input schemas with every prompt, so descriptions say only what names and bounds do not."""
+"""The JSON Schemas of each tool's input and output. Pure. A model reads the input schemas with every prompt, so descriptions say only
+what names and bounds do not."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from hooks.utils.operations import CONTEXT as CONTEXT_TABLE
 
 from ..operations import data_tables
-from .json_rpc import shown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from hooks.utils.argument_types import Type
-    from hooks.utils.operation_tables import Operation
-
-
-Schema = dict[str, Any]
-
-
-def obj(properties: dict[str, Schema], required: tuple[str, ...] = ()) -> Schema:
-    """Return the schema of an object with these properties and no others."""
-    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    if required:
-        schema["required"] = list(required)
-    return schema
-
-
-def open_obj(about: str = "") -> Schema:
-    """Return the schema of an object with any properties."""
-    return _described({"type": "object"}, about)
-
-
-def text(about: str = "", longest: int | None = None, shortest: int = 0) -> Schema:
-    return _bounded("string", about, minLength=shortest or None, maxLength=longest)
-
-
-def words(*known: str, about: str = "") -> Schema:
-    """Return the schema of one of these texts."""
-    return _described({"type": "string", "enum": list(known)}, about)
-
-
-def whole(low: int | None = None, high: int | None = None, about: str = "") -> Schema:
-    return _bounded("integer", about, minimum=low, maximum=high)
-
-
-def number(low: float | None = None, high: float | None = None, about: str = "") -> Schema:
-    return _bounded("number", about, minimum=low, maximum=high)
-
-
-def flag(about: str = "") -> Schema:
-    return _described({"type": "boolean"}, about)
-
-
-def several(of: Schema, most: int | None = None, about: str = "", fewest: int = 0) -> Schema:
-    """Return the schema of a list."""
-    return _bounded("array", about, items=of, minItems=fewest or None, maxItems=most)
-
-
-def anything(about: str = "") -> Schema:
-    return _described({}, about)
-
-
-def takes(operation: Operation, *needed: str, **more: Schema) -> Schema:
-    """Return the schema of an agent's input to an operation of the command line: its argument and flags as far as they are for agents, and
-    `more`. The argument and the flags that are `needed` are required."""
-    argument = [operation.agent] if operation.agent else []
-    flags = [flag.agent for flag in operation.flags if flag.agent]
-    return obj({**{name: of(type) for name, type in (*argument, *flags)}, **more}, (*(name for name, _ in argument), *needed))
-
-
-def of(type: Type) -> Schema:
-    """Return the schema of a type of the command line."""
-    if type.kind == "choice":
-        return words(*type.known, about=type.about)
-    if type.kind == "list" and type.of:
-        return several(of(type.of), type.high, type.about, type.low)
-    if type.kind == "switch":
-        return flag(type.about)
-    return whole(type.low, type.high, type.about) if type.kind == "whole" else text(type.about, type.high, type.low)
-
-
-def or_null(of: Schema) -> Schema:
-    """Return the schema of the same, or null."""
-    return {**of, "type": [of["type"], "null"]}
-
-
-def _bounded(type: str, about: str, **bounds: object) -> Schema:
-    """Return the schema of a type with those bounds that are not None."""
-    return _described({"type": type, **{name: bound for name, bound in bounds.items() if bound is not None}}, about)
-
-
-def _described(schema: Schema, about: str) -> Schema:
-    return {**schema, "description": about} if about else schema
-
-
-# --- checking ---
-
-
-def wrong(schema: Schema, value: object, path: str = "arguments") -> str:
-    """Return the first fault of a value: where it is, and what would be right; "" for none."""
-    known = schema.get("type")
-    types = known if isinstance(known, list) else [known] if known else []
-    if types and not any(_is(value, each) for each in types):
-        return f"{path} must be {' or '.join(_TYPE_NAMES[each] for each in types)}"
-    if "enum" in schema and value not in schema["enum"]:
-        return f"{path} must be one of {', '.join(schema['enum'])}"
-    if isinstance(value, str):
-        return _wrong_text(schema, value, path)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _wrong_number(schema, value, path)
-    if isinstance(value, list):
-        return _wrong_list(schema, value, path)
-    return _wrong_object(schema, value, path) if isinstance(value, dict) else ""
-
-
-def _is(value: object, type: str) -> bool:
-    if isinstance(value, bool):
-        return type == "boolean"
-    if type == "integer":
-        return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    return isinstance(value, _TYPES[type])
-
-
-def _wrong_text(schema: Schema, value: str, path: str) -> str:
-    if len(value) < schema.get("minLength", 0):
-        return f"{path} must not be empty"
-    if len(value) > schema.get("maxLength", len(value)):
-        return f"{path} must have at most {schema['maxLength']:,} characters"
-    return ""
-
-
-def _wrong_number(schema: Schema, value: float, path: str) -> str:
-    low, high = schema.get("minimum"), schema.get("maximum")
-    if (low is None or value >= low) and (high is None or value <= high):
-        return ""
-    if high is None:
-        return f"{path} must be at least {low:,}"
-    return f"{path} must be at most {high:,}" if low is None else f"{path} must be from {low:,} to {high:,}"
-
-
-def _wrong_list(schema: Schema, value: list, path: str) -> str:
-    if len(value) < schema.get("minItems", 0):
-        return f"{path} must not be empty"
-    if len(value) > schema.get("maxItems", len(value)):
-        return f"{path} must have at most {schema['maxItems']:,} entries"
-    items = schema.get("items")
-    if not items:
-        return ""
-    return next(filter(None, (wrong(items, each, f"{path}[{place}]") for place, each in enumerate(value))), "")
-
-
-def _wrong_object(schema: Schema, value: dict, path: str) -> str:
-    properties = schema.get("properties", {})
-    for key in schema.get("required", ()):
-        if key not in value:
-            return f"{path}.{key} is missing"
-    if schema.get("additionalProperties") is False:
-        for key in value:
-            if key not in properties:
-                return f"{path} has no {shown(key)}. Known: {', '.join(properties) or 'nothing'}"
-    return next(filter(None, (wrong(properties[key], value[key], f"{path}.{key}") for key in properties if key in value)), "")
-
-
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "object": dict, "array": list, "string": str, "number": (int, float), "boolean": bool, "null": type(None),
-}  # fmt: skip
-_TYPE_NAMES = {
-    "object": "an object", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
-    "boolean": "true or false", "null": "null",
-}  # fmt: skip
-
-
-# --- the tools ---
+from .schema_words import anything, flag, number, obj, open_obj, or_null, several, takes, text, whole, words
 
 MOST_RESOURCES = 100_000
 PAGE_CHARS, LARGEST_PAGE = 20_000, 60_000
@@ -182,7 +16,6 @@ _REASONS = several(text())
 
 NOTHING = obj({})
 
-# --- retention ---
 
 _KEYS = {
     "older_than_days": number(about="1 to 3650: younger ones are kept"),
@@ -246,7 +79,6 @@ ARCHIVED = obj(
     ("success", "archive_id", "manifest_path", "resource_count", "total_size_bytes"),
 )
 
-# --- memory ---
 
 RECALL = takes(data_tables.MEMORY_SEARCH)
 _WAITS = flag("an agent said it, the user has not accepted it")
@@ -269,7 +101,6 @@ MEMORY = obj(
     ("project", "memory_is_on", "items"),
 )  # fmt: skip
 
-# --- context ---
 
 SEARCH = takes(data_tables.ARCHIVE_SEARCH)
 _HIT = {"handle": text(), "label": text(), "archived_at": text(), "session": text(), "project": text(), "lines": several(text())}

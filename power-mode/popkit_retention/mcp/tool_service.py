@@ -15,6 +15,8 @@ from hooks.utils.operation_tables import DESTROYS, READS
 
 from ..operations import data_tables
 from . import ToolCall, ToolError, json_rpc, schemas
+from .schema_check import wrong
+from .schema_words import words
 from .server import Cancelled, Server
 
 TYPE_CHECKING = False
@@ -24,13 +26,13 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from .json_rpc import Dialect
-    from .schemas import Schema
+    from .schema_words import Schema
     from .server import Progress
 
 HOOK = "mcp"  # in the log of failures
 INSTRUCTIONS = "What was cleared from this conversation is kept: find it with context_search, read it with context_restore."
 _ALL = "all"
-_PROJECT = schemas.words("here", _ALL, about="all: every project, not only this one")
+_PROJECT = words("here", _ALL, about="all: every project, not only this one")
 
 
 class Tool(NamedTuple):
@@ -163,7 +165,7 @@ class Tools:
     def _answer(self, tool: Tool, arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
         accepted = dict(arguments)
         wide = tool.wide and accepted.pop("project", "here") == _ALL
-        mistake = schemas.wrong(tool.takes, accepted if tool.wide else arguments)
+        mistake = wrong(tool.takes, accepted if tool.wide else arguments)
         if mistake:
             raise ToolError(mistake)
         call = ToolCall(self._environ, self._folder, accepted, progress, wide)

@@ -23,7 +23,7 @@ _HOMES = {
     "ForgettingCurveModel": "valuation",
     "HOT_TIER_POLICY": "valuation",
     "InMemoryStore": "stores.in_memory",
-    "InformationLossMetrics": "reports",
+    "InformationLossMetrics": "information_loss",
     "Item": "items",
     "Lesson": "items",
     "Memory": "memory",
@@ -42,9 +42,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .compression import CompressionPolicy
     from .holds import OnHold
+    from .information_loss import InformationLossMetrics
     from .items import BadItem, Item, Lesson, Observed
     from .memory import Busy, Memory, NotThere
-    from .reports import InformationLossMetrics
     from .stores.in_memory import InMemoryStore
     from .stores.protocol import DuplicateId, StoreUnavailable
     from .stores.sqlite import SqliteStore

@@ -7,10 +7,10 @@ import heapq
 from dataclasses import dataclass, field, replace
 
 from . import compression, holds, transitions, valuation
-from .compression import SummariserLate
 from .items import BY_JOB, BY_POLICY, BY_USER, CODE, COLD, EMBEDDING, FULL, HOT, LEVELS, SESSION, SUMMARY, Item
 from .learning import session_number
 from .stores.protocol import Batch, Change, Outdated, StoreUnavailable, audited
+from .summariser import SummariserLate
 from .transitions import GRACE_S, HOUR_S, Moment, Standing
 from .valuation import DAY_S, levels_of
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from . import holds, transitions, valuation
+from . import erasure, holds, transitions, valuation
 from .following import followed_ids
 from .items import (
     ACCEPTED,
@@ -71,7 +71,7 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     numbers = mapping(store.value("sessions:" + lesson.project))
     number = _whole(before.get("number")) or _whole(numbers.get("count")) + 1
     counted = {id: _whole(writes) for id, writes in mapping(before.get("writes")).items()}
-    unwanted = holds.forgotten_ids(store, lesson.project)
+    unwanted = erasure.forgotten_ids(store, lesson.project)
     seen = {id: one for id, one in ((id_of(lesson.project, one.kind, one.text), one) for one in lesson.observed) if id not in unwanted}
     written = {id_of(lesson.project, kind, text) for kind, text in lesson.written} - {*seen, *unwanted}
     missing = {id_of(lesson.project, kind, text) for kind, text in lesson.missing} - {*seen}

@@ -20,13 +20,29 @@ from hooks.utils.state.memory import project_of
 from hooks.utils.state.memory_records import Verdict
 
 from ..extras import reach
-from . import document, embeddings, exchange, holds, job, learning, reinforcement, reports, search, transitions, valuation
-from .compression import summarise_with
+from . import (
+    document,
+    embedding_items,
+    embeddings,
+    erasure,
+    exchange,
+    holds,
+    information_loss,
+    job,
+    learning,
+    published_marks,
+    reinforcement,
+    reports,
+    search,
+    transitions,
+    valuation,
+)
 from .folder import Folder
 from .hourly_job import HourlyJob, for_thread
 from .items import ACCEPTED, BY_TOOL, BY_USER, CODE, FULL, KINDS, NOTE, PROSE, SPEC, USER, BadItem, Item, from_json, id_of
 from .stores.opening import configured_store, empty_store
 from .stores.protocol import Batch, Change, Outdated, Store, audited, listed, mapping
+from .summariser import summarise_with
 from .terms import terms_of
 from .transitions import Moment
 
@@ -36,8 +52,8 @@ if TYPE_CHECKING:
 
     from .document import Document
     from .embeddings import Embedder
+    from .information_loss import Loss
     from .items import Lesson
-    from .reports import Loss
 
     # `Memory.list` is a word of its users.
     Items = list[Item]
@@ -117,7 +133,7 @@ class Memory:
         """Return the embedder that was passed, else the best there is: loading a model takes a moment, which most commands need not wait
         for."""
         if self._embedder is None:
-            self._embedder = embeddings.best()
+            self._embedder = embedding_items.best()
         return self._embedder
 
     @classmethod
@@ -139,8 +155,6 @@ class Memory:
             root=project.repository.root,
             theirs=projects.own_memory(environ, project.repository.root),
         )
-
-    # --- reading ---
 
     def list(self, tiers: Sequence[str] = (), kinds: Sequence[str] = (), marked: bool | None = False, most: int | None = 50) -> Items:
         """Return at most this many items (None: all), the most valuable first."""
@@ -224,17 +238,15 @@ class Memory:
             self.store.write(Batch(values={key: document.items}, log=[entry]))
         return document
 
-    def loss(self, most: int = reports.SAMPLES) -> Losses:
+    def loss(self, most: int = information_loss.SAMPLES) -> Losses:
         """Return what the levels lose, measured on at most this many of the project's own longer texts."""
-        return reports.loss_of(self.store, self.project, self.embedder.embed, self.summarise, most)
+        return information_loss.loss_of(self.store, self.project, self.embedder.embed, self.summarise, most)
 
     def reinforce(self, ids: Sequence[str]) -> Items:
         """Reinforce items that were of use, as an agent that acted on them does: each at most once a session. Return them."""
         items = [self.find(id) for id in dict.fromkeys(ids)]
         reinforcement.reinforce(self.store, items, self.session, self.now())
         return self.store.get([item.id for item in items])
-
-    # --- changing ---
 
     def add(self, text: str, kind: str = NOTE, **fields: object) -> Item:
         """Add a new item and return it; secrets in its text are masked. The fields are those of an Item; a missing id is made from the
@@ -312,8 +324,6 @@ class Memory:
             raise NotThere("nothing is marked as forgotten")
         return self._change(ids, "kept after all", lambda item: {"marked_at": None, "marked_by": ""}, _REMEMBER)
 
-    # --- learning and keeping house ---
-
     def learn(self, lesson: Lesson) -> learning.Learnt:
         """Merge the lesson of a session. A lesson that is learnt twice counts once."""
         return learning.learn(self.store, lesson, self.now())
@@ -334,14 +344,14 @@ class Memory:
             raise Busy("another process is running memory's job. Try again when it has finished") from None
 
     def _run(self, now: float, progress: Callable[[int], None]) -> job.Report:
-        holds.prepare_erasure(self.store, self.folder, now)
+        erasure.prepare_erasure(self.store, self.folder, now)
         report = job.run(self.store, now, self.embedder, self.summarise, progress)
         if self.embedder.name != embeddings.HashedEmbedder.name:
-            embeddings.embed_items(self.store, self.embedder, most=EMBEDDED)
+            embedding_items.embed_items(self.store, self.embedder, most=EMBEDDED)
         if self.folder is not None:
             self._publish_marks()
             self.folder.set_alerts(report.alerts, now)
-        holds.finish_erasure(self.store, self.folder, now)
+        erasure.finish_erasure(self.store, self.folder, now)
         if self.folder is not None:
             exchange.back_up(self.store, self.folder.backups, now)
         return report
@@ -361,8 +371,6 @@ class Memory:
             self.hourly.close()
         self.store.close()
 
-    # --- helpers ---
-
     def _access(self, ids: Sequence[str]) -> None:
         if ids:
             self.store.access(ids, self.now(), learning.session_number(self.store, self.project))
@@ -379,7 +387,7 @@ class Memory:
                 holds.refuse(items, held)
                 batch.expected = held.expected()
             if kind.forgets is not None:
-                holds.note_forgotten(batch, self.store, items, kind.forgets)
+                erasure.note_forgotten(batch, self.store, items, kind.forgets)
             holds.touch_marks(batch)
             try:
                 self.store.write(batch)
@@ -392,7 +400,7 @@ class Memory:
     def _publish_marks(self) -> None:
         """Write for hooks the items that somebody other than the user has marked."""
         if self.folder is not None:
-            holds.publish_marks(self.folder.home, self.store)
+            published_marks.publish_marks(self.folder.home, self.store)
 
     def _in_own_words(self, item: Item) -> Item:
         """Return an item with its full text where the words are the user's own: as keywords, "never push" may read as its opposite."""

@@ -1,12 +1,12 @@
-"""Find the transcripts and recordings that a person names: one by its session, its project or its folder, or many by paths, addresses and
-lists, with what was left out of them. NoSession says what to do where there is none. Reads only."""
+"""Find the transcript or recording that a person names, by its session, its project or its folder. NoSession says what to do where there
+is none. Reads only."""
 
 from __future__ import annotations
 
 import os
 from itertools import islice
 
-from hooks.utils import hosts, text
+from hooks.utils import hosts
 from hooks.utils.hosts import codex, recordings
 from hooks.utils.hosts.claude_code import entries, projects
 from hooks.utils.hosts.opencode import stored_sessions
@@ -14,15 +14,12 @@ from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.io.codec import loads
 from hooks.utils.text import clean
 
-from ..parallel.results import Where
-from ..parallel.sources import Unavailable, find, is_remote, read_list
+from ..parallel.sources import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Iterable, Mapping
 
-    from ..parallel.sources import Source
 
 # Hosts as `--host` names them -> as people call them.
 CLAUDE_CODE = "claude-code"
@@ -199,93 +196,3 @@ def _conversation_entry(line: bytes) -> dict | None:
     if not isinstance(entry, dict) or not isinstance(entry.get("uuid"), str):
         return None
     return entry if entry.get("type") in ("user", "assistant", "system", "attachment") else None
-
-
-# --- many sessions ---
-
-
-EXTRA = "cluster"
-_NAMED = 3  # sessions of one reason, on a screen
-
-
-def paths_of(arguments: Sequence[str], flags: Mapping[str, Any]) -> list[str]:
-    """Return the paths and addresses that the user named, and those in the list; NoSession where the list cannot be read."""
-    if "list" not in flags:
-        return list(arguments)
-    try:
-        more = read_list(flags["list"])
-    except OSError as error:
-        raise NoSession(f"{text.clean(flags['list'])}: {error.strerror or error}") from None
-    if not more and not arguments:
-        raise NoSession(f"{text.clean(flags['list'])} names no sessions. It takes one path or address on each line")
-    return [*arguments, *more]
-
-
-def where_of(flags: Mapping[str, Any]) -> Where:
-    """Return where the user wants the work done."""
-    if "jobs" in flags and "scheduler" in flags:
-        raise NoSession("--jobs is for this machine, --scheduler for a cluster. Give one of them")
-    return Where(flags.get("jobs"), flags.get("scheduler", ""))
-
-
-def need_packages(paths: Sequence[str], flags: Mapping[str, Any], environ: Mapping[str, str]) -> None:
-    """Make packages beyond Python importable where these words need them, by starting this command again in the interpreter that has them,
-    if need be. Unavailable where none has."""
-    from .. import extras
-
-    needed = [name for name in ("scheduler", "parquet") if name in flags]
-    remote = next((path for path in paths if is_remote(path)), "")
-    if (needed or remote) and not extras.enter(EXTRA, environ):
-        what = f"--{needed[0]}" if needed else text.cut(text.clean(remote), 60)
-        raise Unavailable(f"{what} needs packages beyond Python. Install them with: popkit setup {EXTRA}")
-
-
-class LeftOut:
-    """The sessions that were left out, and why."""
-
-    def __init__(self) -> None:
-        self.files: list[tuple[str, str]] = []
-
-    def add(self, path: str, reason: str) -> None:
-        """Add one."""
-        self.files.append((path, reason))
-
-    def lines(self) -> list[text.Line]:
-        """Return it as a part of an answer, empty where nothing was left out."""
-        reasons: dict[str, int] = {}
-        for _, reason in self.files:
-            reasons[reason] = reasons.get(reason, 0) + 1
-        return left_out_lines(reasons, self.files)
-
-    def to_json(self) -> list[list[str]]:
-        """Return [path, reason] of each."""
-        return [list(one) for one in sorted(self.files)]
-
-
-def left_out_lines(reasons: Mapping[str, int], files: Sequence[Sequence[str]]) -> list[text.Line]:
-    """Return how many sessions were left out for which reasons, and some of them by name. `files`: (path, reason)."""
-    lines: list[text.Line] = ["", "Left out:"] if reasons else []
-    for reason, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0])):
-        lines += text.wrap(f"  {count:>6,}  {text.clean(reason)}", indent=" " * 10)
-        if reason not in _NO_FAULT:
-            names = sorted(path for path, why in files if why == reason)[:_NAMED]
-            lines += [line for name in names for line in text.wrap(" " * 10 + text.clean(name), indent=" " * 12)]
-            lines += [" " * 10 + "…"] if count > len(names) else []
-    return lines
-
-
-# Such files are in every folder of sessions, so they are not named.
-_NO_FAULT = frozenset(("empty", "no conversation", "not a regular file", "under 5 requests"))
-
-
-def sources_of(paths: Sequence[str], left_out: LeftOut) -> list[Source]:
-    """Return the transcripts in these files, folders and at these addresses; NoSession where a path that the user named is not a
-    session."""
-
-    def skip(path: str, reason: str) -> None:
-        if path in wanted:
-            raise NoSession(f"{text.clean(path)}: {reason}")
-        left_out.add(path, reason)
-
-    wanted = frozenset(paths)
-    return find(paths, skip)

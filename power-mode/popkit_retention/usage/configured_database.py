@@ -20,14 +20,16 @@ from hooks.utils.units import counted
 
 from .. import extras
 from . import CLIENT, Tokens, Used, budgets, month_of, name_of
+from .server_address import WHOLE_URL, BadAddress, server_of
 from .sqlite import FILE, WORDS, SqliteStore, has_old_file
-from .usage_store import AT_ONCE, USAGE, WHOLE_URL, BadAddress, DatabaseUnavailable, NotWritable, server_of
+from .usage_store import AT_ONCE, USAGE, DatabaseUnavailable, NotWritable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from .usage_store import Server, Statements, UsageStore
+    from .server_address import Server
+    from .usage_store import Statements, UsageStore
 
 
 _NAME = "budget"  # of the check

@@ -11,14 +11,15 @@ import traceback
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from .usage_store import ENCRYPTION, PASSWORD, USER, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
+from .server_address import ENCRYPTION, PASSWORD, USER
+from .usage_store import DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterator, Mapping, Sequence
 
-    from .usage_store import Server
+    from .server_address import Server
 
 PATIENCE_S = 5.0  # for an answer of the server, and for another thread's transaction
 MIGRATION_S = 60.0  # for another process that makes the tables
@@ -168,8 +169,6 @@ class PostgresStore(UsageStore):
         except self._errors as error:
             _clear_frames(error)
             raise _unavailable(self.words, error) from None
-
-    # --- tables ---
 
     def _create_tables(self, create: bool) -> None:
         """Create the tables where there are none."""

@@ -1,18 +1,14 @@
-"""The store of usage and snapshots, in statements that SQLite and PostgreSQL share; and the address of a PostgreSQL.
+"""The store of usage and snapshots, in statements that SQLite and PostgreSQL share.
 
 A request is recorded once, however often it is reported; of two records of one request the larger answer counts, because a transcript may
 be read while it grows. A request that our proxy sent for the host is reported by client and transcript: the client's record counts, since
 it got the answer itself. Each call is one transaction: all or nothing.
-
-The configuration names a server without credentials. Credentials come from the environment, and so can the whole address
-(POPKIT_DATABASE_URL) and the encryption mode (PGSSLMODE).
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple, Protocol
-from urllib.parse import unquote, urlsplit
+from typing import Any, Protocol
 
 from hooks.utils.io.system import day_of
 
@@ -27,6 +23,7 @@ if TYPE_CHECKING:
     from . import Used
 
     _Self = TypeVar("_Self", bound="UsageStore")
+
 
 MOST_OF_A_SESSION = 500  # snapshots of one session that are kept, the newest
 AT_ONCE = 500  # rows that a statement names, or that a transaction removes
@@ -108,8 +105,6 @@ class UsageStore:
     def close(self) -> None:
         """Close the connection."""
 
-    # --- writing ---
-
     def write(self, used: Iterable[Used] = (), snapshots: Iterable[Snapshot] = ()) -> None:
         """Record requests and keep snapshots, in one transaction. NotWritable where the same would fail again."""
         rows, stored = list(used), [_snapshot_values(each) for each in snapshots]
@@ -167,8 +162,6 @@ class UsageStore:
             for session in sorted(sessions):
                 deleted += db.change(_BEYOND, session=session, kept=MOST_OF_A_SESSION, most=most)
         return deleted
-
-    # --- queries ---
 
     def of_session(self, session_id: str, user: str = "") -> Sum:
         """Return the usage of a session so far (of a user: in a shared database two may have the same session id)."""
@@ -252,62 +245,3 @@ def _chunks(ids: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
     for at in range(0, len(rest), AT_ONCE):
         some = {f"id{number}": id for number, id in enumerate(rest[at : at + AT_ONCE])}
         yield ", ".join(":" + name for name in some), some
-
-
-# --- the address ---
-
-WHOLE_URL, USER, PASSWORD, ENCRYPTION = "POPKIT_DATABASE_URL", "PGUSER", "PGPASSWORD", "PGSSLMODE"
-SCHEMES = ("postgresql", "postgres")
-PORT = 5432
-URL_FORM = "postgresql://host[:port]/name"
-ENCRYPTIONS = ("disable", "prefer", "require", "verify-full")
-
-
-class BadAddress(ValueError):
-    """An invalid address; the message says why, without repeating it."""
-
-
-class Server(NamedTuple):
-    """A PostgreSQL server. `encryption`: one of ENCRYPTIONS; only verify-full authenticates the server."""
-
-    host: str
-    port: int
-    name: str
-    user: str
-    password: str
-    encryption: str
-
-    def __repr__(self) -> str:
-        return f"Server({self.words!r})"  # never with a password
-
-    @property
-    def words(self) -> str:
-        """Return its name for people."""
-        return f"PostgreSQL at {self.host}" + ("" if self.port == PORT else f":{self.port}")
-
-
-def server_of(configured: str, environ: Mapping[str, str], login: str) -> Server | None:
-    """Return the configured server; None for SQLite in our own folder. `login`: the user to connect as where none is given. BadAddress."""
-    whole = environ.get(WHOLE_URL, "")
-    url, setting = (whole, WHOLE_URL) if whole else (configured, "context.database")
-    if not url:
-        return None
-    try:
-        parts = urlsplit(url)
-        port = parts.port or PORT
-    except ValueError:
-        raise BadAddress(f"{setting} is not an address. Set it to {URL_FORM}") from None
-    if parts.scheme not in SCHEMES or not parts.hostname:
-        raise BadAddress(
-            f"{setting} is not the address of a PostgreSQL. Set it to {URL_FORM}, or leave it empty for SQLite in PopKit's folder"
-        )
-    if not whole and "@" in parts.netloc:
-        raise BadAddress(f"{setting} holds a user or a password. Take them out of it, and put them into {USER} and {PASSWORD}")
-    name = unquote(parts.path.strip("/"))
-    if not name or "/" in name or parts.query or parts.fragment:
-        raise BadAddress(f"{setting} has to name a database and nothing after it. Set it to {URL_FORM}")
-    encryption = environ.get(ENCRYPTION) or "prefer"
-    if encryption not in ENCRYPTIONS:
-        raise BadAddress(f"{ENCRYPTION} is {encryption!r:.30}. Set it to one of {', '.join(ENCRYPTIONS)}")
-    user = unquote(parts.username or "") or environ.get(USER) or login
-    return Server(parts.hostname, port, name, user, unquote(parts.password or "") or environ.get(PASSWORD, ""), encryption)

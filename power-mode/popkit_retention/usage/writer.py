@@ -102,8 +102,6 @@ class Writer:
                 "`popkit budget` shows what is wrong."
             )
 
-    # --- the thread ---
-
     def _work(self) -> None:
         failures = 0
         while True:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..memory.document import Document
     from ..memory.items import Item
-    from ..memory.reports import Monitoring
+    from ..memory.monitoring import Monitoring
 
 
 def status(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:

@@ -11,7 +11,7 @@ from hooks.utils.hosts.claude_code.projects import session_id_of
 from hooks.utils.units import size
 
 from ..governance import answers
-from ..governance.domains import PINNED, PLACEHOLDER
+from ..governance.domains.rules import PINNED, PLACEHOLDER
 from . import ago, ahead, pair, pairs
 from . import retention_policies as policies
 

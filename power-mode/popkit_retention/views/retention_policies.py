@@ -9,10 +9,24 @@ from __future__ import annotations
 from hooks.utils import text, units
 from hooks.utils.units import size
 
-from ..governance import collection, domains
-from ..governance.answers import SOON_DAYS
+from ..governance import collection
 from ..governance.domains import JOB, TOOL, USER
+from ..governance.domains.rules import (
+    ELIGIBLE,
+    EXCLUDED_SOURCE_TYPE,
+    INVALID_RESOURCE,
+    INVALID_SOURCE_TYPE,
+    INVALID_TIMESTAMP,
+    ON_HOLD,
+    PINNED,
+    PLACEHOLDER,
+    PROTECTED_CONTEXT,
+    PROTECTED_SESSION,
+    WITHIN_PERIOD,
+    created_at_of,
+)
 from ..governance.policies import KEYS, MEMORY, RAG, SOURCE_TYPES
+from ..governance.status import SOON_DAYS
 from . import ago, ahead, pair, pairs
 
 TYPE_CHECKING = False
@@ -184,7 +198,7 @@ def applied(answer: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]
     lines = text.title(f"{domain}{of}: {counted(counts['total'], domain)}")
     if not counts["total"]:
         return [*lines, "Nothing is stored."]
-    why = f": {reason(domains.ELIGIBLE, days)}" if counts["eligible"] else ""
+    why = f": {reason(ELIGIBLE, days)}" if counts["eligible"] else ""
     lines += pair("Eligible", eligible(counts["eligible"], answer["left_out"]) + why)
     lines += listed(_labelled(answer["eligible"], described), most, now)
     lines += pair("Protected", f"{counts['protected']:,}" if counts["protected"] else "none")
@@ -220,21 +234,21 @@ NAMED = {MEMORY: "what past sessions have taught", RAG: "results that left conte
 THINGS = {MEMORY: "memory", RAG: "result"}
 # For one thing and for many: "younger than 30 days", "3 on hold".
 _REASONS = {
-    domains.PROTECTED_SESSION: "of a session in keep_session_ids",
-    domains.PROTECTED_CONTEXT: "of a context in keep_context_ids",
-    domains.INVALID_SOURCE_TYPE: "of no known source type",
-    domains.EXCLUDED_SOURCE_TYPE: "of a source type that source_types leaves out",
-    domains.INVALID_TIMESTAMP: "of unknown age",
-    domains.INVALID_RESOURCE: "unreadable",
-    domains.ON_HOLD: "on hold",
-    domains.PINNED: "pinned, or in the tier ARCHIVE",
-    domains.PLACEHOLDER: "needed by a placeholder in a transcript",
+    PROTECTED_SESSION: "of a session in keep_session_ids",
+    PROTECTED_CONTEXT: "of a context in keep_context_ids",
+    INVALID_SOURCE_TYPE: "of no known source type",
+    EXCLUDED_SOURCE_TYPE: "of a source type that source_types leaves out",
+    INVALID_TIMESTAMP: "of unknown age",
+    INVALID_RESOURCE: "unreadable",
+    ON_HOLD: "on hold",
+    PINNED: "pinned, or in the tier ARCHIVE",
+    PLACEHOLDER: "needed by a placeholder in a transcript",
     collection.USED_SINCE: "used since it was marked",
     collection.GONE: "no longer stored",
     collection.UNDONE: "undone",
 }
 _WHO = {USER: "you", TOOL: "an agent", JOB: "the hourly job"}
-_AGES = {domains.ELIGIBLE: "older than", domains.WITHIN_PERIOD: "younger than"}
+_AGES = {ELIGIBLE: "older than", WITHIN_PERIOD: "younger than"}
 _ID_COLUMNS = 24
 _AGE_COLUMNS = 9
 
@@ -311,7 +325,7 @@ def named_actor(who: str) -> str:
 
 def seconds_of(moment: object) -> float:
     """Return the seconds of a time as answers have it; 0 where there is none."""
-    return domains.created_at_of({"created_at": moment}) or 0.0
+    return created_at_of({"created_at": moment}) or 0.0
 
 
 def age_of(moment: object, now: float) -> str:

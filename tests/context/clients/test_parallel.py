@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, Sources
-from popkit_retention.context.continuity import Conversations, mark_of
+from popkit_retention.context.conversations import Conversations, mark_of
 from tests.patience import HANG_S
 
 from .callers import KINDS, MODEL, QUESTION, Backend, Kind, id_of, in_threads, with_a_mark

@@ -18,7 +18,7 @@ from popkit_retention import conformance
 from popkit_retention.conformance.checking import NOW, example, full
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.memory.items import LEVELS
-from popkit_retention.memory.reports import Compressed, monitor
+from popkit_retention.memory.monitoring import Compressed, monitor
 from popkit_retention.memory.stores import neo4j_schema
 from popkit_retention.memory.stores.neo4j import Neo4jStore
 from popkit_retention.memory.stores.protocol import Change

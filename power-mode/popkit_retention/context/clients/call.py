@@ -1,19 +1,17 @@
-"""One call of a wrapped client: its settings, the request that is sent, the one to the fallback model, and the tokens that the answer
-reports. Neither package is imported."""
+"""One call of a wrapped client: its settings, the request that is sent, the one to the fallback model. Neither package is imported."""
 
 from __future__ import annotations
 
-import json
 import logging
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ...usage.budgets import BudgetExceeded
-from ..provider_forms import Provider, plain
 from ..requests import Caller, Notice, Request, Used
 from ..service import ContextService
+from .reported_usage import FORMS, Form
+from .session_user import made_plain
 
 # The keyword arguments with which a client's `post` is called.
 Arguments = dict[str, Any]
@@ -56,15 +54,6 @@ class Setting(NamedTuple):
         if most is not None and most <= 0:
             raise ValueError(f"max_context_tokens takes a number above 0, not {most}")
         return self
-
-
-class Form(NamedTuple):
-    """The differences between the providers' requests and answers. `path`: where requests with messages go; others are not built.
-    `used(item, before)`: the tokens used by an answer, or by an event of a stream and the events before it (`before`)."""
-
-    provider: Provider
-    path: str
-    used: Callable[[Any, Used | None], Used | None]
 
 
 class Call:
@@ -164,90 +153,3 @@ def _without_field(arguments: Arguments) -> tuple[Arguments, Mapping[str, Any]]:
     options = {name: value for name, value in options.items() if name != "extra_json"}
     fields = extra[FIELD]
     return {**arguments, "options": {**options, "extra_json": rest} if rest else options}, {} if fields is None else fields
-
-
-# --- the providers' forms ---
-
-
-def _anthropic_used(item: Any, before: Used | None) -> Used | None:
-    """Read the usage of a message, which reports all at once, or of an event: the first of a stream reports the input, and each
-    `message_delta` all the output so far; some of them report both."""
-    message = getattr(item, "message", item)
-    usage = getattr(message, "usage", None)
-    if usage is None:
-        return before
-    used = Used(
-        input=_count(usage, "input_tokens"),
-        cache_read=_count(usage, "cache_read_input_tokens"),
-        cache_write=_count(usage, "cache_creation_input_tokens"),
-        cache_write_1h=_count(getattr(usage, "cache_creation", None), "ephemeral_1h_input_tokens"),
-        output=_count(usage, "output_tokens"),
-        id=_id_of(message),
-    )
-    if before is None:
-        return used
-    return Used._make([*map(max, before[:-1], used[:-1]), before.id or used.id])
-
-
-def _openai_used(item: Any, before: Used | None) -> Used | None:
-    """Read the usage of a completion, or of a stream's last chunk, where `stream_options` asks for it."""
-    usage = getattr(item, "usage", None)
-    if usage is None:
-        return before
-    prompt, cached = _count(usage, "prompt_tokens"), _count(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
-    return Used(input=max(prompt - cached, 0), cache_read=cached, output=_count(usage, "completion_tokens"), id=_id_of(item))
-
-
-def _id_of(answer: object) -> str:
-    value = getattr(answer, "id", None)
-    return value if isinstance(value, str) else ""
-
-
-def _count(holder: object, name: str) -> int:
-    value = getattr(holder, name, None)
-    return value if isinstance(value, int) and value > 0 else 0
-
-
-FORMS = {
-    form.path: form
-    for form in (Form(Provider.ANTHROPIC, "/v1/messages", _anthropic_used), Form(Provider.OPENAI, "/chat/completions", _openai_used))
-}
-
-# --- the user in a request of Claude Code's ---
-
-# `metadata.user_id` has device, account and session in one. Until version 2.1 as this text, since then as
-# {"device_id": "…", "account_uuid": "…", "session_id": "…", …}.
-_JOINED = re.compile(r"(user_[0-9a-f]+_account_[0-9a-f-]*)_session_[0-9a-f-]+")
-
-
-def person_of(user_id: str) -> str:
-    """Return the user without the session, the same for both forms of Claude Code's; any other name as it is."""
-    joined = _JOINED.fullmatch(user_id)
-    if joined:
-        return joined[1]
-    if not user_id.startswith("{"):
-        return user_id
-    try:
-        fields = json.loads(user_id)
-    except (ValueError, RecursionError):
-        return user_id
-    device, account = fields.get("device_id"), fields.get("account_uuid")
-    return f"user_{device}_account_{account or ''}" if device and isinstance(fields.get("session_id"), str) else user_id
-
-
-def made_plain(value: Any) -> Any:
-    """Return the same data as plain JSON values, whatever callers give (models, tuples, iterators): the very object where it is plain
-    already, so nothing is copied and an iterator is read only once. A value that has no plain form stays as it is."""
-    if isinstance(value, (str, int, float, bool, type(None))):
-        return value
-    if isinstance(value, dict):
-        fields = {name: made_plain(each) for name, each in value.items()}
-        return value if all(fields[name] is each for name, each in value.items()) else fields
-    if isinstance(value, list):
-        items = [made_plain(each) for each in value]
-        return value if all(new is old for new, old in zip(items, value)) else items
-    if isinstance(value, Mapping):
-        return {name: made_plain(each) for name, each in value.items()}
-    if isinstance(value, (tuple, set, frozenset, Iterator)):
-        return [made_plain(each) for each in value]
-    return plain(value)

@@ -26,7 +26,7 @@ from ...usage.budgets import BudgetExceeded
 from ..provider_forms import Provider
 from ..requests import Caller, Notice, Request, Used
 from ..service import ContextService, default_service
-from .call import made_plain, person_of
+from .session_user import made_plain, person_of
 
 # LiteLLM's names for requests that carry messages -> the provider whose form these have.
 _PROVIDERS = {"completion": Provider.OPENAI, "acompletion": Provider.OPENAI, "anthropic_messages": Provider.ANTHROPIC}

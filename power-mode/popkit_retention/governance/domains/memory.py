@@ -7,29 +7,27 @@ are memory's own business. A store that does not exist yet is an empty domain; o
 
 from __future__ import annotations
 
-import json
-import math
 from contextlib import contextmanager
 from dataclasses import replace
 
-from hooks.utils import text, units
 from hooks.utils.archive.holds import Hold
 from hooks.utils.archive.marks import Mark
 from hooks.utils.io import home
 from hooks.utils.policy.masking import mask
 
 from ...extras import reach
-from ...memory import exchange, holds
+from ...memory import erasure, exchange, holds, published_marks
 from ...memory.folder import Folder
-from ...memory.items import ARCHIVE, BY_JOB, BY_POLICY, BY_TOOL, BY_USER, FULL, NAME, NOTE, PATH, BadItem, from_json
+from ...memory.items import ARCHIVE, BY_POLICY, BadItem
 from ...memory.learning import Origins
 from ...memory.stores.opening import configured_store, empty_store
 from ...memory.stores.protocol import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited
 from ...memory.stores.shared import in_batches
-from ...memory.transitions import GRACE_S
 from .. import DomainUnavailable
-from ..policies import ACTION, CONTEXT, MEMORY, THOUGHT
-from . import ON_HOLD, PINNED, USER, Content, Described, Resource
+from ..policies import MEMORY
+from . import USER, Content, Described
+from .memory_resources import about, as_bytes, label, read_back, source_type, stage_of
+from .rules import ON_HOLD, PINNED, Resource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from ...memory.holds import Holds
     from ...memory.items import Item
     from ...memory.stores.protocol import Store
+
 
 _AT_ONCE = 500  # items that are held in memory
 _MOST_MATCHES = 5  # the most ids that a word can mean
@@ -53,8 +52,6 @@ class MemoryDomain:
         self._environ = environ
         self._now = now
         self._opened = store
-
-    # --- reading ---
 
     def resources(
         self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
@@ -94,8 +91,6 @@ class MemoryDomain:
         """Return {}: no placeholder leads to an item of the memory."""
         return {}
 
-    # --- holds ---
-
     def holds(self) -> list[Hold]:
         with self._using() as store:
             return [_hold_of(each) for each in holds.entries(store.value(holds.KEY))]
@@ -125,11 +120,9 @@ class MemoryDomain:
             if after != holds.entries(before):
                 store.write(Batch(expected={holds.KEY: before}, values={holds.KEY: after}))
 
-    # --- marks ---
-
     def marked(self) -> dict[str, Mark]:
         with self._using() as store:
-            actors = holds.actors(store)
+            actors = published_marks.actors(store)
             return {
                 item.id: Mark(item.id, item.marked_at, str(actors.get(item.id, USER)))
                 for item in store.scan(marked=True, bare=True)
@@ -142,7 +135,7 @@ class MemoryDomain:
             going = [item.id for item in free]
             return Batch(
                 change=[Change(id, {"marked_at": at, "marked_by": BY_POLICY}) for id in going],
-                values={holds.ACTORS_KEY: {**holds.actors(store), **dict.fromkeys(going, by)}},
+                values={published_marks.ACTORS_KEY: {**published_marks.actors(store), **dict.fromkeys(going, by)}},
                 log=[audited(at, "marked", item.project, item.id, reasons=["its retention policy releases it"]) for item in free],
             ), going
 
@@ -190,8 +183,6 @@ class MemoryDomain:
                     continue
                 return changed
 
-    # --- archives ---
-
     def contents(self, ids: Sequence[str]) -> Iterator[Content]:
         with self._using() as store:
             for item in self._some(store, ids):
@@ -226,13 +217,11 @@ class MemoryDomain:
             if full is not None:
                 batch.originals[item.id] = full
             batch.log.append(audited(now, "restored", item.project, item.id, reasons=["it was restored from an archive"]))
-        unwanted = {project: holds.forgotten_ids(store, project) for project in {item.project for item in batch.add}}
+        unwanted = {project: erasure.forgotten_ids(store, project) for project in {item.project for item in batch.add}}
         again = [item for item in batch.add if item.id in unwanted[item.project]]
-        holds.note_forgotten(batch, store, again, forgotten=False)
+        erasure.note_forgotten(batch, store, again, forgotten=False)
         store.write(batch)
         return [item.id for item in batch.add]
-
-    # --- the store ---
 
     def compact(self) -> bool:
         with self._using() as store:
@@ -274,76 +263,4 @@ def _hold_of(value: Mapping[str, object]) -> Hold:
 
 def _without(store: Store, ids: Sequence[str]) -> dict[str, object]:
     removed = set(ids)
-    return {holds.ACTORS_KEY: {id: by for id, by in holds.actors(store).items() if id not in removed} or None}
-
-
-# --- items as resources ---
-
-_TYPES = {PATH: CONTEXT, NAME: CONTEXT, NOTE: THOUGHT}
-_LABEL = 200  # characters
-# The fields that a restore renews: the item counts as wanted from then on, and is not marked.
-_RENEWED = ("last_accessed", "marked_at", "marked_by")
-_FULL_TEXT = "full_text"
-_MARKED_BY = {
-    BY_USER: "forgotten by you",
-    BY_TOOL: "forgotten by an agent's tool",
-    BY_JOB: "forgotten by memory's own job",
-    BY_POLICY: "marked by its retention policy",
-}
-
-
-def source_type(kind: str) -> str:
-    """Return the specification's type of an item of this kind."""
-    return _TYPES.get(kind, ACTION)
-
-
-def label(item: Item) -> str:
-    """Return the beginning of an item's text, on one line."""
-    return " ".join(text.clean(item.text[: 2 * _LABEL]).split())[:_LABEL] or "(its text was compressed away)"
-
-
-def stage_of(item: Item, now: float) -> str:
-    """Return the stage of an item's own life, in words."""
-    words = f"{item.tier} for {units.span(max(0.0, now - item.tier_since))}"
-    words += "" if item.level == FULL else f", compressed to its {item.level}"
-    words += ", pinned" if item.held else ", a key decision" if item.for_good else ""
-    words += ", added by an agent and not accepted yet" if item.waits else ""
-    if item.marked_at is None:
-        return words
-    left = item.marked_at + GRACE_S - now
-    if item.marked_by == BY_POLICY:  # nothing collects by itself where auto_gc is false
-        when = f"can be deleted in {units.span(left)}" if left > 0 else "deleted by the next collection"
-    else:
-        when = f"deleted in {units.span(left)}" if left > 0 else "deleted with the next run"
-    return f"{words}, {_MARKED_BY.get(item.marked_by, 'marked')}, {when}"
-
-
-def as_bytes(item: Item, full: str | None) -> bytes:
-    """Return an item as a line of an export, without the fields that a restore renews. `full`: its full text, where that is kept apart."""
-    value = {name: field for name, field in item.to_json().items() if name not in _RENEWED}
-    if full is not None:
-        value[_FULL_TEXT] = full
-    return (json.dumps(value, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
-
-
-def about(item: Item) -> dict[str, object]:
-    """Return what else was known of an item when it was archived: for people; `read_back` does not use it."""
-    return {"project": item.project, "kind": item.kind, "last_accessed": item.last_accessed}
-
-
-def read_back(content: Content, now: float) -> tuple[Item, str | None]:
-    """Return the item in such bytes, as wanted from `now` (seconds) on, and its full text where that is kept apart. BadItem for bytes that
-    are not an item."""
-    try:
-        value: Mapping[str, object] = json.loads(content.data.decode("utf-8", "surrogatepass"))
-        fields = {**value, "last_accessed": now}
-    except (ValueError, TypeError, RecursionError):
-        raise BadItem(f"{content.id!r:.40}: its archived content is not an item") from None
-    full = fields.pop(_FULL_TEXT, None)
-    try:
-        item = from_json(fields, math.inf)  # a clock that was set back must not make an archive unusable
-    except BadItem as error:
-        raise BadItem(f"{content.id!r:.40}: its archived content cannot be kept: {error}") from None
-    if item.id != content.id or not (full is None or isinstance(full, str)):
-        raise BadItem(f"{content.id!r:.40}: its archived content is another item")
-    return item, full
+    return {published_marks.ACTORS_KEY: {id: by for id, by in published_marks.actors(store).items() if id not in removed} or None}

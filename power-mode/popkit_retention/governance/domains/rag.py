@@ -21,7 +21,8 @@ from hooks.utils.state.archived import THINKING
 
 from .. import DomainUnavailable
 from ..policies import ACTION, CONTEXT, RAG, THOUGHT
-from . import ON_HOLD, Content, Described, Resource, created_at_of
+from . import Content, Described
+from .rules import ON_HOLD, Resource, created_at_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,8 +61,6 @@ class RagDomain:
         self._now = now
         self._db: Connection | None = None
         self._keys: dict[str, str] = {}  # folder -> key of its project
-
-    # --- reading ---
 
     def resources(
         self, now: float, project: str | None = None, ids: Sequence[str] | None = None, without: Collection[str] = ()
@@ -120,8 +119,6 @@ class RagDomain:
                     paths.setdefault(handle, []).append(path)
         return paths
 
-    # --- holds and marks ---
-
     def holds(self) -> list[Hold]:
         with self._using() as db:
             return holds.all_holds(db) if db else []
@@ -163,8 +160,6 @@ class RagDomain:
         holds.place_folders(db, self._key)
         return holds.held(db, now)
 
-    # --- archives ---
-
     def contents(self, ids: Sequence[str]) -> Iterator[Content]:
         with self._using() as db:
             for id in ids:
@@ -178,8 +173,6 @@ class RagDomain:
     def put_back(self, contents: Iterable[Content], now: float) -> list[str]:
         with self._using(create=True) as db:
             return returning.bring_back(db, map(_returning, contents), now) if db else []
-
-    # --- the store ---
 
     def index(self, progress: Callable[[int, int], object] = lambda done, total: None, for_s: float = float("inf")) -> int:
         """Index records that were only queued for search, for at most this many seconds; return how many are still queued."""

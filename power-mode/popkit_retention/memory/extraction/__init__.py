@@ -13,9 +13,8 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from hooks.utils.hosts.claude_code import entries, seconds_of, transcript
+from hooks.utils.hosts.claude_code import entries, responses, seconds_of, transcript
 from hooks.utils.hosts.claude_code.entries import is_answer
-from hooks.utils.hosts.claude_code.responses import text_of_blocks
 from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.hosts.tools import recorded_tools
 from hooks.utils.policy import kinds
@@ -29,7 +28,9 @@ from .. import sentences
 from ..following import Showings
 from ..items import COMMAND, NAME, NOTE, PATH, Lesson, Observed
 from .commands import Commands
-from .files import Files, Names, known
+from .defined_names import Names
+from .files import Files
+from .provenance import known
 from .records import AssistantText, CallResult, HookText, Observations, Prompt
 
 TYPE_CHECKING = False
@@ -201,7 +202,7 @@ class _Reading:
                     yield Prompt(at, block["text"], by_user)
             elif id in self.pending and id not in self.answered:
                 self.answered.add(id)
-                text, _ = text_of_blocks(block.get("content"))
+                text, _ = responses.text_of_blocks(block.get("content"))
                 tool, tool_input, cwd = self.pending.pop(id)
                 yield CallResult(self.reader.call_of(entry, block, (tool, tool_input)), text, cwd)
 

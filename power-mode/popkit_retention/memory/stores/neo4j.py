@@ -99,7 +99,6 @@ class Neo4jStore:
         """Return the server's description of itself: name, versions, edition."""
         return self._read(cypher.COMPONENTS)
 
-    # --- transactions ---
     @contextmanager
     def _usable(self) -> Iterator[None]:
         """Turn errors of the driver into StoreUnavailable."""
@@ -142,7 +141,6 @@ class Neo4jStore:
     def _items(self, statement: str, reading: str = _READ, **bound: object) -> list[Item]:
         return [item_of(values) for values in self._read(statement + reading, **bound)]
 
-    # --- items ---
     def write(self, batch: Batch) -> None:
         steps = [
             *(_expecting(key, value) for key, value in batch.expected.items()),
@@ -207,7 +205,6 @@ class Neo4jStore:
         rows = self._read(cypher.ORIGINAL, id=(storable_ids([id]) or [""])[0])
         return opened(id, rows[0][0], rows[0][1], self.url) if rows else None
 
-    # --- searches ---
     def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
         total, length = self._read(cypher.EXTENT if project is None else cypher.EXTENT_PROJECT, project=project)[0]
         holding = dict.fromkeys(terms, 0)
@@ -224,7 +221,6 @@ class Neo4jStore:
     def totals(self, project: str | None = None) -> list[Total]:
         return [Total(*row) for row in self._read(cypher.TOTALS, project=project)]
 
-    # --- values and the audit ---
     def value(self, key: str) -> object:
         rows = self._read(cypher.VALUE, key=key)
         return json.loads(rows[0][0]) if rows else None
@@ -261,7 +257,6 @@ class Neo4jStore:
     def close(self) -> None:
         self._driver.close()
 
-    # --- steps of a transaction ---
     def _adding(self, items: Sequence[Item]) -> Work:
         check_new(items)
         fields = [{**item.to_json(), "original": False} for item in items]

@@ -113,7 +113,6 @@ class SqliteStore:
                 if not joined and self._db.in_transaction:
                     self._db.execute("ROLLBACK")
 
-    # --- items ---
     def write(self, batch: Batch) -> None:
         with self._writing():
             write_all(self, batch)
@@ -197,7 +196,6 @@ class SqliteStore:
             row = self._db.execute(query, storable_ids([id]) or [""]).fetchone()
         return None if row is None else opened(id, row[0], row[1], self.path)
 
-    # --- searches ---
     def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
         with self._reading() as db:
             return sqlite_schema.find_candidates(db, terms, project, most)
@@ -220,7 +218,6 @@ class SqliteStore:
         with self._usable():
             return [Total(*row) for row in self._db.execute(query, bound)]
 
-    # --- values and the audit ---
     def value(self, key: str) -> object:
         with self._usable():
             row = self._db.execute("SELECT value FROM kept WHERE key = ?", (key,)).fetchone()
@@ -254,7 +251,6 @@ class SqliteStore:
         with self._writing() as db:
             return db.execute("DELETE FROM log WHERE seq <= (SELECT seq FROM log ORDER BY seq DESC LIMIT 1 OFFSET ?)", (most,)).rowcount
 
-    # --- the file ---
     def compact(self) -> bool:
         try:
             self._db.execute("VACUUM")

@@ -1,0 +1,63 @@
+"""The tokens that the answer of a provider reports. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..provider_forms import Provider
+from ..requests import Used
+
+
+class Form(NamedTuple):
+    """The differences between the providers' requests and answers. `path`: where requests with messages go; others are not built.
+    `used(item, before)`: the tokens used by an answer, or by an event of a stream and the events before it (`before`)."""
+
+    provider: Provider
+    path: str
+    used: Callable[[Any, Used | None], Used | None]
+
+
+def _anthropic_used(item: Any, before: Used | None) -> Used | None:
+    """Read the usage of a message, which reports all at once, or of an event: the first of a stream reports the input, and each
+    `message_delta` all the output so far; some of them report both."""
+    message = getattr(item, "message", item)
+    usage = getattr(message, "usage", None)
+    if usage is None:
+        return before
+    used = Used(
+        input=_count(usage, "input_tokens"),
+        cache_read=_count(usage, "cache_read_input_tokens"),
+        cache_write=_count(usage, "cache_creation_input_tokens"),
+        cache_write_1h=_count(getattr(usage, "cache_creation", None), "ephemeral_1h_input_tokens"),
+        output=_count(usage, "output_tokens"),
+        id=_id_of(message),
+    )
+    if before is None:
+        return used
+    return Used._make([*map(max, before[:-1], used[:-1]), before.id or used.id])
+
+
+def _openai_used(item: Any, before: Used | None) -> Used | None:
+    """Read the usage of a completion, or of a stream's last chunk, where `stream_options` asks for it."""
+    usage = getattr(item, "usage", None)
+    if usage is None:
+        return before
+    prompt, cached = _count(usage, "prompt_tokens"), _count(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
+    return Used(input=max(prompt - cached, 0), cache_read=cached, output=_count(usage, "completion_tokens"), id=_id_of(item))
+
+
+def _id_of(answer: object) -> str:
+    value = getattr(answer, "id", None)
+    return value if isinstance(value, str) else ""
+
+
+def _count(holder: object, name: str) -> int:
+    value = getattr(holder, name, None)
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+FORMS = {
+    form.path: form
+    for form in (Form(Provider.ANTHROPIC, "/v1/messages", _anthropic_used), Form(Provider.OPENAI, "/chat/completions", _openai_used))
+}

@@ -1,0 +1,87 @@
+"""The faults of messages, which providers answer with status 400: roles that they do not know, a conversation that does not begin with
+the user, calls without results and results without calls, messages without contents. Their words hold nothing of the contents. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .provider_forms import Provider, blocks_of, plain, text_of
+
+_ROLES = {
+    Provider.ANTHROPIC: frozenset({"user", "assistant", "system"}),
+    Provider.OPENAI: frozenset({"user", "assistant", "system", "developer", "tool", "function"}),
+}
+_ASIDE = frozenset({"system", "developer"})
+MOST_FAULTS = 20
+
+
+def faults_of(messages: Sequence[Any], provider: Provider) -> list[str]:
+    """Return the faults in a list of messages, each with the number of its message (from 0), at most MOST; none where it is valid."""
+    try:
+        faults = _faults(messages, provider)
+        return [fault for _, fault in zip(range(MOST_FAULTS), faults)]
+    except (TypeError, ValueError, RecursionError, AttributeError):
+        return ["the messages cannot be read"]
+
+
+def _faults(messages: Sequence[Any], provider: Provider) -> Iterator[str]:
+    if not messages:
+        yield "there are no messages"
+    pending: list[str] = []  # ids of the calls of the answer before
+    answered_at, begun = 0, False
+    for number, message in enumerate(map(plain, messages)):
+        role = message.get("role") if isinstance(message, dict) else None
+        if not isinstance(role, str) or role not in _ROLES[provider]:
+            yield f"message {number}: no role that the provider knows"
+            continue
+        if role in _ASIDE:
+            continue
+        if not begun and role != "user":
+            yield f"message {number}: the conversation does not begin with a message of the user's"
+        begun = True
+        results, calls = _results_in(message), _calls_in(message)
+        yield from (f"message {number}: a result without the call before it" for id in results if id not in pending)
+        pending = [id for id in pending if id not in results]
+        if pending and role != "tool":
+            yield f"message {answered_at}: {_unanswered(pending)}"
+            pending = []
+        if calls and role != "assistant":
+            yield f"message {number}: a call that is not the assistant's"
+        elif calls:
+            pending, answered_at = calls, number
+            if len(set(calls)) < len(calls):
+                yield f"message {number}: two calls with the same id"
+        if _is_empty(message) and not (role == "assistant" and number == len(messages) - 1):
+            yield f"message {number}: no content"
+    if pending:
+        yield f"message {answered_at}: {_unanswered(pending)}"
+
+
+def _unanswered(pending: Sequence[str]) -> str:
+    return "a call without its result" if len(pending) == 1 else f"{len(pending)} calls without their results"
+
+
+def _calls_in(message: dict[str, Any]) -> list[str]:
+    calls = message.get("tool_calls")
+    beside = [plain(call) for call in calls] if isinstance(calls, (list, tuple)) else []
+    blocks = [block for block in blocks_of(message.get("content")) if isinstance(block, dict) and block.get("type") == "tool_use"]
+    return [str(call.get("id")) for call in [*beside, *blocks]]
+
+
+def _results_in(message: dict[str, Any]) -> list[str]:
+    if message.get("role") == "tool":
+        return [str(message.get("tool_call_id"))]
+    blocks = blocks_of(message.get("content"))
+    return [str(block.get("tool_use_id")) for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
+
+
+def _is_empty(message: dict[str, Any]) -> bool:
+    """Return whether a message has nothing, or nothing but blank texts."""
+    if message.get("role") == "tool":
+        return False
+    beside = any(message.get(name) for name in ("tool_calls", "function_call", "refusal", "audio"))
+    texts = [
+        text_of(block) if isinstance(block, dict) and block.get("type") == "text" else "x" for block in blocks_of(message.get("content"))
+    ]
+    return not beside and not any(text and text.strip() for text in texts)
