@@ -28,8 +28,9 @@ ROOT = Path(__file__).resolve().parents[1]
 HOOKS = ROOT / "hooks"
 SERVICES = ROOT / "power-mode"
 COMMAND_LINE = HOOKS / "popkit.py"
-# What of the services needs no more than Python: all but what pydantic is for, the context builder and the dashboard.
+# What of the services needs no more than Python: all but what pydantic is for, the context builder, its clients and the dashboard.
 NEED_MORE = {
+    *(SERVICES / "popkit_retention" / "clients").rglob("*.py"),
     *(SERVICES / "popkit_retention" / "context").rglob("*.py"),
     *(SERVICES / "popkit_retention" / "dashboard").rglob("*.py"),
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from popkit_retention.clients.session_user import made_plain
 from popkit_retention.context import Provider
-from popkit_retention.context.clients.session_user import made_plain
 from tests.client.provider import faults
 from tests.context.talking import Talk, listing, openai_faults, reading
 

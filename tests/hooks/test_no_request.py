@@ -19,7 +19,7 @@ KNOWN = {
     "power-mode/popkit_retention/dashboard/server.py": "the page, on this machine",
     "power-mode/popkit_retention/usage/postgres.py": "the database that the user names",
     "power-mode/popkit_retention/parallel/sources.py": "the folder of transcripts that the user names",
-    "power-mode/popkit_retention/context/clients/litellm.py": "a plugin of a proxy that the user runs",
+    "power-mode/popkit_retention/clients/litellm.py": "a plugin of a proxy that the user runs",
 }
 
 

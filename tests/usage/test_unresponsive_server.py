@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from popkit_retention.context.clients import with_context
+from popkit_retention.clients import with_context
 from popkit_retention.context.service import ContextService, configured_service
 from popkit_retention.usage import postgres, writer
 from popkit_retention.usage.configured_database import open_store
@@ -233,7 +233,7 @@ def test_a_process_that_ends_while_the_database_is_silent_ends(server: postgresq
     nobody = Way()
     code = (
         "import anthropic\n"
-        "from popkit_retention.context.clients import with_context\n"
+        "from popkit_retention.clients import with_context\n"
         f"client = with_context(anthropic.Anthropic(base_url={api.url!r}, api_key='none'), user_id='dana')\n"
         "print(client.messages.create(model='m', max_tokens=9, messages=[{'role': 'user', 'content': 'x'}]).content[0].text)\n"
     )

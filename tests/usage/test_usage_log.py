@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from popkit_retention.clients import with_context
 from popkit_retention.context import ContextBuildOptions, Provider, build_context
-from popkit_retention.context.clients import with_context
 from popkit_retention.context.newest_snapshot import get_context_status
 from popkit_retention.context.requests import Caller, Request, Used
 from popkit_retention.context.service import ContextService, configured_service

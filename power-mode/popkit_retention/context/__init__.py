@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         get_pruning_strategy,
     )
     from .builder import apply_pruning, build_context
-    from .clients import with_context
     from .provider_forms import Provider
     from .tokens import count_tokens
 
@@ -56,7 +55,6 @@ __all__ = [
     "calculate_tier_breakdown",
     "count_tokens",
     "get_pruning_strategy",
-    "with_context",
 ]
 
 
@@ -67,7 +65,6 @@ _HOMES = {
     "apply_pruning": "builder",
     "build_context": "builder",
     "count_tokens": "tokens",
-    "with_context": "clients",
 }
 
 

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from popkit_retention.clients import with_context
 from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, LayerShare, PruningStrategy, Sources, TierBreakdown
-from popkit_retention.context.clients import with_context
 from popkit_retention.context.requests import Caller, Request, Used
 from popkit_retention.context.service import ContextService
 from tests.patience import HANG_S

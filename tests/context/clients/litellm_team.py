@@ -25,7 +25,7 @@ litellm_settings:
 general_settings:
   master_key: {key}
 """
-OURS = "popkit_retention.context.clients.litellm.popkit_context"
+OURS = "popkit_retention.clients.litellm.popkit_context"
 DANA = "dana"
 
 

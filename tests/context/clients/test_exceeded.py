@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from popkit_retention.clients import with_context
 from popkit_retention.context import BudgetExceeded, build_context
-from popkit_retention.context.clients import with_context
 from popkit_retention.context.requests import Caller
 from popkit_retention.context.service import ContextService, configured_service
 from popkit_retention.context.usage_log import Exceeded

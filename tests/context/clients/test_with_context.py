@@ -10,7 +10,7 @@ import uuid
 
 import pytest
 
-from popkit_retention.context.clients import with_context
+from popkit_retention.clients import with_context
 
 from .callers import BUILT, KINDS, MODEL, QUESTION, Backend, Kind, id_of
 from .providers import CACHE_READ, CACHE_WRITE, INPUT, OUTPUT, TEXT, Providers
@@ -260,7 +260,7 @@ def test_a_response_that_the_caller_reads_himself_is_built_and_left_to_him(backe
 
 def test_what_is_imported_before_a_client_is_wrapped_is_neither_package():
     """Whoever uses one of them need not have the other."""
-    code = "import popkit_retention.context.clients, sys; print({'anthropic', 'openai', 'litellm'} & set(sys.modules))"
+    code = "import popkit_retention.clients, sys; print({'anthropic', 'openai', 'litellm'} & set(sys.modules))"
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": ":".join(sys.path)}

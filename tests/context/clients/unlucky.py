@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from popkit_retention.clients.litellm import PopkitContext
 from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, Sources
-from popkit_retention.context.clients.litellm import PopkitContext
 from popkit_retention.context.service import ContextService
 from popkit_retention.usage import budgets
 from tests.patience import HANG_S

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import anthropic
 
-from popkit_retention.context import BudgetExceeded, with_context
+from popkit_retention.clients import with_context
+from popkit_retention.context import BudgetExceeded
 
 from .callers import MODEL, QUESTION
 

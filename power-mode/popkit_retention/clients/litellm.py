@@ -1,7 +1,7 @@
 """Sends built contexts for all users of a team's LiteLLM proxy. In its config.yaml:
 
     litellm_settings:
-      callbacks: popkit_retention.context.clients.litellm.popkit_context
+      callbacks: popkit_retention.clients.litellm.popkit_context
 
 The user of a request is that of its key, else the one that it names (`user`, or `metadata.user_id`); without any the request is sent
 unchanged. Only `messages` change. No request names a folder: callers do not decide what of the proxy's machine may be read.
@@ -22,10 +22,10 @@ import anyio.to_thread
 from fastapi import HTTPException
 from litellm.integrations.custom_logger import CustomLogger
 
-from ...usage.budgets import BudgetExceeded
-from ..provider_forms import Provider
-from ..requests import Caller, Notice, Request, Used
-from ..service import ContextService, default_service
+from ..context.provider_forms import Provider
+from ..context.requests import Caller, Notice, Request, Used
+from ..context.service import ContextService, default_service
+from ..usage.budgets import BudgetExceeded
 from .session_user import made_plain, person_of
 
 # LiteLLM's names for requests that carry messages -> the provider whose form these have.

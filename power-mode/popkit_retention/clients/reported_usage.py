@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..provider_forms import Provider
-from ..requests import Used
+from ..context.provider_forms import Provider
+from ..context.requests import Used
 
 
 class Form(NamedTuple):

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ...usage.budgets import BudgetExceeded
-from ..requests import Caller, Notice, Request, Used
-from ..service import ContextService
+from ..context.requests import Caller, Notice, Request, Used
+from ..context.service import ContextService
+from ..usage.budgets import BudgetExceeded
 from .reported_usage import FORMS, Form
 from .session_user import made_plain
 

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 
-from ..service import ContextService, default_service
+from ..context.service import ContextService, default_service
 from .call import UNREAD, Call, Setting
 
 __all__ = ["with_context"]
