@@ -1,4 +1,4 @@
-"""What a plan decides under `auto`: what is worth more cleared than kept, live or expired, once the cache is cold."""
+"""What a plan decides under `auto`: what costs more to keep than to clear, live or expired, once the cache is cold."""
 
 from __future__ import annotations
 

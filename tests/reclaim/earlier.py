@@ -146,7 +146,7 @@ def answer(words: str, site: Site, transcript: str, now: float) -> str:
 def _note(site: Site, plan: Plan, rebuilt: Rebuilt, done: Cleared, now: float) -> None:
     """Journal it, with the reason of each."""
     needs = {decision.result.id: decision.need for decision in plan.decisions if decision.need is not None}
-    worth = "worth more cleared than kept: a chance of {} that it is needed again"
+    worth = "costs more to keep than to clear: a chance of {} that it is needed again"
     reasons = {id: worth.format(chance(needs[id])) for id in done.handles if id in needs}
     left = []
     for result in plan.going:

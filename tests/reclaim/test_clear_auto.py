@@ -1,4 +1,4 @@
-"""Clear under `auto`, the profile that is shipped: what is worth more cleared than kept leaves, live or expired; of a large one an outline
+"""Clear under `auto`, the profile that is shipped: what costs more to keep than to clear leaves, live or expired; of a large one an outline
 stays."""
 
 from __future__ import annotations

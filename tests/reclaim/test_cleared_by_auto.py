@@ -127,7 +127,7 @@ def test_the_journal_holds_the_reason_of_each_and_why_gives_it(cold: Shop):
     chances = {id: f"{needs[id]:.0%}" if needs[id] >= 0.01 else "less than 1%" for id in done.handles}
     assert "less than 1%" in chances.values()
     assert entry["reasons"] == {
-        id: f"worth more cleared than kept: a chance of {chance} that it is needed again" for id, chance in chances.items()
+        id: f"costs more to keep than to clear: a chance of {chance} that it is needed again" for id, chance in chances.items()
     }
     answer = cold.context("why", "read-long").out
     assert entry["reasons"]["read-long"] in " ".join(answer.split())
@@ -155,7 +155,7 @@ def test_transcript_and_journal_alone_give_what_is_stored(cold: Shop):
         path.unlink()
     assert _everything(cold) == stored
     assert cold.known() == known
-    assert stored["read-long"][1][4][0].startswith("worth more cleared than kept")
+    assert stored["read-long"][1][4][0].startswith("costs more to keep than to clear")
 
 
 def _rewrite_journal(shop: Shop, change) -> None:

@@ -239,7 +239,7 @@ _MCP = {"all_projects": described("Whether an agent's tools (`popkit mcp`) may a
 FIELDS = {
     "enabled": setting("Whether results are tracked at all.", FLAG, True, OFF),
     "profile": setting(
-        "What a clear takes out. `auto` (also called `default`): what is worth more cleared than kept. `spec`: what has expired and is "
+        "What a clear takes out. `auto` (also called `default`): what costs more to keep than to clear. `spec`: what has expired and is "
         "past its grace; `aggressive`: the same with lifetimes halved (at least 1), `conservative`: doubled.",
         word(*ruleset.PROFILES, ruleset.DEFAULT),
         ruleset.AUTO,
@@ -345,8 +345,8 @@ FIELDS = {
         NOTHING,
     ),
     "say_once": setting(
-        "What a result leaves out as it enters, because the context shows it already: `off` (nothing), `reads` (what was read of the "
-        "same file), `any` (whatever a result, Write or Edit shows).",
+        "What is left out of a result because the context already shows it: `off` (nothing), `reads` (what was read of the same file), "
+        "`any` (whatever a result, Write or Edit shows).",
         word(*ruleset.SAY_ONCE),
         ruleset.DEFAULT_SAY_ONCE,
         OFF,

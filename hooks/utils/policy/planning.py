@@ -1,6 +1,6 @@
 """One plan over one conversation: what goes before the next request. Pure.
 
-Under a profile of fixed lifetimes what has expired goes once it is past its grace. Under `auto` what is worth more cleared than kept goes,
+Under a profile of fixed lifetimes what has expired goes once it is past its grace. Under `auto` what costs more to keep than to clear goes,
 live or expired (worth.py), once the cache is cold; while it is warm, that waits. Where there is a goal, what leaves a cold cache goes on
 as a compaction does: what has expired, then what is needed least (least_needed.py). A tier or ids force: they take live results
 too, preserved ones only when these are named. What is pinned never goes, nor what is hardly larger than its placeholder. Unasked the newest

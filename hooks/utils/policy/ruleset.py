@@ -190,7 +190,7 @@ class Ruleset:
 
     @property
     def weighs(self) -> bool:
-        """Return whether a clear takes what is worth more cleared than kept, whatever its lifetime says."""
+        """Return whether a clear takes what costs more to keep than to clear, whatever its lifetime says."""
         return self.profile == AUTO
 
     def tier_rule(self, tier: str) -> TierRule:

@@ -36,7 +36,7 @@ def why(report: Report, row: ResultRow, command: str = "/popkit:context", left: 
 
 # Why a result goes or stays, as a sentence.
 _REASONS = {
-    "worth": "it is worth more cleared than kept",
+    "worth": "it costs more to keep than to clear",
     "expired": "it has expired and was not used lately",
     "asked": "you asked for it",
     "with_others": "it has expired, so it leaves with the others",

@@ -27,7 +27,7 @@ _LEAST_LEAVING = 3  # results that are named, however few rows there are
 _TOKENS = 6
 # What the profiles mean.
 _MEANS = {
-    "auto": "a clear takes what is worth more cleared than kept",
+    "auto": "a clear takes what costs more to keep than to clear",
     "spec": "results live as long as specified, and a clear takes what has expired",
     "aggressive": "results live half as long, and a clear takes what has expired",
     "conservative": "results live twice as long, and a clear takes what has expired",

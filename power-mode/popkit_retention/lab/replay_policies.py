@@ -83,7 +83,7 @@ USUAL: Known = {
     "door": (_door("any+safe"), "clears nothing; results enter without noise, and only with what is new to the context"),
     "compact": (_compact(False), "compacts without a model where the recorded session was compacted"),
     "compact-cold": (_compact(True), "the same, and also where a prompt finds the cache cold and it pays"),
-    "auto": (_auto, "results that are worth more cleared than kept, by the chance of needing them again and the cache"),
+    "auto": (_auto, "results that cost more to keep than to clear, by the chance of needing them again and the cache"),
     "microcompact-60m": (lambda session, prices: Microcompact(), "Claude Code: after an hour, all but the last 5"),
 }
 # And what settings can make of them.
