@@ -1,6 +1,6 @@
 """Finds the names that a session looked for, with where they are defined. Reads only.
 
-A name is what `policy/placeholder.py` calls one: not a plain word. A session looked for it if the assistant searched for it, or wrote it
+A name is what `policy/outlines.py` calls one: not a plain word. A session looked for it if the assistant searched for it, or wrote it
 having read it only in the result of a look-up. Its definition is read from the contents of the project's files, by the forms in which
 languages define names that other files use: locals of a function do not count, and names of libraries never come up.
 """
