@@ -8,17 +8,23 @@ import random
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
+from hooks.utils import retention_tracker
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import engine, events, planning
+from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.context import OUTSIDE, reclaimable, result_of, shared_facts
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.plans import Selection
 from hooks.utils.reclaim import outlook
 from hooks.utils.state import journal, noting, reconciling, store
 from hooks.utils.state.opening import open_context
+from hooks.utils.state.rebuild import rebuild
 from hooks.utils.state.site import Site
 from hooks.utils.state.stored_contexts import stored_state
 from hooks.utils.views import report
@@ -92,6 +98,33 @@ def test_no_clear_takes_it(tmp_path: Path, asked: Selection):
     kept = Edited(tmp_path, *WORK)
     plan = planning.plan(kept.replayed().conversation, asked, kept.at + 9_000, _Never(), Prices(0.1, 1.25, 5.0, 300, False), cold=True)
     assert not {decision.result.id for decision in plan.decisions} & set(kept.ids)
+
+
+def _times_rebuilt(work: Callable[[], object]) -> int:
+    """How often a transcript is read from its beginning."""
+    times = 0
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        nonlocal times
+        times += event == "call" and frame.f_code is rebuild.__code__
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return times
+
+
+def test_while_a_result_is_awaited_the_transcript_is_read_again_only_where_it_has_changed(tmp_path: Path):
+    kept = Edited(tmp_path, *WORK)
+    path, at = str(kept.day.transcript), kept.at + 1
+    site = Site({**kept.site.environ, "POPKIT_CLOCK": str(at)}, kept.site.session_id, kept.site.project)
+    assert _times_rebuilt(lambda: reconciling.reconcile(site, path)) == 1
+    call = Call("toolu_late", TOOLS.of("Bash"), {"command": "ls"}, Outcome(chars=9), at, str(kept.day.project))
+    retention_tracker.add_call(site, site.paths(), path, call, False)
+    assert _times_rebuilt(lambda: reconciling.reconcile(site, path)) == 1
+    assert "toolu_late" in store.load(site.paths()).state.live, "what a hook has seen is not taken back"
 
 
 class _Never:

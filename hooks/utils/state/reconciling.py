@@ -12,7 +12,7 @@ from ..io.system import now as time_of_day
 from ..policy import engine
 from ..policy.context import ContextState
 from ..policy.events import Tick
-from . import pending, store
+from . import pending, store, watched_files
 from .context_editing import editing_of, note_cleared
 from .opening import is_small
 from .site import Site
@@ -41,11 +41,15 @@ def remember_size(site: Site, paths: store.ContextFiles, fresh: Rebuilt) -> None
 
 def refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patience: int) -> tuple[Rebuilt, bool]:
     """Return (the Rebuilt of a context, whether it was saved). Read without the lock, and save with it if nothing was written meanwhile;
-    otherwise read a small transcript again, a few times. `patience`: how often to wait for lines that come late."""
+    otherwise read a small transcript again, a few times. `patience`: how often to wait for lines that come late; it is read again once it
+    has changed."""
     tries = _TRIES if is_small(transcript_path) else 1
+    fresh, made_of = None, None
     while True:
         mark, old, waiting = store.context_stamp(paths), store.read_unlocked(paths), pending.rows(paths)
-        fresh = rebuilt(site, paths, transcript_path)
+        stands = mark, watched_files.file_stamp(transcript_path)
+        if fresh is None or stands != made_of or stands[1] is None:
+            fresh, made_of = rebuilt(site, paths, transcript_path), stands
         if note_cleared(paths, fresh, editing_of(site.environ)):
             continue
         if old is not None and lags_behind(fresh, old.state, time_of_day(site.environ)):
