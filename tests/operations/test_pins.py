@@ -123,7 +123,7 @@ def test_the_profile_that_is_shipped_can_be_chosen_over_a_configured_one(ask: As
     ask.home.mkdir()
     (ask.home / "retention-config.json").write_text('{"retention": {"profile": "aggressive"}}')
     assert ask.data("retention")["profile"] == "aggressive"
-    assert "Profile auto for this session: a clear takes what is worth more" in ask("retention --profile auto")
+    assert "Profile auto for this session: a clear takes what costs more to keep" in ask("retention --profile auto")
     assert (ask.data("retention")["profile"], ask.data("clear --dry-run")["profile"]) == ("auto", "auto")
     ask("retention --profile default")
     assert ask.data("retention")["profile"] == "aggressive"
