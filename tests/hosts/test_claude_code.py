@@ -1,5 +1,4 @@
-"""Claude Code gives what a host gives, its table says of each tool what the engine asks, and a result looks the same from its structure and
-from its text. What only a host's folder knows stays in it."""
+"""Claude Code gives what a host gives, its table says of each tool what the engine asks, and what only its folder knows stays in it."""
 
 from __future__ import annotations
 
