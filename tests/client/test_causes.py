@@ -226,13 +226,14 @@ def test_what_happened_between_two_requests_of_the_oldest_client_is_the_cause(ol
 
 
 def test_an_interruption_of_the_oldest_client_is_the_cause(clients: dict[str, installs.Installed], tmp_path: Path):
-    endless = {"command": "until [ -e seen ]; do sleep 0.1; done", "timeout": 600_000}
+    """It ends what it has begun: an Escape before that marks the turn as over, and the command runs on to its own timeout."""
+    endless = {"command": "touch begun; until [ -e seen ]; do sleep 0.1; done", "timeout": 600_000}
     with CachingApi({"slow": [call(("Bash", endless))], "on": [say("on it goes")]}) as api:
         home = ClientHome(tmp_path, clients["oldest"], api.url)
         with ClientTerminal(home) as terminal:
             terminal.wait_ready()
             terminal.send("go [[SCRIPT:slow]]")
-            terminal.wait("until [ -e seen ]")
+            terminal.wait(lambda _shown: (home.work / "begun").exists())
             terminal.interrupt()
             api.cache.forget()
             terminal.ask(ON, lambda shown: "on it goes" in shown)
