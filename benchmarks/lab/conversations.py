@@ -9,10 +9,11 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from hooks.utils.hosts.claude_code import TOOLS, entries
-from hooks.utils.hosts.claude_code.entries import is_answer
-from hooks.utils.hosts.claude_code.responses import text_of_blocks
-from hooks.utils.hosts.claude_code.usage import prompt_tokens
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import entries
+from hooks.utils.hosts.transcripts.blocks import text_of_blocks
+from hooks.utils.hosts.transcripts.entries import is_answer
+from hooks.utils.hosts.transcripts.usage import prompt_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
 from hooks.utils.state.rebuild import Rebuilt, rebuild
 from popkit_retention.lab.policy import strings_of, texts_in
@@ -21,8 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hooks.utils.hosts.claude_code.entries import Entry
-    from hooks.utils.hosts.claude_code.transcript import Index
+    from hooks.utils.hosts.transcripts.entries import Entry
+    from hooks.utils.hosts.transcripts.transcript import Index
     from hooks.utils.policy.ruleset import Ruleset
 
 AUTO, FULL = "automatic compaction", "nearly full"

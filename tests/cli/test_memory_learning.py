@@ -8,7 +8,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.hosts.transcripts.projects import folder_name
 from hooks.utils.state import memory
 from tests.cli.remembered import GOLDENS, Remembered, fits
 from tests.kit.forks import Forks

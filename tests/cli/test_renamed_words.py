@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
-from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.hosts.transcripts.projects import folder_name
 from hooks.utils.operations.context_words import answer
 from hooks.utils.policy import placeholder
 from hooks.utils.policy.kinds import OF_THE_ARCHIVE

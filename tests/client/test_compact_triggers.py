@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from hooks.utils.hosts.claude_code import compaction_point
+from hooks.utils.policy import compaction_point
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET
 from hooks.utils.state import shipped, sockets
 from hooks.utils.state.rebuild import rebuild

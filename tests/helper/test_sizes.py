@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hooks.utils import units
-from hooks.utils.hosts.claude_code import usage
+from hooks.utils.hosts.transcripts import usage
 from hooks.utils.state.site import Site
 from popkit_retention.cli.statusline_command import line_for
 from popkit_retention.dashboard.contexts import CachedContext

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.hosts.transcripts.projects import folder_name
 from hooks.utils.io.codec import loads
 from hooks.utils.io.repository import blob_of
 from hooks.utils.state import data_rules, memory, memory_alerts, memory_json

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.claude_code.as_sent import MOST_MESSAGES, AsSent, read, text_of
-from hooks.utils.hosts.claude_code.attachments import SAID_AGAIN, Attachments
+from hooks.utils.hosts.transcripts.as_sent import MOST_MESSAGES, AsSent, read, text_of
+from hooks.utils.hosts.transcripts.attachments import SAID_AGAIN, Attachments
 from hooks.utils.policy.messages import ASSISTANT, USER, NotUnderstood
 
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from hooks.utils import hosts
 from hooks.utils.hosts import recordings
-from hooks.utils.hosts.claude_code import entries, sent, transcript, usage
 from hooks.utils.hosts.codex import calls, translation
 from hooks.utils.hosts.tools import recorded_tools, tools_of
+from hooks.utils.hosts.transcripts import entries, sent, transcript, usage
 from hooks.utils.policy.events import Call, Compacted, Prompted
 from hooks.utils.policy.models import models_of
 from hooks.utils.policy.ruleset import Ruleset

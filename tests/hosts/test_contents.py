@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.claude_code import sent
+from hooks.utils.hosts.transcripts import sent
 from hooks.utils.policy.composition import ADDED, CALLED, OTHER, SAID, SUMMARY, THOUGHT, WROTE
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN, IMAGE_TOKENS
 from popkit_retention.bill.digests import digest_of

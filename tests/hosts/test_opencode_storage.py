@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from hooks.utils.hosts import recordings
-from hooks.utils.hosts.claude_code import entries, sent, transcript
 from hooks.utils.hosts.opencode import database, stored_sessions
+from hooks.utils.hosts.transcripts import entries, sent, transcript
 from hooks.utils.state import shipped
 from hooks.utils.state.rebuild import rebuild
 from popkit_retention.lab import sent_requests

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS, transcript
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import transcript
 from hooks.utils.policy.list_text import folded
 from hooks.utils.policy.messages import NO_RESULT
 from hooks.utils.policy.placeholder import placeholder

@@ -6,8 +6,9 @@ import tracemalloc
 
 import pytest
 
-from hooks.utils.hosts import claude_code
-from hooks.utils.hosts.claude_code import TOOLS, entries, transcript
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import entries, transcript
+from hooks.utils.hosts.transcripts.stamps import seconds_of
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import rebuild
 
@@ -211,7 +212,7 @@ def test_journal_entries_stand_where_they_belong(lines, tmp_path):
     assert "t1" in rebuilt(lines, tmp_path).live, "the transcript tells of no change of it"
     pin = {"event": "pin", "target": "a.py", "at": 1.0}
     assert "t1" in rebuilt(lines, tmp_path, [pin, changed]).live
-    later = claude_code.seconds_of("2026-01-05T10:00:04.500Z")
+    later = seconds_of("2026-01-05T10:00:04.500Z")
     assert "t2" in rebuilt(lines, tmp_path, [{"event": "over", "at": later + 60}]).expired
     assert "t2" not in rebuilt(lines, tmp_path, [{"event": "over", "at": 1.0}]).expired
     assert rebuilt(lines, tmp_path, [{"event": "end", "at": later + 60, "why": "other"}]).closed == later + 60

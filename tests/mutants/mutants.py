@@ -983,7 +983,7 @@ MUTANTS = [
     ),
     Mutant(
         "what is written down anew on a branch that was left does not stand",
-        "../hosts/claude_code/transcript.py",
+        "../hosts/transcripts/transcript.py",
         "if written in chain",
         "if written",
         "../hosts/test_rewritten.py",
@@ -998,21 +998,21 @@ MUTANTS = [
     # What a client sends beside its rows.
     Mutant(
         "what the client has added is carried",
-        "../hosts/claude_code/as_sent.py",
+        "../hosts/transcripts/as_sent.py",
         "elif attachment is None or attachment.type not in SAID_AGAIN:",
         "elif attachment is None:",
         f"{_NOTHING_LOST}::test_a_text_of_every_type_of_attachment_is_carried_where_it_stood_or_said_again",
     ),
     Mutant(
         "what the client says again is not carried as well",
-        "../hosts/claude_code/as_sent.py",
+        "../hosts/transcripts/as_sent.py",
         "or attachment.type not in SAID_AGAIN:",
         "or True:",
         f"{_NOTHING_LOST}::test_a_text_of_every_type_of_attachment_is_carried_where_it_stood_or_said_again",
     ),
     Mutant(
         "a block with more in it than is known is declined",
-        "../hosts/claude_code/as_sent.py",
+        "../hosts/transcripts/as_sent.py",
         "    if more:",
         "    if more and False:",
         f"{_NOTHING_LOST}::test_blocks_of_the_servers_tools_are_carried_or_declined_and_unknown_ones_always_declined",
@@ -1026,7 +1026,7 @@ MUTANTS = [
     ),
     Mutant(
         "a loop that needs its thinking is declined",
-        "../hosts/claude_code/as_sent.py",
+        "../hosts/transcripts/as_sent.py",
         "if attachments.thinking != ADAPTIVE and any(not kinds.isdisjoint(_THINKS) for kinds in turn):",
         "if attachments.thinking != ADAPTIVE and not sent:",
         f"{_NOTHING_LOST}::test_an_open_loop_that_needs_its_thinking_is_left_to_the_client_or_ends_in_words",

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.hosts.claude_code import entries, usage
-from hooks.utils.hosts.opencode import host, stored_sessions
+from hooks.utils.hosts.opencode import stored_sessions
+from hooks.utils.hosts.transcripts import entries, transcript, usage
 from hooks.utils.state import memory, store
 from tests.client.scripted_api import call, say
 from tests.hosts.conformance.faults import SERVE, STAND_IN, line
@@ -94,7 +94,7 @@ def test_what_is_kept_is_private_and_never_cleared(worked: Worked) -> None:
     ids = [entry["uuid"] for entry in said]
     assert len(ids) == len(set(ids))
     assert [entry["parentUuid"] for entry in said] == [None, *ids[:-1]]
-    assert [event.name for event in host.events_of(str(worked.kept))] == ["prompted", "call", "call", "prompted", "call"]
+    assert [event.name for event in transcript.events_of(str(worked.kept))] == ["prompted", "call", "call", "prompted", "call"]
 
 
 def test_the_command_answers_without_a_request(worked: Worked) -> None:
@@ -148,7 +148,7 @@ def test_the_summariser_is_told_what_is_dead_and_what_must_survive(project: Proj
     project.say("[[SCRIPT:work]]")
     (asked,) = [request.text for request in api.requests if "anchored summary" in request.text]
     assert "npm test" in asked.partition("</conversation>")[2], "behind the conversation stands what PopKit says of it"
-    events = [event.name for event in host.events_of(str(project.kept()))]
+    events = [event.name for event in transcript.events_of(str(project.kept()))]
     assert events.count("compacted") == 1
 
 

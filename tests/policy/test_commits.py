@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS, calls
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import outcomes
 from hooks.utils.policy.commits import Commits
 from hooks.utils.policy.events import Call
 from tests.policy.scenario import Scenario
@@ -91,7 +92,7 @@ class Work:
         self.commits = Commits()
 
     def call(self, tool: str, tool_input: dict, text: str = "done", failed: bool = False, cwd: str = "/p") -> list | None:
-        outcome = calls.outcome_of_error(text) if failed else calls.outcome_of_text(TOOLS.of(tool), tool_input, text)
+        outcome = outcomes.outcome_of_error(text) if failed else outcomes.outcome_of_text(TOOLS.of(tool), tool_input, text)
         return self.commits.files_of(Call("T", TOOLS.of(tool), tool_input, outcome, cwd=cwd), text)
 
     def edit(self, *paths: str) -> None:

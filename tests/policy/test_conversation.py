@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS, calls
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import outcomes
 from hooks.utils.policy import events
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.conversation import Conversation
@@ -29,7 +30,7 @@ class Driver:
         self.at = 1_000.0
 
     def result(self, id: str, tokens: int) -> None:
-        outcome = calls.outcome_of_text(TOOLS.of("mcp__a__b"), {"of": id}, id.ljust(round(CHARS_PER_TOKEN["markup"] * tokens), "x"))
+        outcome = outcomes.outcome_of_text(TOOLS.of("mcp__a__b"), {"of": id}, id.ljust(round(CHARS_PER_TOKEN["markup"] * tokens), "x"))
         self.at += 1
         self.conversation.observe(Call(id, TOOLS.of("mcp__a__b"), {"of": id}, outcome, self.at, "/p", "turn 1"))
         assert self.conversation.state.live[id].tokens == tokens

@@ -11,8 +11,8 @@ import time
 from contextlib import suppress
 
 from .. import units
-from ..hosts.claude_code.attachments import Attachments
-from ..hosts.claude_code.usage import newest_usage
+from ..hosts.transcripts.attachments import Attachments
+from ..hosts.transcripts.usage import newest_usage
 from ..policy import kinds
 from ..policy.messages import Shown
 from ..policy.outlines import LEAST_CHARS, Findings, findings

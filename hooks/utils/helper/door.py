@@ -12,8 +12,8 @@ import time
 from .. import archive
 from ..archive.beside import leave_beside
 from ..hosts import protocol
-from ..hosts.claude_code import calls
-from ..hosts.claude_code.responses import text_of_blocks
+from ..hosts.transcripts import outcomes
+from ..hosts.transcripts.blocks import text_of_blocks
 from ..io import files, home, hook_log
 from ..policy import door, masking, own_lines
 from ..policy.classify import classify
@@ -294,7 +294,7 @@ class Arrived:
         self.error = error
         self.text = text_of_blocks(content)[0]
         is_one = isinstance(content, str) or len(_texts(content)) == 1
-        self.is_ours_to_shorten = is_one and not calls.is_hosts_own(self.text)
+        self.is_ours_to_shorten = is_one and not outcomes.is_hosts_own(self.text)
 
     def with_text(self, text: str) -> Any:
         """Return the content with another text; images beside it stay."""

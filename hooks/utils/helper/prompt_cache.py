@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
-from ..hosts.claude_code import projects
-from ..hosts.claude_code.sent import Following
+from ..hosts.transcripts import projects
+from ..hosts.transcripts.sent import Following
 from ..policy import lost_cache
 from ..state import shipped
 from ..views.lost_caches import notice

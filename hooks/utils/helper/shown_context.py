@@ -4,8 +4,8 @@ before the door was there.
 
 from __future__ import annotations
 
-from ..hosts.claude_code import entries, usage
-from ..hosts.claude_code.responses import text_of_blocks
+from ..hosts.transcripts import entries, usage
+from ..hosts.transcripts.blocks import text_of_blocks
 from ..policy import door
 from ..policy.door import Lines
 from ..policy.hashed import Numbers

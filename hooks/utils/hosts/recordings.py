@@ -19,10 +19,10 @@ from . import CLAUDE_CODE
 from . import codex as codex_host
 from . import opencode as opencode_host
 from .claude_code import TOOLS as CLAUDE_CODE_TOOLS
-from .claude_code import projects
 from .codex import translation as codex
 from .opencode import stored_sessions
 from .opencode import translation as opencode
+from .transcripts import projects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,6 +87,31 @@ def stored(address: str) -> Iterator[bytes] | None:
     if not stored_sessions.id_of(address):
         return None
     return _lines(opencode.NAME, opencode.of_session(*stored_sessions.read(address)))
+
+
+def holds_sessions(path: str) -> bool:
+    """Return whether a path is that of a database of sessions, or of a folder in which a host keeps them piece by piece."""
+    return stored_sessions.holds_sessions(path)
+
+
+def is_named_as_database(path: str) -> bool:
+    """Return whether a path has the name of a database of sessions."""
+    return path.endswith(stored_sessions.DATABASE)
+
+
+def stores_in(folder: str) -> list[str]:
+    """Return the databases in a folder, and the folders there, that hold sessions without files of their own."""
+    return stored_sessions.places_in(folder)
+
+
+def sizes_in(stores: list[str]) -> dict[str, int]:
+    """Return how much each session in these holds, about in bytes: address -> at least 1. OSError where one cannot be read."""
+    return stored_sessions.sizes(stores)
+
+
+def size_of(address: str) -> int:
+    """Return how much the session at an address holds, about in bytes, at least 1. OSError where it cannot be read."""
+    return stored_sessions.size(address)
 
 
 def is_address(path: str) -> bool:
@@ -157,5 +182,16 @@ def newest_usage(path: str) -> Usage | None:
     return stored_sessions.newest_usage(path) if stored_sessions.id_of(path) else codex_host.newest_usage(path)
 
 
-# Each host's name in a flag -> its sessions, of the user.
+def _stores_of_opencode(environ: Mapping[str, str]) -> list[str]:
+    return stored_sessions.places(environ) or [stored_sessions.folder_of(environ)]
+
+
+# Each host's name in a flag -> as people call it.
+NAMES = {"codex": codex.NAME, "opencode": opencode.NAME}
+# -> where it keeps the user's sessions: folders and databases, at least one, which need not be there.
+STORES: dict[str, Callable[[Mapping[str, str]], list[str]]] = {
+    "codex": lambda environ: [codex_host.folder_of(environ)],
+    "opencode": _stores_of_opencode,
+}
+# -> its sessions, of the user.
 LISTS: dict[str, Callable[[Mapping[str, str]], list[Recorded]]] = {"codex": of_codex, "opencode": of_opencode}

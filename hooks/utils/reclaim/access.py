@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import TypeVar
 
-    from ..hosts.claude_code.transcript import Index
+    from ..hosts.transcripts.transcript import Index
     from ..state.site import Site
 
     T = TypeVar("T")

@@ -10,8 +10,8 @@ unless it is one bare word, with secrets masked and without control characters. 
 from __future__ import annotations
 
 from .. import archive
-from ..hosts.claude_code import transcript
 from ..hosts.tools import tool as tool_named
+from ..hosts.transcripts import transcript
 from ..io import files
 from ..io.codec import dumps, loads
 from ..io.system import os

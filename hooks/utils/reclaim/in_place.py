@@ -1,5 +1,5 @@
 """A compaction that is answered without a model: what stays is decided from the tracker's state and the host's own messages, what leaves
-is archived, and the journal says what was done. The conversation is what the host sends (`hosts/claude_code/as_sent.py`).
+is archived, and the journal says what was done. The conversation is what the host sends (`hosts/transcripts/as_sent.py`).
 
 The answer is whole or there is none: whatever is not understood is left to the host.
 """
@@ -10,8 +10,8 @@ import json  # noqa: TID253  only the helper comes here
 from contextlib import nullcontext
 
 from .. import archive
-from ..hosts.claude_code import as_sent, usage
-from ..hosts.claude_code.attachments import Attachments
+from ..hosts.transcripts import as_sent, usage
+from ..hosts.transcripts.attachments import Attachments
 from ..policy import compacting, events, lists, messages
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
-    from ..hosts.claude_code.as_sent import AsSent
+    from ..hosts.transcripts.as_sent import AsSent
     from ..policy.compacting import Compacted
     from ..policy.outlines import Findings
     from ..state.site import Site

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from ..hosts.claude_code.as_sent import AsSent
+    from ..hosts.transcripts.as_sent import AsSent
     from ..policy.compacting import Content
     from ..policy.context import ContextState
     from ..state.site import Site

@@ -4,7 +4,7 @@ line are drawn from it. Reconciles once; writes nothing but the tracker's own st
 
 from __future__ import annotations
 
-from ..hosts.claude_code import entries, usage
+from ..hosts.transcripts import entries, usage
 from ..policy import economics, engine, events, figures, least_needed, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of

@@ -7,8 +7,9 @@ that a text about PopKit may be written.
 
 from __future__ import annotations
 
-from ..hosts.claude_code import calls, entries, projects
-from ..hosts.claude_code.responses import text_of_blocks
+from ..hosts.transcripts import entries, projects
+from ..hosts.transcripts.blocks import text_of_blocks
+from ..io.codec import text_in_field
 from ..policy import own_lines
 from ..policy.messages import texts_in
 from ..policy.tools import EDITS, SHELLS
@@ -53,7 +54,7 @@ def refusal(site: Site, tool: Tool, tool_input: dict[str, Any], transcript_path:
 def _written(tool: Tool, tool_input: dict[str, Any]) -> list[str]:
     """Return the texts that a call may write into a file."""
     if tool.operation in SHELLS:
-        command = calls.text(tool_input, tool.line)
+        command = text_in_field(tool_input, tool.line)
         writing = command
         for redirect in _NOWHERE:
             writing = writing.replace(redirect, "")

@@ -4,7 +4,7 @@ which left placeholders in the transcript."""
 from __future__ import annotations
 
 from .. import archive
-from ..hosts.claude_code import transcript
+from ..hosts.transcripts import transcript
 from ..state import removals, store
 from ..state.archived import THINKING, content_of
 from . import contents

@@ -5,7 +5,7 @@ The helper writes the file; no hook does. One that cannot be used counts as empt
 
 from __future__ import annotations
 
-from ..hosts.claude_code import seconds_of
+from ..hosts.transcripts.stamps import seconds_of
 from ..io import files
 from ..io.codec import dumps, loads, number
 from ..io.storage import LOGS, Storage

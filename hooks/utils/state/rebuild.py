@@ -6,8 +6,9 @@ disk, git's answers, what was cleared and restored. An entry that names a call b
 
 from __future__ import annotations
 
-from ..hosts.claude_code import entries, seconds_of, transcript, usage
-from ..hosts.claude_code.responses import text_of_blocks
+from ..hosts.transcripts import entries, transcript, usage
+from ..hosts.transcripts.blocks import text_of_blocks
+from ..hosts.transcripts.stamps import seconds_of
 from ..io.system import day_of, days_before
 from ..policy import engine, events, kinds, lifecycle, parts
 from ..policy.bookings import Cleared, Compaction, KeptOut, Refetched, Request, Restored
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
-    from ..hosts.claude_code.transcript import Index
+    from ..hosts.transcripts.transcript import Index
     from ..policy.calls import Call
     from ..policy.context import Result
     from ..policy.models import Models

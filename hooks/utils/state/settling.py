@@ -6,7 +6,7 @@ each session when it ends.
 
 from __future__ import annotations
 
-from ..hosts.claude_code import projects
+from ..hosts.transcripts import projects
 from ..io import files
 from ..io.system import os
 from . import session, store, stored_contexts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..config.cached import effective
 from ..hosts import is_kept
-from ..hosts.claude_code import calls
 from ..hosts.tools import tools_of
 from ..io import home
+from ..io.codec import text_in_field
 from ..policy.calls import TEXT_CHARS
 from ..policy.ruleset import Ruleset
 from . import data_rules, store
@@ -156,20 +156,20 @@ class Site:
 
 def site_of(payload: dict[str, Any], environ: Mapping[str, str]) -> Site | None:
     """Return the site of the session that a payload names; None when it names none, or where PopKit is switched off."""
-    session_id = calls.text(payload, "session_id")
+    session_id = text_in_field(payload, "session_id")
     if not session_id:
         return None
-    site = Site(environ, session_id, calls.text(payload, "cwd"))
+    site = Site(environ, session_id, text_in_field(payload, "cwd"))
     return site if site.enabled else None
 
 
 def site_at_start(payload: dict[str, Any], environ: Mapping[str, str], is_new_client: bool) -> Site | None:
     """Return the site of a session that begins or goes on, as `site_of` does, also one that awaits the rules of its client.
     `is_new_client`: the client around us has not said yet which data rules apply to it."""
-    session_id = calls.text(payload, "session_id")
+    session_id = text_in_field(payload, "session_id")
     if not session_id:
         return None
-    site = Site(environ, session_id, calls.text(payload, "cwd"))
+    site = Site(environ, session_id, text_in_field(payload, "cwd"))
     if is_new_client:
         data_rules.forget(site.lasting_home, session_id)
     site.begin_in_memory()

@@ -10,9 +10,9 @@ without memory has one.
 
 from __future__ import annotations
 
-from ..hosts.claude_code import seconds_of
-from ..hosts.claude_code.entries import blocks_of
-from ..hosts.claude_code.responses import dumps_or_nothing, text_of_blocks
+from ..hosts.transcripts.blocks import dumps_or_nothing, text_of_blocks
+from ..hosts.transcripts.entries import blocks_of
+from ..hosts.transcripts.stamps import seconds_of
 from ..policy import kinds
 from ..policy.bookings import Spared
 from ..policy.placeholder import handle_in

@@ -20,8 +20,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from hooks.utils.hosts.claude_code import entries, projects, sent
 from hooks.utils.hosts.recordings import CLAUDE_CODE, session_id_of
+from hooks.utils.hosts.transcripts import entries, projects, sent
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import Schema, StoreError, Transaction, migrate, open_store
 from hooks.utils.io.storage import Storage

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from hooks.utils import text
 from hooks.utils.hosts import recordings
-from hooks.utils.hosts.claude_code import entries, projects, seconds_of
-from hooks.utils.hosts.opencode import stored_sessions
+from hooks.utils.hosts.transcripts import entries, projects
+from hooks.utils.hosts.transcripts.stamps import seconds_of
 from hooks.utils.io import repository
 from hooks.utils.io.codec import loads
 from hooks.utils.state import memory as memory_state
@@ -84,7 +84,7 @@ def _named(environ: Mapping[str, str], word: str) -> str:
         return word
     if os.path.isdir(word):
         raise Refused(f"{text.clean(word)} is a folder. Name the transcripts in it, such as {text.clean(os.path.join(word, '*.jsonl'))}")
-    if stored_sessions.holds_sessions(word):
+    if recordings.holds_sessions(word):
         raise Refused(f"{text.clean(word)} holds many sessions. To learn from all of them, put --past before it")
     if os.path.exists(word):
         return os.path.abspath(word)

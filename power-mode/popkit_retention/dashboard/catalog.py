@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from hooks.utils.config.cached import effective
 from hooks.utils.hosts import CLAUDE_CODE, name_of, recordings
-from hooks.utils.hosts.claude_code import projects
+from hooks.utils.hosts.transcripts import projects
 from hooks.utils.io import files, home
 from hooks.utils.state import data_rules, sockets, store
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from hooks.utils import archive, text
 from hooks.utils.hosts import KEEPS, recordings
-from hooks.utils.hosts.claude_code import usage
+from hooks.utils.hosts.transcripts import usage
 from hooks.utils.operations import names
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring

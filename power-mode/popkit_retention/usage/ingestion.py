@@ -13,7 +13,8 @@ from hashlib import blake2b
 from typing import Any, BinaryIO, NamedTuple
 
 from hooks.utils.config.cached import effective
-from hooks.utils.hosts.claude_code import projects, seconds_of
+from hooks.utils.hosts.transcripts import projects
+from hooks.utils.hosts.transcripts.stamps import seconds_of
 from hooks.utils.io import home
 from hooks.utils.io.codec import loads
 from hooks.utils.io.files import open_regular

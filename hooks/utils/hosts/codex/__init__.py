@@ -13,7 +13,7 @@ import re
 from ...io import files, home
 from ...io.system import join
 from ...policy import tools
-from ..claude_code import usage
+from ..transcripts import usage
 from .translation import usage_of, window_in
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ...policy import tools
 from ...policy.calls import Outcome
-from ..claude_code import calls
+from ..transcripts import outcomes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ def exit_of(metadata: object) -> int | None:
 def outcome_of(tool: Tool, tool_input: dict[str, Any], text: str, metadata: object, failed: bool) -> Outcome:
     """Return the outcome of a call from the text that the model got and what OpenCode notes beside it."""
     if failed:
-        return calls.outcome_of_error(error_text(text, metadata))
+        return outcomes.outcome_of_error(error_text(text, metadata))
     shown = shown_file(metadata)
-    return calls.outcome_of(tool, tool_input, shown if shown is not None and tool.name == "read" else text)
+    return outcomes.outcome_of(tool, tool_input, shown if shown is not None and tool.name == "read" else text)
 
 
 def error_text(text: str, metadata: object) -> str:

@@ -10,14 +10,13 @@ import json  # noqa: TID253  no hook loads this
 import os
 
 from ...io import files, home
+from ...io.codec import text_in_field
 from ...io.storage import Storage
 from ...policy.calls import Call, Outcome
-from ..claude_code import entries, projects
-from ..claude_code.responses import text_of_blocks
-from ..claude_code.spans import content_spans as spans_of
-from ..claude_code.transcript import events_of
-from ..claude_code.usage import newest_usage as usage_of
-from . import TOOLS, exit_of, outcome_of, tool_named
+from ..own_memory import OwnMemory
+from ..transcripts import entries, projects
+from ..transcripts.blocks import text_of_blocks
+from . import TOOLS, exit_of, outcome_of, row_of, tool_named
 from .translation import MESSAGE, NAME, SESSION, Translator, is_whole
 
 TYPE_CHECKING = False
@@ -26,9 +25,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-__all__ = ["NAME", "REWRITES", "TOOLS", "arriving_call", "call_of", "events_of", "spans_of", "transcripts", "usage_of"]
-
-REWRITES = frozenset(("arriving",))
+__all__ = [
+    "NAME", "TOOLS", "arriving_call", "call_of", "compaction_reported", "compaction_told", "kept", "output_of",
+    "own_memory", "path_of", "row_of", "run_as_ours",
+]  # fmt: skip
 
 
 def call_of(payload: dict[str, Any], now: float) -> Call | None:
@@ -51,6 +51,31 @@ def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: s
     return Call(id, tool_named(call.get("tool")), arguments if isinstance(arguments, dict) else {}, Outcome(error=error), now, cwd)
 
 
+def output_of(payload: dict[str, Any]) -> str:
+    """Return what the command of a completed call has printed; "" for another call."""
+    return text_in_field(payload, "output")
+
+
+def run_as_ours(command: str) -> str:
+    """Return "": the plugin changes no command before it runs."""
+    return ""
+
+
+def own_memory(environ: Mapping[str, str], root: str) -> OwnMemory:
+    """Return an empty memory: OpenCode keeps none of its own."""
+    return OwnMemory("")
+
+
+def compaction_told(environ: Mapping[str, str], folder: str, model: str) -> dict[str, Any] | None:
+    """Return None: what OpenCode compacts by is not read."""
+    return None
+
+
+def compaction_reported(breakdown: object) -> int | None:
+    """Return None: the plugin reports no breakdown."""
+    return None
+
+
 # --- transcripts that the helper keeps ---
 
 STORAGE = (Storage("transcripts of OpenCode", {home.TRANSCRIPTS: rf"[^/]+/{SESSION}[^/]+(/subagents/agent-[^/]+)?\.jsonl"}),)
@@ -61,15 +86,14 @@ def root_of(popkit_home: str) -> str:
     return os.path.join(popkit_home, home.TRANSCRIPTS)
 
 
-def transcripts(environ: Mapping[str, str]) -> list[str]:
-    """Return the transcripts of all main threads."""
-    root = root_of(home.popkit_home(environ))
-    return projects.transcripts(os.path.join(root, name) for name in files.names(root))
-
-
 def path_of(popkit_home: str, project: str, session_id: str) -> str:
     """Return where the transcript of a session is kept."""
     return os.path.join(root_of(popkit_home), projects.folder_name(project), home.safe_name(session_id) + projects.SUFFIX)
+
+
+def kept(path: str, session_id: str, cwd: str, agent_id: str) -> Kept:
+    """Return the transcript of one context, at a path."""
+    return Kept(path, session_id, cwd, agent_id)
 
 
 class Kept:

@@ -14,7 +14,7 @@ import re  # noqa: TID253  no hook on a tool call reads other hosts' records
 from typing import NamedTuple  # noqa: TID253
 
 from ...io import files, home
-from ..claude_code import usage
+from ..transcripts import usage
 from . import database
 from .translation import SESSION, stamp_of, usage_of
 

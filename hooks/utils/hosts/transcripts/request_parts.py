@@ -19,7 +19,7 @@ from ...policy.messages import call_tokens, thinking_tokens
 from ...policy.tools import FIND, LIST, READ, SEARCH, SHELL
 from ..tools import tool as tool_named
 from . import entries
-from .responses import dumps_or_nothing, text_of_blocks
+from .blocks import dumps_or_nothing, text_of_blocks
 from .usage import CLEAR
 
 TYPE_CHECKING = False
