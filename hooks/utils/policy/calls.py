@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .masking import mask
-from .tools import SHELLS, Tool
+from .tools import ABOUT, SHELLS, Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,6 +123,18 @@ class Call:
     def path(self) -> str:
         """Return the file or folder that the call was asked about; "" for none."""
         return text_in(self.tool_input, *self.traits.paths)
+
+    @property
+    def about(self) -> str:
+        """Return what says in words what the call is about; "" for nothing."""
+        return text_in(self.tool_input, *self.traits.asks.get(ABOUT, ()))
+
+    def asked(self, role: str) -> object:
+        """Return what the call asks for, by its role; None where it does not."""
+        for field in self.traits.asks.get(role, ()):
+            if self.tool_input.get(field) is not None:
+                return self.tool_input[field]
+        return None
 
     @property
     def command(self) -> str:

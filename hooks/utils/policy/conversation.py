@@ -177,7 +177,7 @@ class Conversation:
         result = self.state.live.get(call.id)
         if result is None or result.error or call.operation not in _OF_FILES:
             return
-        written = call.tool_input.get("content")
+        written = next((call.tool_input.get(field) for field in call.traits.written), None) if call.operation == WRITE else None
         tokens = result.tokens if call.operation == READ else estimate_tokens(written) if isinstance(written, str) else 0
         self._files[call.path] = max(self._files.pop(call.path, 0), tokens)
 

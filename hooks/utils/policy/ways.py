@@ -16,6 +16,7 @@ from .messages import Shown, Use, result_tokens
 from .outlines import most_tokens, verdict_line
 from .placeholder import NO_HANDLE, beside, placeholder, why, with_outline
 from .stubs import long_fields, replaced_fields, stub
+from .tools import FILE, SHELLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,16 +40,15 @@ UNKNOWN_NEED = 0.1  # of a result that the engine does not know
 _REPLACING = ("superseded", "same_content")
 _LINE_TOKENS = estimate_tokens(folded([""], NO_HANDLE).text)  # of a line that lists calls, beside them
 # What tells of a call that the engine does not know, or whose result has left before.
-_ABOUT, _LABEL_CHARS = ("file_path", "command", "pattern", "path", "url", "description"), 100
-# What a list names as it was written, for that is written again most: a path and a command.
-_FILES = ("file_path", "notebook_path")
-_LISTED, _LISTED_CHARS = (*_FILES, "command"), 90
+_LABEL_CHARS = 100
+# A list names a path and a command as they were written, for they are written again most.
+_LISTED_CHARS = 90
 _SHORT, _FOLDERS = "…/", 2
 
 
 def file_of(use: Use) -> str:
     """Return the path of the file that a call is about; "" for none."""
-    return _first(use, _FILES)
+    return _first(use, use.traits.asks.get(FILE, ()))
 
 
 def _first(use: Use, fields: Sequence[str]) -> str:
@@ -104,7 +104,7 @@ class Pair:
         self.dead = dead
         self.estimated = result.tokens if result else None
         self.file = file_of(use)
-        self.argument = self.file or _first(use, _LISTED)
+        self.argument = self.file or _first(use, (use.traits.line,) if use.traits.operation in SHELLS else ())
         self.lost = False
         self._line: str | None = None
         self._short_line: str | None = None
@@ -165,7 +165,9 @@ class Pair:
     @property
     def label(self) -> str:
         """Return the name that people read."""
-        return self.result.label if self.result else mask(f"{self.use.tool} {_first(self.use, _ABOUT)}".strip())[:_LABEL_CHARS]
+        if self.result:
+            return self.result.label
+        return mask(f"{self.use.tool} {_first(self.use, self.use.traits.naming)}".strip())[:_LABEL_CHARS]
 
     @property
     def masked(self) -> str:

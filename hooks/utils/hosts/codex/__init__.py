@@ -63,6 +63,13 @@ TOOLS = tools.Tools(
     TOOL_TIERS,
     ("file_path", "command", "pattern", "url", "query", "description", "path"),
     _FILE,
+    {
+        tools.FILE: _FILE,
+        tools.ABOUT: ("description", "query", "url", "name", "path"),
+        tools.FIRST_LINE: ("offset",),
+        tools.LINES: ("limit",),
+        tools.GLOB: ("include",),
+    },
 )
 
 

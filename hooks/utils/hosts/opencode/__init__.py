@@ -63,6 +63,14 @@ TOOLS = tools.Tools(
     TOOL_TIERS,
     ("file_path", "filePath", "command", "pattern", "url", "query", "description", "path", "task_id"),
     _FILE,
+    {
+        tools.FILE: _FILE,
+        tools.ABOUT: ("description", "query", "url", "name", "task_id", "path"),
+        tools.FIRST_LINE: ("offset",),
+        tools.LINES: ("limit",),
+        tools.GLOB: ("include",),
+        tools.EDITS_OF_FILE: ("edits",),
+    },
 )
 
 

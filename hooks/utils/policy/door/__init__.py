@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..parts import FILE, UNKNOWN
 from ..ruleset import DEFAULT_SAY_ONCE, DEFAULT_SHAPE
-from ..tools import EDITS, READ, SHELLS
+from ..tools import EDITS, READ, SHELLS, edits_of
 from .arrival import Arrival
 from .call_names import name_of
 from .once import lines_of, source
@@ -115,9 +115,8 @@ def written(arrival: Arrival) -> Source | None:
     None for other calls. A failed one shows nothing, but is the last of its name all the same."""
     if arrival.operation not in EDITS:
         return None
-    edits = arrival.tool_input.get("edits")
-    inputs = [arrival.tool_input, *(edits if isinstance(edits, list) else ())]
-    texts = [each.get(field) for each in inputs if isinstance(each, dict) for field in arrival.traits.written]
+    inputs = edits_of(arrival.traits, arrival.tool_input)
+    texts = [edit.get(field) for edit in inputs for field in arrival.traits.written]
     lines = [line for text in texts if isinstance(text, str) for line in text.split("\n")]
     if not lines:
         return None
