@@ -77,8 +77,8 @@ def edits_of(tool: Tool, tool_input: dict[str, Any]) -> list[dict[str, Any]]:
 class Tools:
     """The tools of a host, from {name: what `Tool` takes behind the name}, and their `tiers`: by name, a tier or an object as in a
     configuration's `tool_overrides`. That table may be changed in place; a tool that it does not name has DEFAULT_TIER. `naming`: fields
-    of any tool's input that tell a call of it from its others, the most specific first; `files`: those of them that hold paths; `asks`: what a call may ask for -> the fields that
-    say it, of which the first counts that is there."""
+    of any tool's input that tell a call of it from its others, the most specific first; `files`: those of them that hold paths; `asks`:
+    what a call may ask for -> the fields that say it, of which the first counts that is there."""
 
     __slots__ = ("asks", "files", "naming", "rows", "tiers")
 
