@@ -41,8 +41,8 @@ from lab import fitting
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import THINKING_AGAIN, Prices
 from hooks.utils.policy.least_needed import COLD_TARGET
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
-from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.door_policy import DOOR_NAMES, Door, door_settings_of

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from hooks.utils import hosts
 from hooks.utils.hosts import recordings
 from hooks.utils.hosts.codex import calls, translation
+from hooks.utils.hosts.codex.patches import patched_files
+from hooks.utils.hosts.codex.scripts import calls_of
 from hooks.utils.hosts.tools import recorded_tools, tools_of
 from hooks.utils.hosts.transcripts import entries, sent, transcript, usage
 from hooks.utils.policy.events import Call, Compacted, Prompted
@@ -173,7 +175,7 @@ def test_a_patch_names_what_it_adds_updates_deletes_and_moves() -> None:
         "*** Begin Patch\n*** Add File: new.py\n+*** Update File: not one\n*** Update File: a b.py\n*** Move to: c.py\n@@\n-x\n+y\n"
         "*** Delete File: old.py\n*** End Patch"
     )
-    assert calls.patched_files(patch) == ["new.py", "a b.py", "c.py", "old.py"]
+    assert patched_files(patch) == ["new.py", "a b.py", "c.py", "old.py"]
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ def test_a_script_counts_as_its_calls_where_they_are_written_out(script: str, to
 
 @given(st.text(max_size=80).map(lambda text: "tools.exec_command({cmd: " + text))
 def test_a_script_of_any_text_is_read_or_left_alone(script: str) -> None:
-    assert isinstance(calls.calls_of(script), list)
+    assert isinstance(calls_of(script), list)
 
 
 @pytest.mark.parametrize(

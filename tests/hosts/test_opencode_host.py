@@ -11,8 +11,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.opencode import host, translation
-from hooks.utils.hosts.opencode.host import Kept
+from hooks.utils.hosts.opencode import translation
+from hooks.utils.hosts.opencode.kept_transcripts import Kept, path_of
 from hooks.utils.hosts.transcripts import entries, projects, transcript
 from hooks.utils.policy.events import Call, Compacted
 from tests.hosts.test_opencode import PROJECT, SESSION, worked
@@ -23,7 +23,7 @@ CALLS = ["c1", "c2", "c3", "c4"]
 
 
 def path_in(folder: Path) -> Path:
-    return Path(host.path_of(str(folder), PROJECT, SESSION))
+    return Path(path_of(str(folder), PROJECT, SESSION))
 
 
 def opened(folder: Path) -> Kept:

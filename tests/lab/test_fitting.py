@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from benchmarks.lab.fitting import L2, Table, auc, fit, judged, learn, log_loss, rows_of, solve
 from benchmarks.lab.survival import survival
 from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.policy.need_model import FEATURES, model_of
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.worth import FEATURES, model_of
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.policy import Session
 from tests.lab.session_builder import SessionBuilder

@@ -9,9 +9,9 @@ import pytest
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, compact, tokens_of
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.returning import put_back
-from hooks.utils.policy.worth import NeedModel
 from tests.policy.compactable import CODE, LONG, WORDS, Talk, archived, calls_in, handle_of, kinds, plain, reads, talk_of
 from tests.policy.conversing import NEVER, SURE
 

@@ -6,9 +6,9 @@ import pytest
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import planning, worth
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.plans import CLEAR, Selection
-from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 from tests.policy.conversing import LARGE, SURE, Conversing
 from tests.policy.priced import prices

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy import events, globs, planning, worth
 from hooks.utils.policy.economics import THINKING_AGAIN
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.plans import CLEAR, HOLD, KEEP, REASONS, Plan, Selection
 from hooks.utils.policy.ruleset import TIERS
-from hooks.utils.policy.worth import NeedModel
 from tests.policy.conversing import HISTORIES, LARGE, LONG, TUNED, Conversing, ids, played
 from tests.policy.priced import LIFETIMES, READS, prices
 

@@ -12,20 +12,8 @@ from hypothesis import strategies as st
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import kinds
 from hooks.utils.policy.economics import THINKING_AGAIN
-from hooks.utils.policy.worth import (
-    FEATURES,
-    LEAST_QUIET,
-    SCHEMA,
-    Candidate,
-    NeedModel,
-    Situation,
-    Tuned,
-    choose,
-    features,
-    is_in_use,
-    model_of,
-    value,
-)
+from hooks.utils.policy.need_model import FEATURES, SCHEMA, NeedModel, features, model_of
+from hooks.utils.policy.worth import LEAST_QUIET, Candidate, Situation, Tuned, choose, is_in_use, value
 from tests.policy.priced import LIFETIMES, READS, prices
 from tests.policy.scenario import Scenario
 

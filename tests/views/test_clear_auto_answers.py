@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.policy.need_model import SCHEMA, NeedModel
 from hooks.utils.policy.placeholder import handle_in
-from hooks.utils.policy.worth import SCHEMA, NeedModel
 from hooks.utils.state import shipped
 from tests.views.test_clear_answers import COLD_S, GOLDENS, Asking
 from tests.views.written import Written, long_session, spec_session

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from .context import Result
     from .conversation import Conversation
     from .messages import Shown, Use
+    from .need_model import NeedModel
     from .outlines import Findings
     from .remaining import Built, Content
-    from .worth import NeedModel
 
 __all__ = (
     "CALLS",
@@ -245,9 +245,6 @@ def _newest(messages: Sequence[Message], calibration: float) -> list[str]:
     return newest
 
 
-# --- what leaves ---
-
-
 def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> bool:
     """Return whether a result leaves before the target is considered: it is dead, or was asked for."""
     if pair.result is None:
@@ -271,9 +268,6 @@ def _dead(results: Iterable[Result], conversation: Conversation, whole: Collecti
 def _is_small(result: Result, conversation: Conversation) -> bool:
     calibration = conversation.state.calibration
     return is_small(result, round(result.tokens * calibration), placeholder_tokens(result, calibration, conversation.rules))
-
-
-# --- references ---
 
 
 def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Callable[[str], str]) -> list[str]:

@@ -43,8 +43,6 @@ class LookUps:
         self._out: set[str] = set()  # ids of the results that have left, also of those that were looked up again
         self._last: tuple[str, dict[str, dict[str, list[Any]]]] = ("", {})  # id of the newest look-up, and what was gone before it
 
-    # --- what leaves, and comes back ---
-
     def leave(self, results: Iterable[Result]) -> None:
         """Take in results that leave the context."""
         for result in results:
@@ -83,8 +81,6 @@ class LookUps:
             for id in list(self._holders.get(key, ())):
                 self._drop(id)
 
-    # --- what is looked up ---
-
     def come(self, result: Result, call: Call) -> None:
         """Take in the result of a call: count it where it is a look-up; what it has changed."""
         if result.error and call.operation == EDIT and any(words in result.verdict.lower() for words in _NOT_THERE):
@@ -116,8 +112,6 @@ class LookUps:
             self._last = id, {other: self._gone[other] for other in found}
             for other in found:
                 self._drop(other)
-
-    # --- by what it is found ---
 
     def _hold(self, result: Result) -> None:
         is_current = not (result.error or result.kind == kinds.RESTORED or (result.ended and result.ended[0] in _OUTDATED))

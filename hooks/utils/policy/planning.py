@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from .context import Result
     from .conversation import Conversation
     from .least_needed import Goal
+    from .need_model import NeedModel
     from .ruleset import Ruleset
-    from .worth import NeedModel
 
 
 # Tokens: for less, a placeholder is more to read than what it saves, unless the user forces it.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ..io import codec, files, home
 from ..io.system import join
-from ..policy.worth import model_of
+from ..policy.need_model import model_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..policy.models import Models
+    from ..policy.need_model import NeedModel
     from ..policy.ruleset import Ruleset
-    from ..policy.worth import NeedModel
 
 
 def rules(profile: str | None = None) -> Ruleset:

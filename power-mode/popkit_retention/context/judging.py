@@ -17,8 +17,8 @@ from hooks.utils.policy.commits import Commits
 from hooks.utils.policy.context import ContextState, Result
 from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.events import Call, Prompted
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 
 from .dialogue import Dialogue

@@ -15,10 +15,10 @@ from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.least_needed import Long
 from hooks.utils.policy.list_text import handle_of_fold
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.plans import Selection
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
 from hooks.utils.policy.usage import Usage
-from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 
 from .engine_policies import AutoPolicy

@@ -13,11 +13,11 @@ from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Cleared, Entered, ManualClear, Restored, Tick
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.placeholder import beside, placeholder, why, with_outline
 from hooks.utils.policy.plans import CLEAR, Decision, Plan, Selection
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.usage import Usage
-from hooks.utils.policy.worth import NeedModel
 
 from .policy import Block, Choice, Policy, Request, View, rewound, tokens_of
 

@@ -9,8 +9,8 @@ from typing import Any
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices, prices_of
 from hooks.utils.policy.least_needed import LONG
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.ruleset import AUTO_MISSES, Ruleset
-from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 
 from . import measure, own_policies

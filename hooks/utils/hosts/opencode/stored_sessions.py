@@ -166,8 +166,6 @@ def sizes(places: list[str]) -> dict[str, int]:
     return sizes
 
 
-# --- sessions in files ---
-
 _SUFFIX = ".json"
 LARGEST_FILE = 64 << 20  # bytes
 

@@ -173,8 +173,6 @@ class _Reader:
             self.done.messages.append(Message(USER, "", (), results))
         self.done.messages += said
 
-    # --- texts ---
-
     def _said(self, text: str) -> Iterator[Message]:
         """Yield what stands for a text beside calls and results: a row as it is, what the person typed meanwhile as their own words,
         anything else that the client does not say again as a reminder."""
@@ -211,8 +209,6 @@ class _Reader:
         if whole and whole.endswith(text):
             self.taken.add(whole)
         return bool(whole)
-
-    # --- results ---
 
     def _result(self, block: dict[str, Any], said: list[Message]) -> Shown:
         """Return a result as its row has it. What the client has put behind its text is added to what is `said`."""

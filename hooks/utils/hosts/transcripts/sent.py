@@ -31,7 +31,8 @@ from ...policy.lost_cache import (
 )  # fmt: skip
 from . import entries
 from .entries import is_answer
-from .request_parts import LONGEST_NAME, REQUEST, SHAPE, Contents, Notes, listed
+from .request_notes import LONGEST_NAME, Notes, listed
+from .request_parts import REQUEST, SHAPE, Contents
 from .stamps import seconds_of
 from .usage import usage_of
 
