@@ -32,8 +32,9 @@ from popkit_retention.context import ContextBuildOptions, build_context  # noqa:
 from popkit_retention.context.provider_forms import Provider  # noqa: E402
 from popkit_retention.context.requests import Caller, Request  # noqa: E402
 from popkit_retention.context.usage_log import DatabaseLog  # noqa: E402
-from popkit_retention.usage import CLIENT, Snapshot, Tokens, Used, budgets, month_of  # noqa: E402
+from popkit_retention.usage import budgets  # noqa: E402
 from popkit_retention.usage.configured_database import open_store  # noqa: E402
+from popkit_retention.usage.records import CLIENT, Snapshot, Tokens, Used, month_of  # noqa: E402
 from tests import debian  # noqa: E402
 from tests.context import postgresql  # noqa: E402
 

@@ -211,7 +211,7 @@ def test_what_needs_no_plugin_runs_from_the_wheel_with_an_empty_home(package: Pa
 def test_it_reads_the_sessions_of_the_person(package: Package) -> None:
     projects = package.home / ".claude/projects/-shop"
     projects.mkdir(parents=True)
-    sample = lzma.decompress((package.site / "popkit_retention/cli/sample-session.jsonl.xz").read_bytes()).decode()
+    sample = lzma.decompress((package.site / "popkit_retention/lab/sample-session.jsonl.xz").read_bytes()).decode()
     (projects / "5e551017-0000-4000-8000-000000000001.jsonl").write_text(sample)
     assert "Your sessions with PopKit" in package.popkit("try", "--all")
     # Its exit says whether a policy missed something, and stderr how far it is.

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.io import to_html
 from plotly.offline import get_plotlyjs
 
-from popkit_retention.cli import lab_command
+from popkit_retention.lab import command as lab_command
 from popkit_retention.lab.replay_policies import DEFAULT_AUTO, INSTALLED
 
 LIFETIMES = {"300": "5 minutes", "3600": "1 hour"}

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
 from lab.research import POLICIES, row_of
 
 from hooks.utils import text
-from popkit_retention.cli import lab_command
 from popkit_retention.cli.commands import version
+from popkit_retention.lab import command as lab_command
 from popkit_retention.lab import survey
 from popkit_retention.lab.survey_card import card_of
 

@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from .argument_types import TEXT, Type, choice
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 READS, CHANGES, DESTROYS = "reads", "changes", "destroys"  # what an operation does; DESTROYS: asked for twice
 MANY = 10_000  # arguments: what a shell can give
 
@@ -44,18 +49,18 @@ class Operation:
     command alone means it, or a flag that tells it from the command's own; `ID` means one argument, `ID…` several, `[ID]` that there need
     be none. `help` says what it does, "" where the title of the command does; `more` what follows that sentence. `type`: of its arguments;
     `joined`: they are one text; `agent`: see Flag. `implied`: it is meant where the last word of its name is missing. `raw`: its words are
-    another command's to parse. `offered`: the pane and the page have it on their buttons. `admin`: it is called by its name after ADMIN,
-    as few people need it."""
+    another command's to parse. `does`: its function, by name (see Table). `offered`: the pane and the page have it on their buttons.
+    `admin`: it is called by its name after ADMIN, as few people need it."""
 
     __slots__ = (
-        "admin", "agent", "effect", "flags", "help", "implied", "joined", "label", "least", "more", "most", "name", "offered", "raw",
-        "type",
+        "admin", "agent", "does", "effect", "flags", "help", "implied", "joined", "label", "least", "more", "most", "name", "offered",
+        "raw", "type",
     )  # fmt: skip
 
     def __init__(
         self, usage: str, help: str = "", *flags: Flag, effect: str = READS, type: Type | None = None, joined: bool = False,
         agent: tuple[str, Type] | None = None, implied: bool = False, raw: bool = False, offered: bool = False, admin: bool = False,
-        more: str = "",
+        more: str = "", does: str = "",
     ) -> None:  # fmt: skip
         words = usage.split(" ")
         self.label = words.pop() if words[-1][:1] == "[" or "|" in words[-1] or not words[-1].islower() else ""
@@ -73,6 +78,7 @@ class Operation:
         self.offered = offered
         self.admin = admin
         self.more = more
+        self.does = does
 
     @property
     def called(self) -> str:
@@ -91,18 +97,20 @@ def _type_of(label: str) -> Type:
 
 
 class Table:
-    """The operations of a command. `name`: how it is called; `title`: what it is for; `common`: flags of every operation but help;
+    """The operations of a command. `name`: how it is called; `title`: what it is for; `module`: whose functions its operations
+    name, unless they name another's as module:function; `common`: flags of every operation but help;
     `examples`: label -> such an argument; `notes`: label -> what it means, "" -> what holds without the common flags; `renamed`: a word
     that called an operation in the version before -> those that do; what is below ADMIN was called by its name alone."""
 
-    __slots__ = ("by_name", "common", "examples", "name", "notes", "operations", "renamed", "title")
+    __slots__ = ("by_name", "common", "examples", "module", "name", "notes", "operations", "renamed", "title")
 
     def __init__(
         self, name: str, title: str, *operations: Operation, common: tuple[Flag, ...] = (), examples: dict[str, str] | None = None,
-        notes: dict[str, str] | None = None, renamed: dict[str, str] | None = None,
+        notes: dict[str, str] | None = None, renamed: dict[str, str] | None = None, module: str = "",
     ) -> None:  # fmt: skip
         self.name = name
         self.title = title
+        self.module = module
         self.renamed = {**{operation.name: operation.called for operation in operations if operation.admin}, **(renamed or {})}
         named = any(operation.name[:1] not in ("", "-") for operation in operations)
         self.operations = (*operations, HELP) if named else operations
@@ -113,6 +121,14 @@ class Table:
         for operation in operations:
             if operation.implied:
                 self.by_name[operation.called.rpartition(" ")[0]] = operation
+
+    def function(self, operation: Operation) -> Callable[..., Any]:
+        """Return the function of an operation; its module is loaded now."""
+        from importlib import import_module
+
+        place, _, name = operation.does.rpartition(":")
+        function: Callable[..., Any] = getattr(import_module(place or self.module), name)
+        return function
 
     def flags_of(self, operation: Operation, shell: bool = True) -> dict[str, Flag]:
         """Return name -> Flag of everything that may follow an operation."""
@@ -130,5 +146,5 @@ class Table:
 
 
 ADMIN = "admin"
-HELP = Operation("help [WORD]", "this text, or help for one word", joined=True)
+HELP = Operation("help [WORD]", "this text, or help for one word", joined=True, does="help_answer")
 _HELP_FLAG = Flag("--help", "this text")

@@ -3,7 +3,6 @@ use it), and how to find an interpreter that has them."""
 
 from __future__ import annotations
 
-import glob
 import os
 import sys
 
@@ -119,6 +118,8 @@ def run(command: list[str], environ: Mapping[str, str], patience_s: float | None
 
 def reach(environ: Mapping[str, str]) -> None:
     """Put the packages of our virtual environment behind those that Python finds already; not those for another version of Python."""
+    import glob
+
     try:
         venv = folder_of(environ)
     except home.NoHome:

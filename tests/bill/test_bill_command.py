@@ -15,10 +15,10 @@ from hooks.utils.operations import offers
 from hooks.utils.state import hidden_tools, prompt_breakdowns
 from hooks.utils.views import bill as views
 from popkit_retention.bill import statement
+from popkit_retention.bill import views as spending
 from popkit_retention.bill.digests import digest_of
 from popkit_retention.bill.sums import misses
 from popkit_retention.parallel.sources import DAMAGED, NO_CONVERSATION
-from popkit_retention.views import spending
 from tests.bill.conversations import BASE, DOCS, OTHER, SERVER, Conversation, at_work, breakdown
 from tests.bill.test_digests import MODELS
 from tests.cli import inside

@@ -21,11 +21,12 @@ from hooks.utils.policy.models import Models
 from hooks.utils.state import shipped
 from hooks.utils.views.plan_limits import limits_pane_lines
 from popkit_retention import extras
+from popkit_retention.bill import views as spending
 from popkit_retention.bill.digests import digest_of
 from popkit_retention.bill.sums import SLOT_S, took
 from popkit_retention.cli import main, settings_file
+from popkit_retention.usage import views as budget_views
 from popkit_retention.usage.configured_database import open_store, report
-from popkit_retention.views import spending
 from tests.bill.conversations import BASE, Conversation, at_work
 from tests.cli import inside
 from tests.lab.transcripts import BEGAN
@@ -209,7 +210,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_people_see(name: str, golden) -> None:
-    shown = "\n".join(text.laid_out(spending.budgets(SHOWN[name]))) + "\n"
+    shown = "\n".join(text.laid_out(budget_views.budgets(SHOWN[name]))) + "\n"
     assert all(len(line) <= 76 for line in shown.splitlines())
     golden(BUDGET_GOLDENS / f"{name}.txt", shown)
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-SAMPLE = Path(__file__).resolve().parents[2] / "power-mode/popkit_retention/cli/sample-session.jsonl.xz"
+SAMPLE = Path(__file__).resolve().parents[2] / "power-mode/popkit_retention/lab/sample-session.jsonl.xz"
 BEGINS = datetime(2026, 11, 20, 13, 10, tzinfo=timezone.utc)
 PROJECT = "/home/dev/shop"
 MODEL = "claude-opus-5-5"

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
-from popkit_retention.cli import lab_command
 from popkit_retention.cli.main import main
+from popkit_retention.lab import command as lab_command
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.replay_policies import POLICIES
 from tests.lab.test_own_policies import GOOD, MASKING, written

@@ -12,7 +12,7 @@ import pytest
 
 from popkit_retention.memory.items import AGENT
 from popkit_retention.memory.memory import Memory
-from popkit_retention.operations.data_tables import MEMORY
+from popkit_retention.memory.operations import MEMORY
 from tests.cli.remembered import DAY_S, GOLDENS, Remembered, anywhere, export_of, fits, unwrapped
 
 # --- what people read ----------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.cli import json_text, opencode_setup
+from popkit_retention.cli import json_text
+from popkit_retention.opencode import setup as opencode_setup
 from tests.cli.played import ROOT, Played
 
 SPEC = (ROOT / "power-mode" / "opencode").as_uri()

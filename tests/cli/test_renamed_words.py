@@ -15,10 +15,9 @@ from hooks.utils.hosts.transcripts.projects import folder_name
 from hooks.utils.operations.context_words import answer
 from hooks.utils.policy import placeholder
 from hooks.utils.policy.kinds import OF_THE_ARCHIVE
-from popkit_retention.cli.commands import FIRST, RENAMED, names, words_of_context
-from popkit_retention.cli.program_commands import words_after
-from popkit_retention.operations.data_tables import ARCHIVE
-from popkit_retention.operations.tables import TABLES
+from popkit_retention.cli.commands import first, names, renamed, tables, words_of_context
+from popkit_retention.cli.completion_command import words_after
+from popkit_retention.operations.archive_table import ARCHIVE
 from tests.archive.written import new
 from tests.cli import inside
 from tests.views.written import spec_session
@@ -38,8 +37,9 @@ BEFORE = {
 }
 ALONE = "restore try lab bill misses limits replay budget doctor dashboard setup statusline mcp serve completion uninstall".split()
 LINES = [f"{command} {word}" for command, words in BEFORE.items() for word in words.split()]
+TABLES = tables()
 RENAMED = {
-    **RENAMED,
+    **{old: new for old, (new, _) in renamed().items()},
     **{f"{name} {old}": f"{name} {new}" for name, table in TABLES.items() for old, new in table.renamed.items()},
     **{f"archive {word.name}": f"restore {word.name}" for word in ARCHIVE},
 }
@@ -184,4 +184,4 @@ def test_a_word_of_context_answers_the_same_as_a_command(line: str, form: str, t
 def test_the_words_of_context_that_are_commands_are_all_that_are_no_command_otherwise() -> None:
     words = {operation.name for operation in TABLES["context"].operations}
     assert set(words_of_context()) == words - {"retention", "restore", "memory", "help"}
-    assert set(FIRST) <= set(names())
+    assert set(first()) <= set(names())

@@ -10,7 +10,7 @@ import pytest
 from hooks.utils.io import repository
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import TOOL
-from popkit_retention.operations.data_tables import LISTED, RETENTION
+from popkit_retention.governance.operations import LISTED, RETENTION
 from tests.cli.governed import GOLDENS, Governed
 from tests.cli.remembered import DAY_S, fits, unwrapped
 

@@ -16,7 +16,7 @@ from hooks.utils.flag_parser import parse
 from hooks.utils.text import laid_out
 from popkit_retention import extras
 from popkit_retention.cli import setup_command
-from popkit_retention.operations.tables import SETUP
+from popkit_retention.cli.setup_table import SETUP
 from tests.cli.played import ROOT, Played
 from tests.paths import PYTHONPATH
 

@@ -20,17 +20,20 @@ from hooks.utils.operation_tables import HELP, Flag, Operation, Table
 from hooks.utils.operations import offers
 from hooks.utils.operations.help_text import help_lines
 from hooks.utils.text import NARROWEST, laid_out
-from popkit_retention.cli import opencode_setup, shell_setup
-from popkit_retention.cli.commands import COMMANDS, FIRST, names, titles
-from popkit_retention.cli.program_commands import SCRIPTS, words_after
+from popkit_retention.cli import shell_setup
+from popkit_retention.cli.commands import every, first, names, tables, titles
+from popkit_retention.cli.completion_command import SCRIPTS, words_after
+from popkit_retention.cli.setup_table import SETUP
 from popkit_retention.extras import EXTRAS
+from popkit_retention.governance.operations import RETENTION
 from popkit_retention.governance.policies import DOMAINS
 from popkit_retention.memory.items import TIERS
-from popkit_retention.operations.data_tables import MEMORY, RETENTION
-from popkit_retention.operations.tables import SETUP, TABLES
+from popkit_retention.memory.operations import MEMORY
+from popkit_retention.opencode import setup as opencode_setup
 from tests.cli import inside
 from tests.patience import HANG_S
 
+TABLES = tables()
 OPERATIONS = [(table, operation) for table in TABLES.values() for operation in table.operations]
 NAMES = [f"{table.name} {operation.called}".strip() for table, operation in OPERATIONS]
 FLAGS = [(table, operation, flag) for table, operation in OPERATIONS for flag in operation.flags]
@@ -59,15 +62,21 @@ def line_of(operation: Operation) -> list[str]:
     return [*operation.called.split(), *arguments, *needed]
 
 
-def test_every_command_has_a_table_and_every_table_a_command() -> None:
-    assert tuple(TABLES) == tuple(COMMANDS)
+def test_every_command_has_a_table_of_its_name() -> None:
+    assert [table.name.removeprefix("popkit ") for table in TABLES.values()] == list(every())
+
+
+@pytest.mark.parametrize(("table", "operation"), OPERATIONS, ids=NAMES)
+def test_the_row_of_an_operation_holds_its_function(table: Table, operation: Operation) -> None:
+    parsed_elsewhere = operation is HELP or (table.name == "popkit restore" and not operation.name)
+    assert parsed_elsewhere or callable(table.function(operation))
 
 
 @pytest.mark.parametrize("word", ["help", "--help", "-h"])
 def test_help_lists_the_commands_as_json_too(word: str, tmp_path: Path) -> None:
     done = inside.run([word, "--json"], {"POPKIT_HOME": str(tmp_path)}, tmp_path)
     assert json.loads(done.stdout) == titles()
-    assert all(titles()[name] == table.title for name, table in TABLES.items() if name not in FIRST)
+    assert all(titles()[name] == table.title for name, table in TABLES.items() if name not in first())
 
 
 def test_help_with_another_flag_says_what_it_takes(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pathlib
 import pytest
 
 from hooks.utils.flag_parser import parse
-from popkit_retention.cli import answering, config_command
+from popkit_retention.cli import answering
 from popkit_retention.cli.main import main
-from popkit_retention.operations.tables import CONFIG
+from popkit_retention.cli.tables import CONFIG
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -28,7 +28,7 @@ class Shell:
     def run(self, *words, **more):
         environ = {"POPKIT_HOME": str(self.home), "CLAUDE_PROJECT_DIR": str(self.project)}
         parsed = parse(list(words), CONFIG)
-        code = answering.show(config_command.run(parsed, environ, **more), "json" in parsed.flags, environ)
+        code = answering.show(CONFIG.function(parsed.operation)(parsed, environ, **more), "json" in parsed.flags, environ)
         return code, self.capsys.readouterr().out
 
 

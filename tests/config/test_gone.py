@@ -11,9 +11,11 @@ from hooks.utils import flag_parser
 from hooks.utils.config import GONE, gone, layers
 from hooks.utils.handlers import session_events
 from popkit_retention.cli import main
+from popkit_retention.cli.commands import tables
 from popkit_retention.cli.config_command import check_file
-from popkit_retention.operations.tables import TABLES
 
+TABLES = tables()
+TABLES = tables()
 COMMANDS = [word for word in gone.WORDS if " " not in word]
 
 

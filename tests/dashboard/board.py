@@ -15,8 +15,8 @@ from popkit_retention.dashboard import server
 from popkit_retention.dashboard.app import application
 from popkit_retention.dashboard.app_state import AppState
 from popkit_retention.dashboard.security import Access
-from popkit_retention.usage import CLIENT, Tokens, Used
 from popkit_retention.usage.configured_database import open_store
+from popkit_retention.usage.records import CLIENT, Tokens, Used
 from tests.patience import HANG_S, until
 from tests.reclaim.shops import SESSION, Shop, worked
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.dashboard.changes import MOST_GONE, MOST_REPORTED, STATS_S, History
-from popkit_retention.operations.stores import Place
+from popkit_retention.memory.place import Place
 from tests.dashboard.board import Board, Served, book
 from tests.patience import until
 from tests.reclaim.shops import SESSION, Talk, spoke, worked

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.operations.stores import Place
+from popkit_retention.memory.place import Place
 from tests.dashboard.board import Served
 from tests.patience import HANG_S
 

@@ -17,8 +17,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from popkit_retention.cli.program_commands import has_browser
 from popkit_retention.dashboard import server
+from popkit_retention.dashboard.command import has_browser
 from popkit_retention.dashboard.server import Instance
 from tests.dashboard.board import Board
 from tests.kit.forks import Command, Forks

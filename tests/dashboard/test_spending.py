@@ -21,8 +21,9 @@ from popkit_retention.dashboard.booking import ingest, sweep
 from popkit_retention.dashboard.catalog import AGAIN_S, TeamSessions
 from popkit_retention.dashboard.shapes import Unusable
 from popkit_retention.dashboard.spending import strategy_of
-from popkit_retention.usage import SessionUsed, Snapshot, Sum, postgres
+from popkit_retention.usage import postgres
 from popkit_retention.usage.configured_database import open_store
+from popkit_retention.usage.records import SessionUsed, Snapshot, Sum
 from tests import debian
 from tests.context import postgresql
 from tests.dashboard.board import Board, book

@@ -10,7 +10,7 @@ import pytest
 from popkit_retention.governance.controller import Controller
 from popkit_retention.memory.items import AGENT, COLD, Item
 from popkit_retention.memory.memory import Memory
-from popkit_retention.operations.stores import Place
+from popkit_retention.memory.place import Place
 from tests.dashboard.board import Board
 from tests.reclaim.shops import SESSION
 

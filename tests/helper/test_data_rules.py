@@ -14,7 +14,8 @@ from hooks.utils.io import volatile
 from hooks.utils.state import data_rules, sweeping
 from hooks.utils.state.site import Site
 from popkit_retention.cli import statusline_command
-from popkit_retention.mcp import ToolCall, tool_answers
+from popkit_retention.mcp import tool_answers
+from popkit_retention.mcp.call import ToolCall
 
 from .asking import SESSION, Helper, lines, numbered
 from .running import Running

@@ -17,7 +17,7 @@ from hooks.utils.policy.host_compaction import FILE_TOKENS
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.usage import Usage
 from hooks.utils.state import session
-from popkit_retention.cli.try_command import report_of
+from popkit_retention.lab.try_command import report_of
 from tests.policy.scenario import SHIPPED
 from tests.views.written import PROJECT, Written
 

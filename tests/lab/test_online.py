@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.lab.research import POLICIES
-from popkit_retention.cli.lab_command import replay
 from popkit_retention.lab import sent_requests
+from popkit_retention.lab.command import replay
 from popkit_retention.lab.policy import Session
 from tests.examples import examples
 from tests.lab.tales import Tale, begun, tales

@@ -11,7 +11,7 @@ from hooks.utils.state import memory as kept
 from popkit_retention.mcp import json_rpc
 from popkit_retention.mcp.tool_service import Tools
 from popkit_retention.memory.memory import Memory
-from popkit_retention.operations.stores import Place as MemoryPlace
+from popkit_retention.memory.place import Place as MemoryPlace
 
 from .talking import environ_of
 

@@ -11,8 +11,7 @@ import pytest
 
 from popkit_retention.bill import digests
 from popkit_retention.bill.sums import usd_of
-from popkit_retention.lab import replay_policies, sent_requests
-from popkit_retention.operations import past_sessions
+from popkit_retention.lab import past_sessions, replay_policies, sent_requests
 from popkit_retention.parallel.attempts import Skipped
 from popkit_retention.parallel.results import Where
 from popkit_retention.parallel.sources import find

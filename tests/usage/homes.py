@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from hooks.utils.state import session
-from popkit_retention.usage import Sum, ingestion, postgres, sqlite
+from popkit_retention.usage import ingestion, postgres, sqlite
 from popkit_retention.usage.configured_database import open_local, open_store
+from popkit_retention.usage.records import Sum
 from tests.kit.crowds import all_do
 from tests.kit.forks import Forks, Function
 from tests.patience import HANG_S

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from popkit_retention.usage import CLIENT, Snapshot, Sum, Tokens, Used
+from popkit_retention.usage.records import CLIENT, Snapshot, Sum, Tokens, Used
 from popkit_retention.usage.usage_store import UsageStore
 
 NOW = 1_795_400_000.0

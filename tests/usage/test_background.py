@@ -14,9 +14,10 @@ from pathlib import Path
 import pg8000
 import pytest
 
-from popkit_retention.usage import DAY_S, Snapshot, Tokens, Used, budgets
+from popkit_retention.usage import budgets
 from popkit_retention.usage.budgets import Budgets, Limits
 from popkit_retention.usage.configured_database import open_store
+from popkit_retention.usage.records import DAY_S, Snapshot, Tokens, Used
 from popkit_retention.usage.usage_store import AT_ONCE, DatabaseUnavailable, UsageStore
 from popkit_retention.usage.writer import Writer
 from tests.context import postgresql

@@ -9,8 +9,9 @@ import pytest
 
 from hooks.utils.io import home
 from hooks.utils.state import session
-from popkit_retention.usage import CLIENT, DAY_S, KEPT_DAYS, ingestion
+from popkit_retention.usage import ingestion
 from popkit_retention.usage.configured_database import open_local
+from popkit_retention.usage.records import CLIENT, DAY_S, KEPT_DAYS
 from tests.kit.forks import Forks
 from tests.usage.homes import NOW, House, all_catch_up, answer, append, user_line
 from tests.usage.records import book, used

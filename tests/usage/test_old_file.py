@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.io.system import day_of
-from popkit_retention.usage import CLIENT, TRANSCRIPT, configured_database
+from popkit_retention.usage import configured_database
 from popkit_retention.usage.configured_database import open_store
+from popkit_retention.usage.records import CLIENT, TRANSCRIPT
 from popkit_retention.usage.usage_store import DatabaseTooNew, DatabaseUnavailable
 from tests.kit.forks import Forks
 from tests.usage.homes import House, all_open

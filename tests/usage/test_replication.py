@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.usage import DAY_S, Sum, configured_database, postgres, usage_store
+from popkit_retention.usage import configured_database, postgres, usage_store
 from popkit_retention.usage.configured_database import open_local, open_store
+from popkit_retention.usage.records import DAY_S, Sum
 from popkit_retention.usage.usage_store import DatabaseUnavailable, NotWritable
 from tests.context import postgresql
 from tests.paths import ROOT

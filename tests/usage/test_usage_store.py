@@ -11,10 +11,10 @@ import pg8000.native
 import pytest
 
 from hooks.utils.io.system import day_of
-from popkit_retention import usage
 from popkit_retention.context.newest_snapshot import NoSnapshot, get_context_status
-from popkit_retention.usage import CLIENT, DAY_S, TRANSCRIPT, Sum, Tokens, configured_database, postgres
+from popkit_retention.usage import configured_database, postgres
 from popkit_retention.usage.configured_database import open_store
+from popkit_retention.usage.records import CLIENT, DAY_S, TRANSCRIPT, Sum, Tokens, request_id
 from popkit_retention.usage.usage_store import (
     MOST_OF_A_SESSION,
     SNAPSHOTS,
@@ -270,8 +270,8 @@ def test_a_request_that_a_client_and_a_transcript_tell_of_is_booked_once_by_the_
 
 
 def test_an_answer_is_booked_by_its_own_id_where_that_can_be_told_from_others() -> None:
-    assert usage.request_id("msg_01ABCDEFGHIJKLMNOPQRSTUV") == "msg_01ABCDEFGHIJKLMNOPQRSTUV"
-    assert usage.request_id("chatcmpl-7") != usage.request_id("chatcmpl-7") != ""
+    assert request_id("msg_01ABCDEFGHIJKLMNOPQRSTUV") == "msg_01ABCDEFGHIJKLMNOPQRSTUV"
+    assert request_id("chatcmpl-7") != request_id("chatcmpl-7") != ""
 
 
 def test_a_request_whose_price_nobody_knows_counts_its_tokens_and_says_so(store: UsageStore) -> None:

@@ -11,7 +11,7 @@ from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.usage import Usage
 from hooks.utils.reclaim.outlook import Outlook, plan_of
 from hooks.utils.state.rebuild import Rebuilt
-from popkit_retention.cli.try_command import Unwritten
+from popkit_retention.lab.try_command import Unwritten
 from tests.policy.scenario import Scenario
 
 PROMPT = 50_000

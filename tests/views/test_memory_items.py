@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils import text
+from popkit_retention.memory import item_views as memory_items
 from popkit_retention.memory.items import KINDS, LEVELS, MARKERS, SOURCES, TIERS, Item
-from popkit_retention.views import memory_items
 from tests.views.test_width import HOSTILE
 
 NOW = 1_800_000_000.0

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
+from popkit_retention.governance import activity_views as retention_activity
 from popkit_retention.governance import answers as governance
 from popkit_retention.governance import collection, domains
-from popkit_retention.views import retention_activity, retention_policies
+from popkit_retention.governance import policy_views as retention_policies
 from tests.cli.played import WIDTH
 from tests.views import retention_answers as answers
 from tests.views.retention_answers import HOSTILE, NOW, at, thing

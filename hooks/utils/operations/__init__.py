@@ -21,6 +21,7 @@ RESTORE = Operation(
     effect=DESTROYS,
     agent=("handle", argument_types.text(1, _LONGEST_ID)),
     offered=True,
+    does=f"{__name__}.reclaiming:restore",
 )
 CONTEXT = Table(
     "popkit context",
@@ -35,17 +36,23 @@ CONTEXT = Table(
         _ALL,
         effect=CHANGES,
         implied=True,
+        does="retention",
     ),
     Operation(
-        "timeline", "a bar for each call: how long its result lived", Flag("--last N", "only the newest N calls", whole(), default=40), _ALL
+        "timeline",
+        "a bar for each call: how long its result lived",
+        Flag("--last N", "only the newest N calls", whole(), default=40),
+        _ALL,
+        does="timeline",
     ),
     Operation(
         "why [ID]",
         "why a result stays, and what will end its life; without ID, what left the context and why",
         Flag("--all", "also list each result of earlier compactions and clears"),
+        does="why",
     ),
-    Operation("pin ID|PATH…", "keep a result, or everything of a path: it never expires", effect=CHANGES, offered=True),
-    Operation("unpin ID|PATH…", "release what you pinned", effect=CHANGES, offered=True),
+    Operation("pin ID|PATH…", "keep a result, or everything of a path: it never expires", effect=CHANGES, offered=True, does="pin"),
+    Operation("unpin ID|PATH…", "release what you pinned", effect=CHANGES, offered=True, does="unpin"),
     Operation(
         "stats",
         "what PopKit has saved: recently and since it was installed, in tokens and money",
@@ -53,6 +60,7 @@ CONTEXT = Table(
         Flag("--card FILE", "write the savings to a card that you can share: FILE.svg or FILE.md", FILE, shell_only=True),
         more="It shows the savings since yesterday, of the last 7 days and since PopKit was installed, with its own cost subtracted; then"
         " those of this session, of this project and of everything on this machine.",
+        does="stats",
     ),
     Operation(
         "clear [PATH]",
@@ -67,8 +75,9 @@ CONTEXT = Table(
         more="It needs Claude Code 2.1.326 or later. Results leave the running conversation; of a session that does not run, they leave"
         " when it is resumed. Results that are pinned, referred to, hardly longer than their placeholder, or the last word on a run"
         " stay, even with --now.",
+        does=f"{__name__}.reclaiming:clear",
     ),
-    Operation("undo", "take back the last clear", effect=DESTROYS, offered=True),
+    Operation("undo", "take back the last clear", effect=DESTROYS, offered=True, does=f"{__name__}.reclaiming:undo"),
     RESTORE,
     Operation(
         "auto [on|off|show]",
@@ -77,8 +86,14 @@ CONTEXT = Table(
         offered=True,
         more="What leaves comes back with undo, and no model is called. With off, only a full context and your own words change the"
         " conversation.",
+        does="auto",
     ),
-    Operation("memory [on|off|WORD…]", "what sessions of this project teach future ones: on, off, or a word of popkit memory", raw=True),
+    Operation(
+        "memory [on|off|WORD…]",
+        "what sessions of this project teach future ones: on, off, or a word of popkit memory",
+        raw=True,
+        does="memory",
+    ),
     common=(
         Flag("--session ID", "ask about this session (its id, or the beginning of it)", shell_only=True),
         Flag("--transcript FILE", "read this transcript file", FILE, shell_only=True),
@@ -92,6 +107,7 @@ CONTEXT = Table(
         "HANDLE": "HANDLE is in the placeholder of a cleared result.",
     },
     renamed={"cold": "auto"},
+    module=f"{__name__}.context_words",
 )
 # Commands of `popkit` that a session answers, too, each with what it shows.
 OF_SHELL = {

@@ -11,7 +11,7 @@ from ..reclaim import access, restoring
 from ..state import journal, settling
 from ..views import memory_in_session, one_result, pinning, receipt
 from ..views import panel as views
-from . import CONTEXT, auto_switch, memory_switch, reclaiming
+from . import CONTEXT, auto_switch, memory_switch
 from .changers import WITHOUT
 from .help_text import help_lines, of_shell_lines
 from .names import NotFound, Unknown, find_result, pin_target, profile_target, unpin_target
@@ -62,7 +62,7 @@ def respond(parsed: flag_parser.Parsed, site: Site, transcript_path: str, now: f
     """Return the answer to parsed words; UsageError where they contradict each other. `command`: how the reader calls us; `in_place`: see
     `answer`."""
     try:
-        return _ANSWERS[parsed.word](Request(parsed, site, transcript_path, now, command, in_place))
+        return CONTEXT.function(parsed.operation)(Request(parsed, site, transcript_path, now, command, in_place))
     except (NotFound, Unknown, access.Refused, restoring.NotFound) as error:
         return _mistake(str(error))
     except OSError as error:
@@ -75,7 +75,7 @@ def _mistake(message: str) -> Answer:
     return Answer(["", *text.wrap("PopKit: " + message)], {"error": message}, message)
 
 
-def _retention(request: Request) -> Answer:
+def retention(request: Request) -> Answer:
     chosen = _profile_of(request.flags)
     lines: list[text.Line] = []
     if chosen:
@@ -100,7 +100,7 @@ def _profile_of(flags: dict[str, str]) -> str:
     return names[0] if names else ""
 
 
-def _timeline(request: Request) -> Answer:
+def timeline(request: Request) -> Answer:
     last: int | None = None if "all" in request.flags else request.flags["last"]
     current = request.report()
     rows = current["results"]
@@ -110,7 +110,7 @@ def _timeline(request: Request) -> Answer:
     return Answer(timeline.timeline_lines(current, last), data)
 
 
-def _why(request: Request) -> Answer:
+def why(request: Request) -> Answer:
     report = request.report()
     left = receipts_of(request.site, report)
     if not request.arguments:
@@ -135,14 +135,14 @@ def _brief(whole: Receipt) -> Receipt:
     return {name: value for name, value in whole.items() if name != "calls"}
 
 
-def _pin(request: Request) -> Answer:
+def pin(request: Request) -> Answer:
     before = request.report()
     targets = [pin_target(before, word) for word in request.arguments]
     after = request.change([journal.pinned(target, request.now) for target in targets if target not in before["pins"]])
     return Answer(pinning.pinned_lines(before, after, targets, request.command), _pins_data(after, targets))
 
 
-def _unpin(request: Request) -> Answer:
+def unpin(request: Request) -> Answer:
     before = request.report()
     targets = [unpin_target(before, word) for word in request.arguments]
     after = request.change([journal.unpinned(target, request.now) for target in targets])
@@ -153,7 +153,7 @@ def _pins_data(after: Report, targets: list[str]) -> dict[str, Any]:
     return {"targets": targets, "pins": after["pins"], "held": [row["id"] for row in after["results"] if row["pinned_by"]]}
 
 
-def _stats(request: Request) -> Answer:
+def stats(request: Request) -> Answer:
     from .. import efficiency_tracker as tracker
     from ..views import stats
 
@@ -197,7 +197,7 @@ def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], da
     return Answer(card.written_lines(path), {**data, "card": path})
 
 
-def _auto(request: Request) -> Answer:
+def auto(request: Request) -> Answer:
     from ..reclaim import auto_compaction
     from ..views import compacting
 
@@ -213,7 +213,7 @@ def _auto(request: Request) -> Answer:
     return Answer(lines, cold)
 
 
-def _memory(request: Request) -> Answer:
+def memory(request: Request) -> Answer:
     words = [word for word in request.arguments if word != "--json"]
     if words in (["on"], ["off"]):
         switched = memory_switch.turn(words == ["on"], request.site, request.now)
@@ -224,23 +224,7 @@ def _memory(request: Request) -> Answer:
     return Answer(["", *lines], {"output": output}, (errors or output or "popkit memory failed") if code else "")
 
 
-def _help(request: Request) -> Answer:
+def help_answer(request: Request) -> Answer:
     name = request.arguments[0] if request.arguments else ""
     lines = help_lines(name, request.command, CONTEXT, not request.command.startswith("/"))
     return Answer(lines if name or request.command != IN_CLIENT else [*lines, *of_shell_lines()])
-
-
-_ANSWERS = {
-    "retention": _retention,
-    "timeline": _timeline,
-    "why": _why,
-    "pin": _pin,
-    "unpin": _unpin,
-    "stats": _stats,
-    "clear": reclaiming.clear,
-    "undo": reclaiming.undo,
-    "restore": reclaiming.restore,
-    "auto": _auto,
-    "memory": _memory,
-    "help": _help,
-}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+from contextlib import ExitStack
 
 from hooks.utils import archive, text, units
 from hooks.utils.archive import chain, holds, index, searching, verification
@@ -16,9 +17,11 @@ from hooks.utils.state import archived, placements, stored_contexts
 from hooks.utils.state.site import Site
 from hooks.utils.units import size
 
+from .. import features
 from ..views import archive as views
 from . import terminal
 from .answering import Answer, Refused
+from .tables import RESTORE
 from .terminal import Bar
 
 TYPE_CHECKING = False
@@ -44,7 +47,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     except (OSError, sqlite3.Error, archive.ArchiveError) as error:
         raise Refused(str(error) if path in str(error) else f"{path}: {error}") from None
     try:
-        return _OPERATIONS[args.word](db, args, environ)
+        return RESTORE.function(args.operation)(db, args, environ)
     except sqlite3.Error as error:
         raise Refused(f"{path}: {error}") from None
     finally:
@@ -67,7 +70,7 @@ def _no_archive(word: str) -> Answer:
     return Answer([message], {"found": []} if word == "search" else {"records": [] if word == "list" else 0})
 
 
-def _stats(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
+def stats(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     stats = archive.stats(db)
     zones = ", ".join(f"{count:,} {zone}" for zone, count in stats["zones"].items())
     original, stored, file = (size(stats[name]) for name in ("original_bytes", "stored_bytes", "file_bytes"))
@@ -79,7 +82,7 @@ def _stats(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     return Answer(lines, stats)
 
 
-def _list(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
+def list_records(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     since = args.since and args.since.ago(time_of_day(environ))
     where = {"session_id": args.session, "since": since, "limit": args.limit + 1}
     records = archive.find_records(db, **where) if args.argument is None else archived.matching(db, args.argument, **where)
@@ -91,7 +94,7 @@ def _list(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     return Answer(lines, {"records": [record.to_json() for record in records], "more": more})
 
 
-def _show(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
+def show_record(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     record = _record_of(db, args.argument)
     content = archive.recover(db, record.id)
     data = {**record.to_json(), "content": None if content is None else archive.value_of(content)}
@@ -122,7 +125,7 @@ def _record_of(db: Connection, word: str) -> Record:
     raise Refused(f"there is no record {name}. `popkit restore list` shows the handles")
 
 
-def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
+def verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     report = verification.verify(db)
     well = not (report.broken or report.lost or report.problems)
     lines: list[text.Line] = []
@@ -145,7 +148,7 @@ def _verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     return Answer(lines, data, code=int(not well))
 
 
-def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
+def prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     now = time_of_day(environ)
     older_than = args.older_than.ago(now)
     holds.place_folders(db, lambda folder: repository.of(folder).key)
@@ -177,21 +180,13 @@ def _prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 
 def _pruned(db: Connection, older_than: float, now: float, args: Parsed, environ: Mapping[str, str]) -> archive.Pruned:
-    """Prune the archive, and log it as governance does."""
+    """Prune the archive; features that log deletions do."""
     if args.dry_run:
         return archive.prune(db, older_than, True, now)
-    from ..governance import GovernanceError
-    from ..governance.policies import RAG
-    from ..governance.workspace import Workspace
-
-    try:
-        with (
-            Workspace(environ, now=lambda: now) as workspace,
-            workspace.manual_deletion(RAG, archive.prunable(db, older_than, now), command="popkit restore prune"),
-        ):
-            return archive.prune(db, older_than, False, now)
-    except GovernanceError as error:
-        raise Refused(str(error)) from None
+    with ExitStack() as stack:
+        for logged in features.offering("logged"):
+            stack.enter_context(logged(environ, archive.prunable(db, older_than, now), now, "popkit restore prune"))
+        return archive.prune(db, older_than, False, now)
 
 
 def _confirm(db: Connection, placed: dict[str, list[Record]], older_than: float, args: Parsed, environ: Mapping[str, str]) -> None:
@@ -220,7 +215,7 @@ def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
     return deleted
 
 
-def _search(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
+def search(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     with Bar(environ, "records") as bar:
         unindexed = index.index_queued(db, bar.show)
     folders = None if args.everywhere else archived.folders_of(db, repository.of(os.getcwd()).key)
@@ -241,6 +236,3 @@ def _match_data(db: Connection, match: Found) -> dict[str, object]:
         "handle": record.id, "label": record.label, "archived_at": record.created_at, "session": whose.session_id if whose else "",
         "project": repository.of(whose.project).key if whose and whose.project else "", "lines": match.lines,
     }  # fmt: skip
-
-
-_OPERATIONS = {"stats": _stats, "list": _list, "search": _search, "show": _show, "verify": _verify, "prune": _prune}

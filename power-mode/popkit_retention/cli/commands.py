@@ -1,4 +1,4 @@
-"""Name the commands of the command line, and what each is for."""
+"""Name the commands of the command line, and what each is for: those of no feature, and those that features bring."""
 
 from __future__ import annotations
 
@@ -8,72 +8,97 @@ from hooks.utils import text
 from hooks.utils.io import home
 from hooks.utils.version import VERSION
 
-# Command -> the module and the function that does it, loaded when it is called: function(parsed, environ) -> Answer | exit code. The module
-# may have MISTAKES: errors that are shown in a line, beside Refused. All commands but those in PARSE_THEMSELVES have their table parsed.
-COMMANDS = {
-    "context": "context_command.run",
-    "restore": "context_command.restore",
-    "memory": "memory_command.run",
-    "retention": "retention_command.run",
-    "try": "try_command.run",
-    "lab": "lab_command.run",
-    "bill": "spending_command.bill",
-    "budget": "spending_command.budget",
-    "config": "config_command.run",
-    "doctor": "doctor_command.run",
-    "dashboard": "program_commands.dashboard",
-    "setup": "setup_command.run",
-    "statusline": "statusline_command.run",
-    "mcp": "program_commands.mcp",
-    "serve": "program_commands.serve",
-    "completion": "program_commands.completion",
-    "uninstall": "uninstall_command.run",
+from .. import features
+from ..features import Command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hooks.utils.operation_tables import Table
+
+_TABLES = f"{__package__}.tables"
+CORE = {
+    command.name: command
+    for command in (
+        Command("context", "hooks.utils.operations:CONTEXT", 10, f"{__package__}.context_command:run"),
+        Command("restore", f"{_TABLES}:RESTORE", 20, f"{__package__}.context_command:restore", renamed={"archive": ("restore", {})}),
+        Command("config", f"{_TABLES}:CONFIG", 90),
+        Command("doctor", f"{_TABLES}:DOCTOR", 100),
+        Command("setup", f"{__package__}.setup_table:SETUP", 120),
+        Command("statusline", f"{_TABLES}:STATUSLINE", 130),
+        Command("serve", f"{_TABLES}:SERVE", 150),
+        Command("completion", f"{_TABLES}:COMPLETION", 160),
+        Command("uninstall", f"{_TABLES}:UNINSTALL", 170),
+    )
 }
-# The commands that a person needs most, with which help begins -> what they do. Words of `popkit context` are commands, too.
-FIRST = {
-    "context": "what the context holds, and what to do about it",
-    "clear": "remove what is no longer needed, when that pays off",
-    "undo": "take back the last clear",
-    "restore": "bring back what left the context; search the archive",
-    "why": "why a result stays, or why it left",
-    "auto": "let PopKit clear by itself once the prompt cache is cold",
-    "bill": "what you pay, what the cache lost, your plan's limits",
-    "try": "what PopKit would say about your newest session",
+# The commands that a person needs most, with which help begins: command -> (its place, what it does). Words of `popkit context` are
+# commands, too, and features add theirs.
+_FIRST = {
+    "context": (10, "what the context holds, and what to do about it"),
+    "clear": (20, "remove what is no longer needed, when that pays off"),
+    "undo": (30, "take back the last clear"),
+    "restore": (40, "bring back what left the context; search the archive"),
+    "why": (50, "why a result stays, or why it left"),
+    "auto": (60, "let PopKit clear by itself once the prompt cache is cold"),
 }
-# What a command was called in the version before -> its words.
-RENAMED = {"archive": "restore", "limits": "bill limits", "misses": "bill misses", "replay": "lab replay"}
-PARSE_THEMSELVES = ("context", "restore", "memory", "retention")  # function(words, environ) -> exit code
 _COLUMN = 14  # of the left column of the overview
 _COMMIT, _COMMIT_CHARS = frozenset("0123456789abcdef"), 12  # how Claude Code names a copy
 
 
+def every() -> dict[str, Command]:
+    """Return all commands by their names, in the order of their ranks."""
+    brought = [command for feature in features.every() for command in feature.commands]
+    return {command.name: command for command in sorted((*CORE.values(), *brought), key=lambda each: each.rank)}
+
+
+def called(name: str) -> Command | None:
+    """Return the command of a name; None for a name that is none. What features bring is looked at only for a name that is not ours."""
+    return CORE.get(name) or every().get(name)
+
+
+def renamed() -> dict[str, tuple[str, Mapping[str, str]]]:
+    """Return what a command was called in the version before -> its words, and its flags of before -> those of now."""
+    return {old: new for command in every().values() for old, new in command.renamed.items()}
+
+
+def first() -> dict[str, str]:
+    """Return the commands with which help begins -> what they do."""
+    ranked = {**_FIRST, **{command.name: command.first for command in every().values() if command.first}}
+    return {name: title for name, (_, title) in sorted(ranked.items(), key=lambda each: each[1])}
+
+
 def words_of_context() -> dict[str, str]:
-    """Return word -> what it does, of the words of `popkit context` that are commands, too."""
+    """Return word -> what it does, of the words of `popkit context` that are commands, too: those that no other command answers."""
     from hooks.utils.operations import CONTEXT
 
-    return {word: operation.help for word, operation in CONTEXT.by_name.items() if word not in ("", "help", *COMMANDS)}
+    others, words = ("", "help", *CORE), CONTEXT.by_name.items()
+    return {word: each.help for word, each in words if word not in others and not (each.raw or each.implied)}
 
 
 def names() -> list[str]:
     """Return the names of all commands, those first that a person needs most."""
-    return list(dict.fromkeys((*FIRST, *words_of_context(), *COMMANDS)))
+    return list(dict.fromkeys((*first(), *words_of_context(), *every())))
+
+
+def tables() -> dict[str, Table]:
+    """Return command -> its table of operations."""
+    return {name: command.operations() for name, command in every().items()}
 
 
 def titles() -> dict[str, str]:
     """Return command -> what it does."""
-    from ..operations.tables import TABLES
-
-    known = {**words_of_context(), **{name: TABLES[name].title for name in COMMANDS}, **FIRST}
+    known = {**words_of_context(), **{name: table.title for name, table in tables().items()}, **first()}
     return {name: known[name] for name in names()}
 
 
 def overview(everything: bool = False) -> list[text.Line]:
     """Return the commands that a person needs most, or all."""
-    shown = titles() if everything else FIRST
+    shown = titles() if everything else first()
     lines: list[text.Line] = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
     for name, title in shown.items():
         lines += text.pair("  " + name, title, _COLUMN)
-    rest = "" if everything else f"popkit help --all shows the other {len(names()) - len(FIRST)} commands. "
+    rest = "" if everything else f"popkit help --all shows the other {len(names()) - len(shown)} commands. "
     return [*lines, "", *text.wrap(rest + "popkit help COMMAND says more; popkit --version shows the version.")]
 
 

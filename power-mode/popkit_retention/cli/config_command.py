@@ -38,13 +38,15 @@ KEY_WIDTH, VALUE_WIDTH = 41, 21
 BUILT_IN = {key: field["default"] for key, field in FIELDS.items()}
 
 
-def run(args: Parsed, environ: Mapping[str, str], root: str = "") -> Answer:
-    """Do one operation of `popkit config`; `root` is the plugin's folder, by default the one that this file lies in."""
-    if args.word == "schema":
-        return Answer([], content=text.as_json(json_schema()))
+def schema(_args: Parsed, _environ: Mapping[str, str]) -> Answer:
+    """Return the JSON Schema of the configuration."""
+    return Answer([], content=text.as_json(json_schema()))
+
+
+def _folders(args: Parsed, environ: Mapping[str, str], root: str) -> tuple[str, str | None, str]:
+    """Return the plugin's folder, ours and the project's. `root`: the first, by default the one that this file lies in."""
     project = args.project or environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
-    folders = (root or home.plugin_root(), _state_home(environ), os.path.abspath(project))
-    return {"check": _check, "show": _show, "path": _path}[args.word](args, folders)
+    return root or home.plugin_root(), _state_home(environ), os.path.abspath(project)
 
 
 def _state_home(environ: Mapping[str, str]) -> str | None:
@@ -56,7 +58,9 @@ def _state_home(environ: Mapping[str, str]) -> str | None:
         return None
 
 
-def _check(args: Parsed, folders: tuple) -> Answer:
+def check(args: Parsed, environ: Mapping[str, str], root: str = "") -> Answer:
+    """Report every problem of the files that apply, or of those that are named."""
+    folders = _folders(args, environ, root)
     if args.arguments:
         files = args.arguments
         problems = [problem for path in files for problem in check_file(path)]
@@ -87,7 +91,9 @@ def _files_without(files: list) -> list:
     return [f"No problems in {units.counted(len(files), 'file')}:", *("  " + text.clean(path) for path in files)]
 
 
-def _path(args: Parsed, folders: tuple) -> Answer:
+def path(args: Parsed, environ: Mapping[str, str], root: str = "") -> Answer:
+    """Return the files that apply, lowest first."""
+    folders = _folders(args, environ, root)
     return Answer(_file_lines(read_layers(*folders)))
 
 
@@ -103,7 +109,9 @@ def _state(layer: Layer) -> str:
     return "" if os.path.lexists(layer.path) else " (not there)"
 
 
-def _show(args: Parsed, folders: tuple) -> Answer:
+def show(args: Parsed, environ: Mapping[str, str], root: str = "") -> Answer:
+    """Return each value, and where it comes from."""
+    folders = _folders(args, environ, root)
     layers = read_layers(*folders)
     refused: list = []
     merge(layers, refused)

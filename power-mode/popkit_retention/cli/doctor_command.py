@@ -28,8 +28,9 @@ from hooks.utils.state import session, stored_contexts
 from hooks.utils.text import listed
 from hooks.utils.units import span
 
+from .. import features
 from ..operations import stores
-from . import config_command, doctor_session, opencode_setup
+from . import config_command, doctor_session
 from .answering import Answer
 
 TYPE_CHECKING = False
@@ -66,12 +67,12 @@ def all_checks(environ: Mapping[str, str]) -> list[Check]:
     project = os.path.abspath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
     enabled = layers.load(home.plugin_root(), popkit_home, project).get("enabled") is not False
     claude, now = client(environ), time_of_day(environ)
-    opencode = opencode_setup.opencode_checks(environ)
+    of_other_hosts = [check for checks in features.offering("checks") for check in checks(environ)]
     claude_code = [claude, plugin(popkit_home, project, environ, enabled, now)]
     checks = [
         interpreter(popkit_home, environ),
-        *(claude_code if claude.facts or not opencode else []),  # some users have only OpenCode
-        *opencode,
+        *(claude_code if claude.facts or not of_other_hosts else []),  # some users have only another host
+        *of_other_hosts,
         state_folder(popkit_home),
     ]
     if checks[-1].level == PROBLEM:

@@ -10,17 +10,20 @@ from hooks.utils import text
 from hooks.utils.flag_parser import nearest
 from hooks.utils.io import home
 
-from . import answering, terminal
+from .. import features
+from . import answering, commands, terminal
 from .answering import Answer
-from .commands import COMMANDS, PARSE_THEMSELVES, RENAMED, names, overview, titles, version, words_of_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+LACKING = 2  # the exit code of a command that needs a feature which is not there
+
+
 def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
-    """Run one command; return the exit code: 0, or 1 for what the user got wrong."""
+    """Run one command; return the exit code: 0, 1 for what the user got wrong, LACKING."""
     argv = sys.argv[1:] if argv is None else argv
     if sys.stdout is None:  # started with it closed: the next file that is opened would take its place
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
@@ -53,48 +56,62 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     name, rest = (argv[0], argv[1:]) if argv else ("help", [])
     if name in ("help", "-h", "--help"):
         if not rest or rest in (["--json"], ["--all"]):
-            return answering.show(Answer(overview(rest == ["--all"]), titles()), rest == ["--json"], environ)
+            as_json = rest == ["--json"]  # what needs no table loads none
+            return answering.show(Answer(commands.overview(rest == ["--all"]), commands.titles() if as_json else None), as_json, environ)
         name, rest = rest[0], [*rest[1:], "--help"]
         if name.startswith("-"):
             return _not_known(
                 f'"{text.cut(text.clean(name), 40)}" is not a command. popkit help takes the name of one, --all or --json', environ
             )
     if name in ("--version", "-V", "version"):
-        print("popkit " + version())
+        print("popkit " + commands.version())
         return 0
-    if name in RENAMED:
-        terminal.say_renamed(f"popkit {name}", f"popkit {RENAMED[name]}", environ)
-        rest = _out_of_replay(rest) if name == "replay" else rest
-        name, *words = RENAMED[name].split()
-        rest = [*words, *rest]
-    if name in words_of_context():
+    if name in commands.words_of_context():
         from . import context_command
 
         return context_command.word([name, *rest], environ)
-    if name not in COMMANDS:
-        from hooks.utils.config import gone
-
-        if name in gone.WORDS:
-            return answering.fail("popkit", gone.WORDS[name], "--json" in rest, environ, [])
-        return _not_known(f'unknown command "{text.cut(text.clean(name), 40)}"{nearest(name, names())}', environ)
-    module_name, _, function = COMMANDS[name].partition(".")
-    module = importlib.import_module("." + module_name, __package__)
-    command = getattr(module, function)
-    if name in PARSE_THEMSELVES:
-        code: int = command(rest, environ)
+    command = commands.called(name)
+    if command is None:
+        renamed = commands.renamed()
+        if name not in renamed:
+            return _unknown(name, rest, environ)
+        words, flags = renamed[name]
+        terminal.say_renamed(f"popkit {name}", f"popkit {words}", environ)
+        return _run([*words.split(), *_with_flags(rest, flags)], environ)
+    lacks = features.missing(command.needs)
+    if lacks:
+        return _lacking(name, lacks, "--json" in rest, environ)
+    if command.run:
+        code: int = features.found(command.run)(rest, environ)
         return code
-    from ..operations.tables import TABLES
+    table = command.operations()
+    mistakes = getattr(importlib.import_module(table.module), "MISTAKES", ())
+    return answering.run(table, lambda parsed, environ: table.function(parsed.operation)(parsed, environ), rest, environ, mistakes)
 
-    return answering.run(TABLES[name], command, rest, environ, getattr(module, "MISTAKES", ()))
+
+def _unknown(name: str, rest: list[str], environ: Mapping[str, str]) -> int:
+    from hooks.utils.config import gone
+
+    if name in gone.WORDS:
+        return answering.fail("popkit", gone.WORDS[name], "--json" in rest, environ, [])
+    known = commands.names()
+    return _not_known(f'unknown command "{text.cut(text.clean(name), 40)}"{nearest(name, known)}', environ)
+
+
+def _lacking(name: str, lacks: list[str], as_json: bool, environ: Mapping[str, str]) -> int:
+    """Say that a command needs features that this installation has not; return the exit code."""
+    needed = f"it needs {text.listed(lacks)}, which this installation lacks. Install PopKit again, as README.md says"
+    answering.fail(f"popkit {name}", needed, as_json, environ, [])
+    return LACKING
 
 
 def _not_known(message: str, environ: Mapping[str, str]) -> int:
-    known = ", ".join((*names(), "help", "--version"))
+    known = ", ".join((*commands.names(), "help", "--version"))
     terminal.write_view(text.wrap(f"popkit: {message}. Known: {known}", indent="  "), sys.stderr, environ)
     return 1
 
 
-def _out_of_replay(words: list[str]) -> list[str]:
-    """Return words that followed `popkit replay`, whose --decisions is --out."""
-    old, new = "--decisions", "--out"
-    return [new + word[len(old) :] if word.partition("=")[0] == old else word for word in words]
+def _with_flags(words: list[str], flags: Mapping[str, str]) -> list[str]:
+    """Return words with flags of the version before replaced by those of now."""
+    split = [word.partition("=") for word in words]
+    return ["".join((flags.get(name, name), equals, value)) for name, equals, value in split]

@@ -1,5 +1,5 @@
 """`popkit setup NAME` installs the packages that some commands need into a virtual environment in our folder, with pip. Hooks never use
-it. `popkit setup opencode` puts PopKit's plugin into OpenCode's configuration instead, `popkit setup shell` a link on the PATH.
+it. `popkit setup shell` puts a link on the PATH instead, and a feature may have something of its own to set up.
 
 Exit 0 when it is installed afterwards. Running it again updates the installation.
 """
@@ -12,9 +12,10 @@ import sys
 from hooks.utils import text
 from hooks.utils.io import files
 
+from .. import features
 from ..extras import EXTRAS, folder_of, place_of, works
 from ..extras import run as run_python
-from . import opencode_setup, shell_setup
+from . import shell_setup
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -32,19 +33,19 @@ _NO_NETWORK = ("Failed to establish a new connection", "NewConnectionError", "Te
 def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
     """List what can be set up, or set one of them up."""
     name: str = args.argument
-    if name == opencode_setup.OPENCODE:
+    setups, scope = {each.name: each for each in features.setups()}, args.flags.get("scope", "user")
+    if name in setups:
         if args.json:
             raise Refused(f"popkit setup {name} shows a change and asks, so it has no --json. --yes skips the question")
-        return opencode_setup.set_up_opencode(args.undo, args.scope, args.yes, environ)
-    if name == shell_setup.SHELL and args.scope == "user":
+        code: int = features.found(setups[name].does)(args.undo, scope, args.yes, environ)
+        return code
+    if name == shell_setup.SHELL and scope == "user":
         if args.json:
             raise Refused(f"popkit setup {name} asks, so it has no --json. --yes skips the question")
         return shell_setup.set_up_shell(args.undo, args.yes, environ)
-    if args.undo or args.yes or args.scope != "user":
-        raise Refused(
-            f"--undo and --yes are for popkit setup {opencode_setup.OPENCODE} and {shell_setup.SHELL},"
-            f" --scope is for {opencode_setup.OPENCODE}"
-        )
+    if args.undo or args.yes or scope != "user":
+        asking = " and ".join((*setups, shell_setup.SHELL))
+        raise Refused(f"--undo and --yes are for popkit setup {asking}" + (f", --scope is for {' and '.join(setups)}" if setups else ""))
     if not name:
         return _list(environ)
     result = _set_up(name, environ, quiet=args.json)
@@ -59,9 +60,8 @@ def _list(environ: Mapping[str, str]) -> Answer:
         python = place_of(name, environ)
         data[name] = {"for": purpose, "packages": packages, "python": python}
         lines += _row(name, bool(python), purpose)
-    lines += _row(
-        opencode_setup.OPENCODE, bool(opencode_setup.named_plugin(environ)), "PopKit in OpenCode: its plugin in opencode.json and tui.json"
-    )
+    for each in features.setups():
+        lines += _row(each.name, bool(features.found(each.is_there)(environ)), each.purpose)
     return Answer([*lines, "", *text.wrap("popkit setup NAME installs one of them, or brings it up to date.")], data)
 
 

@@ -32,27 +32,35 @@ MISTAKES = (OSError,)
 INPUT_BYTES = 1 << 20
 
 
-def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Print the line, or change the settings after asking."""
-    if args.word:
-        from . import claude_settings  # the line itself, which is drawn twice a minute, does not need them
-
-        if args.word == "install":
-            if args.scope == "user" and not args.replace and status_line.has_site(home.popkit_home(environ)):
-                return _draw_in_client(environ)
-            return claude_settings.install_status_line(args.scope, args.yes, args.replace, environ)
-        if args.scope == "user" and status_line.is_on(home.popkit_home(environ)):
-            status_line.turn(home.popkit_home(environ), False)
-            terminal.say("Claude Code no longer shows PopKit's line under your own status line.", environ)
-            if claude_settings.Settings(args.scope, environ).ours() is None:
-                return 0
-        return claude_settings.uninstall_status_line(args.scope, args.yes, environ)
+def print_line(_args: Parsed, environ: Mapping[str, str]) -> int:
+    """Print the line."""
     if sys.stdin is None or sys.stdin.isatty():
         print("Claude Code runs this command for its status line. To set that up: popkit statusline install")
         return 0
     data = sys.stdin.buffer.read(INPUT_BYTES).decode("utf-8", "replace")
     sys.stdout.buffer.write(line_for(data, environ).encode("utf-8") + b"\n")
     return 0
+
+
+def install(args: Parsed, environ: Mapping[str, str]) -> int:
+    """Have the line drawn, after asking."""
+    from . import claude_settings  # the line itself, which is drawn twice a minute, does not need them
+
+    if args.scope == "user" and not args.replace and status_line.has_site(home.popkit_home(environ)):
+        return _draw_in_client(environ)
+    return claude_settings.install_status_line(args.scope, args.yes, args.replace, environ)
+
+
+def uninstall(args: Parsed, environ: Mapping[str, str]) -> int:
+    """Restore what was there before the line, after asking."""
+    from . import claude_settings
+
+    if args.scope == "user" and status_line.is_on(home.popkit_home(environ)):
+        status_line.turn(home.popkit_home(environ), False)
+        terminal.say("Claude Code no longer shows PopKit's line under your own status line.", environ)
+        if claude_settings.Settings(args.scope, environ).ours() is None:
+            return 0
+    return claude_settings.uninstall_status_line(args.scope, args.yes, environ)
 
 
 def _draw_in_client(environ: Mapping[str, str]) -> int:

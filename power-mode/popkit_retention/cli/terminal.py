@@ -10,7 +10,7 @@ from hooks.utils import flag_parser, text
 from hooks.utils.text import WIDTH, laid_out, visible, width_of, without_controls
 from hooks.utils.units import countdown
 
-from .commands import COMMANDS, words_of_context
+from . import commands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,9 @@ def _named(lines: list[str], environ: Mapping[str, str]) -> list[str]:
     import re
     import shlex
 
-    command = re.compile(rf"(?<![\w./:@-])popkit(?= (?:{'|'.join({**COMMANDS, **words_of_context()})}|COMMAND|help|--\w+)(?![\w:]))")
+    command = re.compile(
+        rf"(?<![\w./:@-])popkit(?= (?:{'|'.join({**commands.every(), **commands.words_of_context()})}|COMMAND|help|--\w+)(?![\w:]))"
+    )
     return [command.sub(lambda _: shlex.quote(called), line) for line in lines]
 
 

@@ -11,13 +11,12 @@ import sys
 
 from hooks.utils import archive, text, units
 from hooks.utils.io import files, home, volatile
-from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state import placements, sockets
 
-from ..governance import health
+from .. import features
 from ..operations import stores
 from ..views.archive import placeholders
-from . import claude_settings, opencode_setup, shell_setup, terminal
+from . import claude_settings, shell_setup, terminal
 from .answering import Answer, Refused
 
 TYPE_CHECKING = False
@@ -61,8 +60,9 @@ def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
         raise Refused("nothing was deleted. --yes skips the question")
     for scope in ("user", "project"):
         _remove_status_line(scope, environ)
-        if opencode_setup.is_in_opencode(environ, scope):
-            _remove_opencode(scope, environ)
+    for removes in features.offering("removes"):
+        for message in removes(environ):
+            _show(text.wrap(text.clean(message)), environ)
     shell_setup.remove(environ)
     result["deleted"], result["left"] = _delete(folder)
     if result["left"]:
@@ -107,30 +107,12 @@ def _tell(folder: str, parts: dict, placed: dict[str, list[Record]], environ: Ma
     lines += text.wrap(f"{folder} holds {stores.in_words(parts)}." if parts else f"There is nothing in {folder}.")
     for advice, *where in [each.keep for each in stores.every() if each.keep and each.title in parts]:
         lines += [*text.wrap(advice), text.whole(*("  " + line.format(folder) for line in where))]
-    lines += _holds(environ) if health.TITLE in parts else []
+    for warns in features.offering("warns"):
+        lines += warns(environ, parts)
     if placed:
         lines += ["", *text.wrap(f"{_many(placed)} could no longer be restored:"), *placeholders(placed), ""]
         lines += text.wrap("To put their contents back first: /popkit undo in each of these sessions, once it is resumed.")
     _show(lines, environ)
-
-
-def _holds(environ: Mapping[str, str]) -> list[text.Line]:
-    """Return the holds on data that would be deleted."""
-    from ..governance import GovernanceError
-    from ..governance.controller import Controller
-    from ..views import retention_activity
-
-    now = time_of_day(environ)
-    try:
-        with Controller(environ, now=lambda: now) as controller:
-            answer: dict = controller.holds()
-    except GovernanceError as error:
-        return text.wrap(f"PopKit does not know what is on hold: {error}")
-    holds = answer["holds"]
-    if not holds:
-        return []
-    message = f"{units.counted(len(holds), 'hold')} in force: somebody wants this data to stay, and it would be deleted:"
-    return ["", *text.wrap(message), *text.indented(retention_activity.holds(holds, now, False, "popkit retention"), "  ")]
 
 
 def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
@@ -140,13 +122,6 @@ def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
         return  # a file that cannot be read is left alone
     if ours:
         claude_settings.uninstall_status_line(scope, True, environ)
-
-
-def _remove_opencode(scope: str, environ: Mapping[str, str]) -> None:
-    try:
-        opencode_setup.set_up_opencode(True, scope, True, environ)
-    except (Refused, OSError) as error:
-        _show(text.wrap(text.clean(str(error))), environ)
 
 
 def _delete(folder: str) -> tuple:

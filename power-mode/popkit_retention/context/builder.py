@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..usage import remaining_of
+from ..usage.records import remaining_of
 from . import continuity, history_cuts
 from .additions import FILE, MEMORY, OUTLINE, files_for, memories_for
 from .assembling import Assembled, untouched

@@ -7,8 +7,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from .. import usage
 from ..usage.configured_database import open_store
+from ..usage.records import Snapshot
 from ..usage.usage_store import UsageStore
 from .build_types import ContextStatus
 
@@ -45,7 +45,7 @@ def status_of(store: UsageStore, session_id: str) -> ContextStatus:
     )
 
 
-def context_of(snapshot: usage.Snapshot) -> dict[str, Any]:
+def context_of(snapshot: Snapshot) -> dict[str, Any]:
     """Return a snapshot's context in the specification's terms, without its contents, which are not stored."""
     return {
         "totalTokens": snapshot.total_tokens,

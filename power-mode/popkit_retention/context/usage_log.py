@@ -15,10 +15,10 @@ from hooks.utils.config.cached import effective
 from hooks.utils.io import home, hook_log
 from hooks.utils.policy.models import models_of
 
-from .. import usage
-from ..usage import budgets, name_of
+from ..usage import budgets, records
 from ..usage.configured_database import open_store
 from ..usage.ingestion import catch_up
+from ..usage.records import CLIENT, Snapshot, Tokens, name_of, request_id, usd_of
 from ..usage.usage_store import DatabaseUnavailable
 from ..usage.writer import Writer
 from .build_types import ContextResult
@@ -89,9 +89,9 @@ class DatabaseLog:
     def answered(self, caller: Caller, model: str, used: Used) -> None:
         """Record the tokens that a call used."""
         hour = used.cache_write_1h
-        tokens = usage.Tokens(used.input, used.cache_read, max(0, used.cache_write - hour), hour, used.output)
-        id, usd, at = usage.request_id(used.id), usage.usd_of(self._models.model(model), tokens), self._clock()
-        self._writer.put(usage.Used(usage.CLIENT, id, caller.session_id, caller.user_id, model, at, tokens, usd, caller.project))
+        tokens = Tokens(used.input, used.cache_read, max(0, used.cache_write - hour), hour, used.output)
+        id, usd, at = request_id(used.id), usd_of(self._models.model(model), tokens), self._clock()
+        self._writer.put(records.Used(CLIENT, id, caller.session_id, caller.user_id, model, at, tokens, usd, caller.project))
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until all is written, at most so long; return whether it is."""
@@ -136,9 +136,9 @@ class CatchingUp:
             _LOG.debug("The usage of sessions could not be recorded (%s).", type(error).__name__)
 
 
-def snapshot_of(result: ContextResult, session: str, user: str, at: float, model: str, project: str, agent: str) -> usage.Snapshot:
+def snapshot_of(result: ContextResult, session: str, user: str, at: float, model: str, project: str, agent: str) -> Snapshot:
     """Return the snapshot of a build. `user`: the one whose usage it is; `at`: its time (seconds since 1970)."""
-    return usage.Snapshot(
+    return Snapshot(
         str(uuid.uuid4()),
         name_of(session),
         name_of(user),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.hosts.recorded_sessions import Recorded
 
-    from ..usage import SessionUsed
+    from ..usage.records import SessionUsed
 
 RUNS_S = 300.0
 _ENDS = 20_000

@@ -15,15 +15,16 @@ from hooks.utils.io.repository import Repository
 from hooks.utils.state import memory as memory_state
 from hooks.utils.state.site import Site
 
+from ..memory import item_views as memory_items
 from ..memory import learning, transitions, valuation
 from ..memory.holds import OnHold
 from ..memory.items import ARCHIVE, TIERS, BadItem, Item
 from ..memory.memory import Memory
 from ..memory.memory import NotThere as NoItem
 from ..memory.monitoring import PREVIEW, monitor
+from ..memory.place import write_document
 from ..memory.stores.protocol import StoreUnavailable
-from ..operations.stores import write_document
-from ..views import ahead, memory_items
+from ..views import ahead
 from .shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Unusable
 from .stored_shapes import MemoryCandidate, MemoryItem, MemoryLevel, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
 

@@ -14,8 +14,9 @@ from hooks.utils.policy.masking import mask
 from ..context.build_types import STRATEGIES, PruningStrategy
 from ..context.history_cuts import DEPTHS
 from ..context.newest_snapshot import NoSnapshot, status_of
-from ..usage import RANGES, SessionUsed, Snapshot, Sum, budgets, month_of
+from ..usage import budgets
 from ..usage.configured_database import configuration, open_store, server_in, user_in
+from ..usage.records import RANGES, SessionUsed, Snapshot, Sum, month_of
 from ..usage.sqlite import FILE, WORDS
 from ..usage.usage_store import DatabaseUnavailable
 from .catalog import RUNS_S, TeamSessions

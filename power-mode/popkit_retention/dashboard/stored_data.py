@@ -13,12 +13,13 @@ from hooks.utils.reclaim import access
 
 from ..governance import BadRequest, GovernanceError
 from ..governance import NotThere as NothingThere
+from ..governance import activity_views as retention_activity
+from ..governance import policy_views as retention_policies
 from ..governance.controller import Controller
 from ..governance.domains import USER
 from ..governance.policies import DOMAINS, KEYS, MEMORY, RAG
 from ..operations import stores
 from ..usage.configured_database import login_name
-from ..views import retention_activity, retention_policies
 from .shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Problem, Unusable
 from .stored_shapes import HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
 

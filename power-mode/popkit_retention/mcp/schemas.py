@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from hooks.utils.operations import CONTEXT as CONTEXT_TABLE
 
-from ..operations import data_tables
+from ..governance import operations as retention
+from ..memory import operations as memory
+from ..operations import archive_table
 from .schema_words import anything, flag, number, obj, open_obj, or_null, several, takes, text, whole, words
 
 MOST_RESOURCES = 100_000
@@ -37,8 +39,8 @@ POLICIES = obj(
     {"version": whole(), "revision": whole(), "updated_at": text(), "memory": POLICY, "rag": POLICY, "deprecated": text()},
     ("version", "updated_at", "memory", "rag"),
 )
-DOMAIN_ONLY = takes(data_tables.RETENTION_SHOW, "domain")
-CONFIGURE = takes(data_tables.RETENTION_SET, "domain", "config", config=obj(_KEYS))
+DOMAIN_ONLY = takes(retention.RETENTION_SHOW, "domain")
+CONFIGURE = takes(retention.RETENTION_SET, "domain", "config", config=obj(_KEYS))
 _ADJUSTED = obj({"key": text(), "given": anything(), "kept": anything(), "why": text()}, ("key", "given", "kept", "why"))
 CONFIGURED = obj(
     {
@@ -50,7 +52,7 @@ CONFIGURED = obj(
 )  # fmt: skip
 _OPTIONS = open_obj("keys of the policy with other values for this call")  # the controller checks them
 APPLY = takes(
-    data_tables.RETENTION_APPLY,
+    retention.RETENTION_APPLY,
     "domain",
     resources=several(anything(), MOST_RESOURCES, "objects with id, created_at, source_type, session_id, context_id"),
     options=_OPTIONS,
@@ -69,10 +71,10 @@ APPLIED = obj(
     ("success", "domain", "cutoff_date", "policy_applied", "eligible", "protected", "counts"),
 )  # fmt: skip
 ARCHIVE = takes(
-    data_tables.RETENTION_ARCHIVE,
+    retention.RETENTION_ARCHIVE,
     "domain",
     resources=several(anything(), MOST_RESOURCES, "ids, or objects with an id"),
-    options=obj({"note": text(longest=data_tables.LONGEST_NOTE)}),
+    options=obj({"note": text(longest=retention.LONGEST_NOTE)}),
 )
 ARCHIVED = obj(
     {"success": flag(), "archive_id": text(), "manifest_path": text(), "resource_count": whole(), "total_size_bytes": whole()},
@@ -80,16 +82,16 @@ ARCHIVED = obj(
 )
 
 
-RECALL = takes(data_tables.MEMORY_SEARCH)
+RECALL = takes(memory.MEMORY_SEARCH)
 _WAITS = flag("an agent said it, the user has not accepted it")
 _ITEM = {"id": text(), "text": text(), "kind": text(), "tier": text(), "created_at": text(), "waits": _WAITS}
 RECALLED = obj(
     {"items": several(obj({**_ITEM, "project": text(), "relevance": number()}, ("id", "text", "kind"))), "memory_is_on": flag()},
     ("items",),
 )
-NOTE = takes(data_tables.MEMORY_ADD)
+NOTE = takes(memory.MEMORY_ADD)
 NOTED = obj({**_ITEM, "note": text()}, ("id", "text", "kind"))
-FORGET = takes(data_tables.MEMORY_FORGET)
+FORGET = takes(memory.MEMORY_FORGET)
 FORGOTTEN = obj({"marked": several(text()), "undo": text("what the user types to undo it"), "note": text()}, ("marked", "undo"))
 _COUNTS = obj({"items": whole(), "tokens": whole()})
 MEMORY = obj(
@@ -102,7 +104,7 @@ MEMORY = obj(
 )  # fmt: skip
 
 
-SEARCH = takes(data_tables.ARCHIVE_SEARCH)
+SEARCH = takes(archive_table.ARCHIVE_SEARCH)
 _HIT = {"handle": text(), "label": text(), "archived_at": text(), "session": text(), "project": text(), "lines": several(text())}
 SEARCHED = obj(
     {

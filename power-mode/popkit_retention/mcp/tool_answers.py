@@ -9,7 +9,7 @@ from typing import Any
 
 from hooks.utils.archive.content import stamp
 
-from . import ToolCall, ToolError
+from .call import ToolCall, ToolError
 from .json_rpc import shown
 from .schemas import PAGE_CHARS, SHOWN
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ..governance.controller import Controller
     from ..memory.items import Item
-    from ..operations.stores import Place
+    from ..memory.place import Place
 
 _INDEXING_S = 5.0  # records that are not indexed by then wait for the next search
 _MOST_MEMORIES = 10  # unless the caller asks for another number
@@ -196,7 +196,7 @@ def _item(item: Item) -> dict[str, Any]:
 
 
 def _place(call: ToolCall, makes: bool = False) -> Place:
-    from ..operations.stores import Place
+    from ..memory.place import Place
 
     return Place(call.environ, call.folder, makes)
 

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 from hooks.utils.operation_tables import DESTROYS, READS
 
-from ..operations import data_tables
-from . import ToolCall, ToolError, json_rpc, schemas
+from ..governance import operations as retention
+from ..memory import operations as memory
+from . import json_rpc, schemas
+from .call import ToolCall, ToolError
 from .schema_check import wrong
 from .schema_words import words
 from .server import Cancelled, Server
@@ -89,12 +91,12 @@ TABLE = {
         Tool(
             "memory_add", "Add to memory",
             "Keeps a note for future sessions of the project, once the user accepts it. Secrets are masked. Memory must be on.",
-            schemas.NOTE, schemas.NOTED, data_tables.MEMORY_ADD.effect, again=False,
+            schemas.NOTE, schemas.NOTED, memory.MEMORY_ADD.effect, again=False,
         ),
         Tool(
             "memory_forget", "Forget",
             "Marks memories of the project for deletion after 24 hours; the user can undo it until then.",
-            schemas.FORGET, schemas.FORGOTTEN, data_tables.MEMORY_FORGET.effect,
+            schemas.FORGET, schemas.FORGOTTEN, memory.MEMORY_FORGET.effect,
         ),
         Tool(
             "memory_status", "Memory status",
@@ -110,7 +112,7 @@ TABLE = {
             "retention_configure", "Set retention policy",
             "Changes the given keys of a retention policy. A change that keeps more applies at once; others wait for the user's"
                 " approval. Values out of bounds are clamped: see adjusted.",
-            schemas.CONFIGURE, schemas.CONFIGURED, data_tables.RETENTION_SET.effect,
+            schemas.CONFIGURE, schemas.CONFIGURED, retention.RETENTION_SET.effect,
         ),
         Tool(
             "retention_apply", "Apply retention policy",
@@ -121,7 +123,7 @@ TABLE = {
         Tool(
             "retention_archive", "Archive resources",
             "Copies stored resources into an archive with checksums. Without resources: the eligible ones. Deletes nothing.",
-            schemas.ARCHIVE, schemas.ARCHIVED, data_tables.RETENTION_ARCHIVE.effect, again=False, wide=True,
+            schemas.ARCHIVE, schemas.ARCHIVED, retention.RETENTION_ARCHIVE.effect, again=False, wide=True,
         ),
         Tool(
             "retention_policies", "Get both policies",

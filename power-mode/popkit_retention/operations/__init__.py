@@ -16,3 +16,9 @@ MANY_SESSIONS = (
 DRY_RUN = Flag("--dry-run", "only show what would happen")
 YES = Flag("--yes", "do not ask")
 JSON = Flag("--json", "as JSON")
+PATH_NOTE = (
+    "PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/; without PATH, it"
+    " covers all sessions of this user."
+)
+# Of one call of an agent.
+MOST_FOUND, LONGEST_QUERY = 100, 1_000

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from hooks.utils.io import home
 
-from . import Sum, month_of, range_of, remaining_of
+from .records import Sum, month_of, range_of, remaining_of
 from .usage_store import DatabaseUnavailable
 
 TYPE_CHECKING = False

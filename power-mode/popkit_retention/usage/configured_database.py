@@ -19,7 +19,8 @@ from hooks.utils.text import clean
 from hooks.utils.units import counted
 
 from .. import extras
-from . import CLIENT, Tokens, Used, budgets, month_of, name_of
+from . import budgets
+from .records import CLIENT, Tokens, Used, month_of, name_of
 from .server_address import WHOLE_URL, BadAddress, server_of
 from .sqlite import FILE, WORDS, SqliteStore, has_old_file
 from .usage_store import AT_ONCE, USAGE, DatabaseUnavailable, NotWritable

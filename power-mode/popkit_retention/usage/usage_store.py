@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from hooks.utils.io.system import day_of
 
-from . import CLIENT, DAY_S, KEPT_DAYS, TRANSCRIPT, SessionUsed, Snapshot, Sum, name_of
+from .records import CLIENT, DAY_S, KEPT_DAYS, TRANSCRIPT, SessionUsed, Snapshot, Sum, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import TypeVar
 
-    from . import Used
+    from .records import Used
 
     _Self = TypeVar("_Self", bound="UsageStore")
 

@@ -15,7 +15,7 @@ from typing import Union
 
 from hooks.utils.io import home
 
-from . import Snapshot, Used
+from .records import Snapshot, Used
 from .usage_store import DatabaseUnavailable, NotWritable
 
 TYPE_CHECKING = False

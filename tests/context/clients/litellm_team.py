@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from popkit_retention.usage import Sum
 from popkit_retention.usage.configured_database import open_store
+from popkit_retention.usage.records import Sum
 
 from . import litellm_proxy
 from .providers import Providers

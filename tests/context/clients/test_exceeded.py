@@ -15,9 +15,9 @@ from popkit_retention.context import BudgetExceeded, build_context
 from popkit_retention.context.requests import Caller
 from popkit_retention.context.service import ContextService, configured_service
 from popkit_retention.context.usage_log import Exceeded
-from popkit_retention.usage import Tokens
 from popkit_retention.usage.budgets import Standing
 from popkit_retention.usage.configured_database import open_store
+from popkit_retention.usage.records import Tokens
 from tests.kit.forks import Forks, Function
 from tests.patience import until
 from tests.usage.records import used

@@ -14,8 +14,8 @@ from hooks.utils import units
 from hooks.utils.views import verdicts
 from popkit_retention.dashboard.server import Instance
 from popkit_retention.dashboard.session_operations import CLEARED_LATER
-from popkit_retention.usage import Snapshot
 from popkit_retention.usage.configured_database import open_store
+from popkit_retention.usage.records import Snapshot
 from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home
 from tests.dashboard.page.served import PATIENCE_S, Served, Visit
 from tests.reclaim.shops import EXPIRED

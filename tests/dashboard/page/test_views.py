@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, expect
 from hooks.utils import units
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import USER
-from popkit_retention.usage import CLIENT, Tokens, Used
 from popkit_retention.usage.configured_database import open_store
+from popkit_retention.usage.records import CLIENT, Tokens, Used
 from tests.cli.conftest import *  # noqa: F403  `filled` and what it stands on
 from tests.cli.remembered import Remembered
 from tests.dashboard.page.homes import PLACE, SESSION, Home

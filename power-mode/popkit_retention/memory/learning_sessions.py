@@ -18,20 +18,20 @@ from hooks.utils.state import memory as memory_state
 from hooks.utils.state.site import Site
 from hooks.utils.text import quote as shown
 
-from ..memory.extraction import lesson_of, observe
+from ..cli.answering import Refused
+from ..cli.terminal import Bar
 from ..operations import session_lookup
-from ..operations.stores import Place
 from ..parallel.attempts import Skipped
 from ..parallel.results import Where, results, results_of
 from ..parallel.sources import Source
-from .answering import Refused
-from .terminal import Bar
+from .extraction import lesson_of, observe
+from .place import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..memory.extraction.records import Observations
+    from .extraction.records import Observations
 
 
 _STAMP = b'"timestamp"'
@@ -235,7 +235,7 @@ def _began(path: str) -> float:
 def if_on(path: str, environ: Mapping[str, str]) -> None:
     """Learn from a session that has ended, and from those that an earlier child process did not finish, where memory is on for its project;
     then rewrite MEMORY.md and run the job when it is due. A transcript without a conversation teaches nothing, which is not a failure."""
-    from ..memory.memory import Busy
+    from .memory import Busy
 
     if not _is_session(path):
         return

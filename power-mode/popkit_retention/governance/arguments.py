@@ -13,9 +13,9 @@ from hooks.utils.hosts.transcripts import projects
 from hooks.utils.io import repository
 from hooks.utils.text import quote as shown
 
-from ..governance import DomainUnavailable
-from ..governance.policies import DEFAULT_POLICY, DOMAINS, KEYS
-from ..operations.data_tables import LISTED, RETENTION_COMMAND
+from . import DomainUnavailable
+from .operations import LISTED, RETENTION_COMMAND
+from .policies import DEFAULT_POLICY, DOMAINS, KEYS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from hooks.utils.flag_parser import Parsed
 
-    from ..governance.controller import Controller
-    from .terminal import Bar
+    from ..cli.terminal import Bar
+    from .controller import Controller
 
 _SET, _ADD, _REMOVE = "=", "+=", "-="
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}

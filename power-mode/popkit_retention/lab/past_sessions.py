@@ -18,11 +18,11 @@ from hooks.utils.policy.ruleset import Ruleset
 
 from ..bill import digests
 from ..bill.sums import usd_of
-from ..lab import outcomes, sent_requests
-from ..lab.replay_policies import models
 from ..parallel.attempts import Skipped
 from ..parallel.results import ANYWHERE, Where, results, results_of
 from ..parallel.sources import why_nothing
+from . import outcomes, sent_requests
+from .replay_policies import models
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from hooks.utils import text, units
 from hooks.utils.hosts.transcripts.projects import session_id_of
 from hooks.utils.units import size
 
-from ..governance import answers
-from ..governance.domains.rules import PINNED, PLACEHOLDER
-from . import ago, ahead, pair, pairs
-from . import retention_policies as policies
+from ..views import ago, ahead, pair, pairs
+from . import answers
+from . import policy_views as policies
+from .domains.rules import PINNED, PLACEHOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,17 +19,17 @@ from hooks.utils.state import shipped
 from hooks.utils.text import clean
 from hooks.utils.units import counted
 
-from ..lab import outcomes, own_policies, parquet_rows, replay_policies, sent_requests, survey
-from ..lab.checked_policies import Checked, Failed
-from ..lab.door_policy import Door
-from ..lab.survey import BOUND_REQUESTS
-from ..lab.survey_card import DIGEST_CHARS, card_of
+from ..cli import terminal
+from ..cli.answering import Refused
+from ..cli.commands import version
+from ..cli.terminal import Bar
 from ..operations import many_sessions, session_lookup
 from ..parallel.sources import Unavailable
-from . import terminal
-from .answering import Refused
-from .commands import version
-from .terminal import Bar
+from . import outcomes, own_policies, parquet_rows, replay_policies, sent_requests, survey
+from .checked_policies import Checked, Failed
+from .door_policy import Door
+from .survey import BOUND_REQUESTS
+from .survey_card import DIGEST_CHARS, card_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from hooks.utils.flag_parser import Parsed
     from hooks.utils.policy.economics import Prices
 
-    from ..lab import measure
-    from ..lab.policy import Request, Session
     from ..parallel.results import Where
+    from . import measure
+    from .policy import Request, Session
 
 
 TTLS = {"5m": 300, "1h": 3_600}
@@ -52,18 +52,9 @@ _REASONS = 5  # at most, of each policy that failed
 MISTAKES = (Unavailable, session_lookup.NoSession)
 
 
-def run(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Run `popkit lab`, and `popkit lab replay`; Refused."""
+def compare(args: Parsed, environ: Mapping[str, str]) -> int:
+    """Compare the policies over past sessions; Refused."""
     gc.enable()  # a long run, unlike other commands
-    if args.word == "replay":
-        return write_decisions(args)
-    return _survey(args, environ)
-
-
-# --- the survey ---
-
-
-def _survey(args: Parsed, environ: Mapping[str, str]) -> int:
     check_policies(args.policy or ())
     if args.model and not replay_policies.has_price(args.model):
         raise Refused(f"{clean(args.model)}: the table of models has no price for it")
@@ -208,9 +199,10 @@ _STDOUT = "-"
 _MESSAGE = 60  # characters of an error
 
 
-def write_decisions(args: Parsed) -> int:
+def write_decisions(args: Parsed, _environ: Mapping[str, str]) -> int:
     """Write a line for each request, with what is cleared before it and what enters shorter, and the totals on standard error; Refused
     where it cannot."""
+    gc.enable()
     check_policies([args.policy])
     session = session_of(args.argument)
     prices = replay_policies.prices_for(session, TTLS[args.ttl], args.model)

@@ -11,16 +11,18 @@ from hooks.utils.io.home import NoHome
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state.jobs import COLLECTION_HOOK
 
-from ..governance import Conflict, Damaged, GovernanceError, hourly_job, manifests
-from ..governance.controller import Controller
-from ..governance.domains import USER
-from ..governance.policies import RetentionPolicy, merged
-from ..operations.data_tables import RETENTION, RETENTION_COMMAND
-from ..views import retention_activity, retention_policies
-from . import answering, retention_arguments, terminal
-from .answering import Answer, Refused
-from .retention_arguments import Request
-from .terminal import Bar
+from ..cli import answering, terminal
+from ..cli.answering import Answer, Refused
+from ..cli.terminal import Bar
+from . import Conflict, Damaged, GovernanceError, hourly_job, manifests
+from . import activity_views as retention_activity
+from . import arguments as retention_arguments
+from . import policy_views as retention_policies
+from .arguments import Request
+from .controller import Controller
+from .domains import USER
+from .operations import RETENTION, RETENTION_COMMAND
+from .policies import RetentionPolicy, merged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,20 +42,20 @@ def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
 
 def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
     with Controller(environ, USER, now=lambda: time_of_day(environ)) as controller, Bar(environ, "items") as bar:
-        return _ANSWERS[parsed.word](Request(parsed, controller, environ, bar))
+        return RETENTION.function(parsed.operation)(Request(parsed, controller, environ, bar))
 
 
 # --- policies ---
 
 
-def _show(request: Request) -> Answer:
+def show(request: Request) -> Answer:
     status: dict[str, Any] = request.controller.status(request.domain)
     requests: dict[str, Any] = request.controller.requests()
     status["requests"] = [each for each in requests["requests"] if each["domain"] in request.domains]
     return Answer(retention_policies.shown(status, request.now, RETENTION_COMMAND), status)
 
 
-def _set(request: Request) -> Answer:
+def set_policies(request: Request) -> Answer:
     wanted: dict[str, list[retention_arguments.Assignment]] = {}
     for word in request.arguments:
         change = retention_arguments.read(word, request.domain or "")
@@ -79,28 +81,28 @@ def _set(request: Request) -> Answer:
     return Answer(retention_policies.configured(before, configured, RETENTION_COMMAND), {"policies": configured})
 
 
-def _accept(request: Request) -> Answer:
+def accept(request: Request) -> Answer:
     accepted: list[dict[str, Any]] = [request.controller.accept(id) for id in dict.fromkeys(request.arguments)]
     return Answer([line for each in accepted for line in retention_policies.accepted(each, RETENTION_COMMAND)], {"accepted": accepted})
 
 
-def _decline(request: Request) -> Answer:
+def decline(request: Request) -> Answer:
     declined: list[dict[str, Any]] = [request.controller.decline(id) for id in dict.fromkeys(request.arguments)]
     return Answer([f"Declined {each['request']}. Nothing else changed." for each in declined], {"declined": declined})
 
 
-def _unset(request: Request) -> Answer:
+def unset(request: Request) -> Answer:
     removed: dict[str, Any] = request.controller.unset(request.arguments[0], request.domain)
     message = f"{removed['project']} has no {' or '.join(removed['domains'])} policy of its own any more. Yours applies there again."
     return Answer(text.wrap(message), removed)
 
 
-def _history(request: Request) -> Answer:
+def history(request: Request) -> Answer:
     history: dict[str, Any] = request.controller.history(request.domain)
     return Answer(retention_policies.history(history["versions"], request.now, RETENTION_COMMAND), history)
 
 
-def _rollback(request: Request) -> Answer:
+def rollback(request: Request) -> Answer:
     (revision,) = request.arguments
     try:
         before = request.controller.policies()
@@ -113,13 +115,13 @@ def _rollback(request: Request) -> Answer:
 # --- the policies on things ---
 
 
-def _explain(request: Request) -> Answer:
+def explain(request: Request) -> Answer:
     explanation: dict[str, Any] = request.controller.explain(request.arguments[0], request.domain)
     policy = request.controller.get(explanation["domain"], explanation["project"])
     return Answer(retention_activity.explained(explanation, policy, request.now, RETENTION_COMMAND), explanation)
 
 
-def _apply(request: Request) -> Answer:
+def apply(request: Request) -> Answer:
     verdicts: list[dict[str, Any]] = [request.controller.apply(domain, dry_run="dry-run" in request.flags) for domain in request.domains]
     lines: list[text.Line] = []
     for each in [part for domain in verdicts for part in (domain, *domain.get("own", ()))]:
@@ -130,7 +132,7 @@ def _apply(request: Request) -> Answer:
     return Answer(lines, {"domains": verdicts})
 
 
-def _gc(request: Request) -> Answer:
+def gc(request: Request) -> Answer:
     if "auto" in request.flags:
         if others := [name for name in request.flags if name not in ("auto", "quiet", "json")]:
             raise flag_parser.UsageError(f"--auto decides by itself, so it does not work with --{others[0]}")
@@ -161,7 +163,7 @@ def _collect(request: Request, dry_run: bool) -> dict[str, Any]:
     return request.controller.gc(request.domain, dry_run=dry_run, placeholders=placeholders, progress=request.progress)
 
 
-def _undo(request: Request) -> Answer:
+def undo(request: Request) -> Answer:
     result: dict[str, Any] = request.controller.undo(request.arguments, request.domain)
     return Answer(retention_activity.unmarked(result["unmarked"]), result)
 
@@ -169,7 +171,7 @@ def _undo(request: Request) -> Answer:
 # --- holds ---
 
 
-def _hold_add(request: Request) -> Answer:
+def hold_add(request: Request) -> Answer:
     from ..usage.configured_database import login_name  # only here: it loads all that usage needs
 
     why = request.flags["why"]
@@ -182,12 +184,12 @@ def _hold_add(request: Request) -> Answer:
     return Answer(retention_activity.held(holds, request.now, RETENTION_COMMAND), {"holds": holds})
 
 
-def _hold_list(request: Request) -> Answer:
+def hold_list(request: Request) -> Answer:
     listed: dict[str, Any] = request.controller.holds(request.domain, "all" in request.flags)
     return Answer(retention_activity.holds(listed["holds"], request.now, "all" in request.flags, RETENTION_COMMAND), listed)
 
 
-def _hold_release(request: Request) -> Answer:
+def hold_release(request: Request) -> Answer:
     released: dict[str, Any] = request.controller.release_hold(request.arguments[0])
     return Answer(retention_activity.released(released, request.now), released)
 
@@ -195,7 +197,7 @@ def _hold_release(request: Request) -> Answer:
 # --- archives ---
 
 
-def _archive(request: Request) -> Answer:
+def archive(request: Request) -> Answer:
     archives: list[dict[str, Any]] = []
     wanted: dict[str, list[str] | None] = {**request.controller.by_domain(request.arguments, request.domain)}
     if not request.arguments:
@@ -213,17 +215,17 @@ def _has_eligible(request: Request, domain: str) -> bool:
     return any(each["eligible"] for each in (verdict, *verdict.get("own", ())))
 
 
-def _archives(request: Request) -> Answer:
+def archives(request: Request) -> Answer:
     listed: dict[str, Any] = request.controller.archives()
     return Answer(retention_activity.archives(listed["archives"], request.now, RETENTION_COMMAND), listed)
 
 
-def _restore(request: Request) -> Answer:
+def restore(request: Request) -> Answer:
     restored: dict[str, Any] = request.controller.restore(request.arguments[0], "sound" in request.flags, request.progress)
     return Answer(retention_activity.restored(restored), restored)
 
 
-def _remove(request: Request) -> Answer:
+def remove(request: Request) -> Answer:
     sure, ids = "yes" in request.flags, list(dict.fromkeys(request.arguments))
     if not sure and "json" in request.flags:
         raise Refused("nothing was deleted: --json needs --yes")
@@ -243,21 +245,13 @@ def _remove(request: Request) -> Answer:
 # -----------------------------------------------------------------------------------------------------------------------------
 
 
-def _verify(request: Request) -> Answer:
+def verify(request: Request) -> Answer:
     result: dict[str, Any] = request.controller.verify("read-data" in request.flags, request.progress)
     return Answer(retention_activity.verified(result), result, code=int(not result["ok"]))
 
 
-def _log(request: Request) -> Answer:
+def log(request: Request) -> Answer:
     log: dict[str, Any] = request.controller.log(
         request.flags["most"], request.domain, request.flags.get("action"), request.flags.get("id")
     )
     return Answer(retention_activity.logged(log["entries"], request.now), log)
-
-
-_ANSWERS = {
-    "show": _show, "set": _set, "accept": _accept, "decline": _decline, "unset": _unset, "history": _history, "rollback": _rollback,
-    "explain": _explain, "apply": _apply, "gc": _gc, "undo": _undo,
-    "hold add": _hold_add, "hold list": _hold_list, "hold release": _hold_release,
-    "archive": _archive, "archives": _archives, "restore": _restore, "remove": _remove, "verify": _verify, "log": _log,
-}  # fmt: skip

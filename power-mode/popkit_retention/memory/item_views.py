@@ -6,7 +6,8 @@ from __future__ import annotations
 from hooks.utils import text, units
 from hooks.utils.state.memory_records import CHANGED, GONE, RENAMED, SAME
 
-from ..memory.items import (
+from ..views import ago, ahead, pair, pairs
+from .items import (  # fmt: skip
     ACCEPTED,
     AGENT,
     ARCHIVE,
@@ -21,9 +22,8 @@ from ..memory.items import (
     TIERS,
     USER,
     Item,
-)  # fmt: skip
-from ..memory.transitions import GRACE_S
-from . import ago, ahead, pair, pairs
+)
+from .transitions import GRACE_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

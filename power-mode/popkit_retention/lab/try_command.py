@@ -25,14 +25,15 @@ from hooks.utils.views import clear, report
 from hooks.utils.views.panel import panel
 from hooks.utils.views.timeline import timeline_lines
 
-from ..lab import outcomes
-from ..operations import past_sessions, session_lookup
+from ..cli import terminal
+from ..cli.answering import Answer, Refused
+from ..cli.shell_setup import is_package
+from ..cli.terminal import Bar
+from ..operations import session_lookup
 from ..parallel.sources import find
-from ..views import past_sessions as past_view
-from . import lab_command, terminal
-from .answering import Answer, Refused
-from .shell_setup import is_package
-from .terminal import Bar
+from . import command as lab_command
+from . import outcomes, past_sessions
+from . import past_views as past_view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from hooks.utils import text, units
 from hooks.utils.views.marks import marks
 
-from ..memory.items import FULL, TIERS
-from ..memory.transitions import HOT_HOURS, HOT_STAYS, KEY_ACCESSES, KEY_SCORE
-from . import ASIDE, ago, ahead, pair
-from .memory_items import in_order, label
+from ..views import ASIDE, ago, ahead, pair
+from .item_views import in_order, label
+from .items import FULL, TIERS
+from .transitions import HOT_HOURS, HOT_STAYS, KEY_ACCESSES, KEY_SCORE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from ..memory.document import Document
-    from ..memory.items import Item
-    from ..memory.monitoring import Monitoring
+    from .document import Document
+    from .items import Item
+    from .monitoring import Monitoring
 
 
 def status(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:

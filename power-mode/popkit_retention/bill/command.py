@@ -1,7 +1,6 @@
-"""What sessions cost, and what they may cost. `popkit bill`: what each prompt of a project contains before the first word, what that costs,
+"""`popkit bill`: what each prompt of a project contains before the first word, what that costs,
 and what could be removed; hide, defer, show tools. `bill misses`: which requests wrote again what the previous one had left in the prompt
-cache, why, and what that cost. `bill limits`: how full the plan's limits are, when they will be full, and what used them. `popkit
-budget`: the user's own limits, how much of them is used, and how large a context they allow."""
+cache, why, and what that cost. `bill limits`: how full the plan's limits are, when they will be full, and what used them."""
 
 from __future__ import annotations
 
@@ -9,7 +8,6 @@ import os
 import re
 import sys
 import time
-from contextlib import suppress
 
 from hooks.utils import text
 from hooks.utils.config import layers
@@ -22,15 +20,15 @@ from hooks.utils.state import hidden_tools, limit_readings
 from hooks.utils.views import bill as views
 from hooks.utils.views import cache_lifetime, paid_for
 
-from ..bill import digests, statement, sums
-from ..bill.records import Digest
-from ..bill.sums import took
+from ..cli import terminal
+from ..cli.answering import Answer, Refused
+from ..cli.terminal import Bar
 from ..operations import many_sessions, session_lookup
 from ..parallel.sources import Unavailable
-from ..views import spending
-from . import terminal
-from .answering import Answer, Refused
-from .terminal import Bar
+from . import digests, statement, sums
+from . import views as spending
+from .records import Digest
+from .sums import took
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
     from hooks.utils.policy.limits import Window
     from hooks.utils.policy.models import Models
 
-    from ..bill.records import Digest
+    from .records import Digest
 
 MISTAKES = (OSError, StoreError, Unavailable, session_lookup.NoSession)
 # word -> (the state of the tool, the consequence)
@@ -52,28 +50,34 @@ _OUT = {
 _FROM = "from the next session on, where PopKit's code runs inside Claude Code (2.1.326 or later)"
 
 
-def bill(args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Do one operation of `popkit bill`."""
-    if args.word in _OTHERS:
-        return _OTHERS[args.word](args, environ)
-    now = time.time()
-    popkit_home = home.popkit_home(environ)
-    project = hidden_tools.project_of(popkit_home, os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
-    models = _models(popkit_home)
-    if args.word == "draft-skill":
-        return _draft(args.argument, args.out, project)
-    if not args.word and _names_sessions(args):
-        return _bill_of_sessions(args, environ, models)
-    since = args.since.ago(now) if not args.word and args.since else now - statement.MONTH_S
-    bill = statement.bill_of(popkit_home, project, _digests_since(0.0, args, environ, now), since, now, models)
-    if args.word in _OUT:
-        return _take_out(args, popkit_home, project, bill, now)
-    if args.word == "show":
-        return _show(args.argument, popkit_home, project, bill)
-    return Answer(views.lines_of(bill, now, args.details, _most(args)), bill)
+class _Asked:
+    """The project that an operation is about, and its bill."""
+
+    __slots__ = ("bill", "now", "popkit_home", "project")
+
+    def __init__(self, args: Parsed, environ: Mapping[str, str], since: float | None = None) -> None:
+        self.now = time.time()
+        self.popkit_home = home.popkit_home(environ)
+        self.project = _project_of(self.popkit_home, environ)
+        models = _models(self.popkit_home)
+        since = self.now - statement.MONTH_S if since is None else since
+        used = _digests_since(0.0, args, environ, self.now)
+        self.bill = statement.bill_of(self.popkit_home, self.project, used, since, self.now, models)
 
 
-def _misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
+def _project_of(popkit_home: str, environ: Mapping[str, str]) -> str:
+    return hidden_tools.project_of(popkit_home, os.path.realpath(environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()))
+
+
+def whole(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Return the bill of this project, or of the sessions that the user named."""
+    if _names_sessions(args):
+        return _bill_of_sessions(args, environ, _models(home.popkit_home(environ)))
+    asked = _Asked(args, environ, args.since.ago(time.time()) if args.since else None)
+    return Answer(views.lines_of(asked.bill, asked.now, args.details, _most(args)), asked.bill)
+
+
+def misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do `popkit bill misses`."""
     now, left_out = time.time(), many_sessions.LeftOut()
     if _names_sessions(args):
@@ -147,8 +151,10 @@ def _digests_since(since: float, args: Parsed, environ: Mapping[str, str], now: 
 # --- hide, defer and show ---
 
 
-def _take_out(args: Parsed, popkit_home: str, project: str, bill: dict[str, Any], now: float) -> Answer:
+def take_out(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Hide or defer a server or tool, on a yes."""
+    asked = _Asked(args, environ)
+    popkit_home, project, bill, now = asked.popkit_home, asked.project, asked.bill, asked.now
     name, (is_so, what_follows) = args.argument, _OUT[args.word]
     known = {one["name"]: one for row in bill["rows"] if row["kind"] == "server" for one in (row, *row["parts"])}
     before = _key_of(name, bill["hidden"])
@@ -188,7 +194,10 @@ def _is_wanted(lines: list[text.Line], args: Parsed) -> bool:
     return terminal.is_confirmed(f"{args.word.capitalize()} it?")
 
 
-def _show(name: str, popkit_home: str, project: str, bill: dict[str, Any]) -> Answer:
+def bring_back(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Show a hidden or deferred server or tool again."""
+    asked = _Asked(args, environ)
+    name, popkit_home, project, bill = args.argument, asked.popkit_home, asked.project, asked.bill
     key = _key_of(name, bill["hidden"])
     if not key:
         listed = text.listed([text.clean(row["name"]) for row in bill["hidden"].values()], 12)
@@ -210,10 +219,11 @@ def _key_of(name: str, hidden: Mapping[str, Any]) -> str:
 # --- a draft of a skill ---
 
 
-def _draft(wanted: str, out: str, project: str) -> Answer:
+def draft_skill(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Write a section of a file as a draft of a skill into a new file; the file of the section stays as it is."""
-    path, _, heading = wanted.partition("#")
-    path = os.path.join(project, os.path.expanduser(path))
+    path, _, heading = args.argument.partition("#")
+    out = args.out
+    path = os.path.join(_project_of(home.popkit_home(environ), environ), os.path.expanduser(path))
     content = statement.text_of(path)
     if content is None:
         raise Refused(f"{path} cannot be read")
@@ -237,12 +247,7 @@ def _draft(wanted: str, out: str, project: str) -> Answer:
 # --- limits of the plan ---
 
 
-LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd", "on_exceeded")
-CONTEXT = "context"  # the record of the configuration that has them
-_NONE = ("none", "null", "")
-
-
-def _limits(_args: Parsed, environ: Mapping[str, str]) -> Answer:
+def limits(_args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do `popkit bill limits`: read the readings that the helper has stored, and the transcripts that have changed since the last time."""
     now, popkit_home = time_of_day(environ), home.popkit_home(environ)
     readings = limit_readings.readings(popkit_home)
@@ -273,64 +278,3 @@ def _as_data(window: Window, used: list[Digest], models: Models) -> dict[str, An
         "kind": newest.kind, "percent": newest.percent, "at": newest.at, "percent_per_hour": window.pace, "full_at": window.full_at,
         "resets_at": newest.resets_at or None, "began": began, "took": None if began is None else took(used, began, models),
     }  # fmt: skip
-
-
-# --- the user's own limits ---
-
-
-def budget(args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Do one operation of `popkit budget`."""
-    if args.word == "set":
-        from . import settings_file
-
-        is_done = settings_file.change_own({CONTEXT: _limits_of(args.arguments)}, args.yes, args.dry_run, environ)
-        return Answer([], code=int(not (is_done or args.dry_run)))
-    from .. import extras
-    from ..usage import configured_database, ingestion
-    from ..usage.usage_store import DatabaseUnavailable
-
-    try:
-        if configured_database.server_in(environ) is not None and not extras.enter("postgres", environ):
-            raise Refused("context.database names a PostgreSQL, which needs a driver. Install it with: popkit setup postgres")
-        if args.check:
-            name = configured_database.check_usable(environ)
-            return Answer(text.wrap(f"{text.clean(name)} can be used."), {"database": name})
-        with Bar(environ) as bar:
-            ingestion.catch_up(environ, bar.show)
-        used = configured_database.report(environ, args.session, args.user)
-    except DatabaseUnavailable as error:
-        raise Refused(str(error)) from None
-    return Answer(spending.budgets(used), used)
-
-
-# The operations of the bill that are no statement of one project.
-_OTHERS = {"misses": _misses, "limits": _limits}
-
-
-def _limits_of(words: list[str]) -> dict[str, Any]:
-    """Return the limits that words set: session_tokens=2000000, month_usd=none. Refused for any other word."""
-    from hooks.utils.config import validation
-    from hooks.utils.config.fields import FIELDS
-
-    limits: dict[str, Any] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or name not in LIMITS:
-            raise Refused(f"{word!r:.60} is not a limit. Write KEY=VALUE, with one of {', '.join(LIMITS)}")
-        problems: list[str] = []
-        note = lambda _at, _value, allowed, _known, listed=problems: listed.append(allowed)  # noqa: E731
-        limits[name] = validation.read(FIELDS[CONTEXT]["fields"][name], _number(value), (name,), note)
-        if problems:
-            raise Refused(f"{name} takes {problems[0].replace('null', 'none')}")
-    return limits
-
-
-def _number(value: str) -> Any:
-    plain = value.lower().replace(",", "").replace("_", "").lstrip("$")
-    if plain in _NONE:
-        return None
-    with suppress(ValueError):
-        return int(plain)
-    with suppress(ValueError):
-        return float(plain)
-    return value

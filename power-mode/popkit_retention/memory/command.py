@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 
 from hooks.utils import flag_parser, text, units
 from hooks.utils.io.home import NoHome, popkit_home
@@ -17,24 +18,24 @@ from hooks.utils.state.memory_checkouts import NotJoined
 from hooks.utils.text import quote as shown
 from hooks.utils.views.memory_in_session import turned_lines
 
-from ..memory.holds import OnHold
-from ..memory.items import BadItem
-from ..memory.memory import Busy, NotThere
-from ..memory.monitoring import monitor
-from ..memory.stores.protocol import DuplicateId, StoreUnavailable
-from ..operations.data_tables import ITEMS_LISTED, MEMORY, MEMORY_COMMAND
-from ..operations.stores import Place
-from ..views import memory as views
-from ..views import memory_items as item_views
-from . import answering
-from .answering import Answer, Refused
-from .terminal import Bar
+from .. import features
+from ..cli import answering
+from ..cli.answering import Answer, Refused
+from ..cli.terminal import Bar
+from . import item_views, views
+from .holds import OnHold
+from .items import BadItem
+from .memory import Busy, NotThere
+from .monitoring import monitor
+from .operations import ITEMS_LISTED, MEMORY, MEMORY_COMMAND
+from .place import Place
+from .stores.protocol import DuplicateId, StoreUnavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..memory.items import Item
+    from .items import Item
 
 # Mistakes of the user and obstacles: the message says which, and what to do.
 MISTAKES = (Refused, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, OSError)
@@ -67,11 +68,9 @@ class Request:
 def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     """Answer one line of words; return the exit code."""
     if "learn" in words[:2] and "--quiet" in words:
-        from ..governance import hourly_job
-
         answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, MEMORY), environ), environ)
-        # The end of a session starts one child process, so this one also collects under the retention policies.
-        answering.run_unattended(jobs.COLLECTION_HOOK, lambda: hourly_job.collect(environ), environ)
+        for job in features.offering("job"):  # the end of a session starts one child process, so this one also does what else is due
+            answering.run_unattended(jobs.COLLECTION_HOOK, partial(job, environ), environ)
         return 0
     return answering.run(MEMORY, _answer, words, environ, MISTAKES, called(environ))
 
@@ -85,7 +84,7 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
         try:
             if is_missing and parsed.word != "learn" and not place.memory.status()["items"]:
                 raise Refused(f"there is no folder {shown(folder)}, and nothing is remembered about it")
-            return _ANSWERS[parsed.word](Request(parsed, place, environ))
+            return MEMORY.function(parsed.operation)(Request(parsed, place, environ))
         except NotJoined as error:
             raise Refused(str(error).replace(MEMORY_COMMAND, called(environ))) from None
         except MISTAKES:
@@ -100,7 +99,7 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
 # --- asking ---
 
 
-def _status(request: Request) -> Answer:
+def status(request: Request) -> Answer:
     place = request.place
     if "store" in request.flags:
         stored = monitor(place.memory.store, request.now, place.project.repository.key if "project" in request.flags else None)
@@ -110,7 +109,7 @@ def _status(request: Request) -> Answer:
     return Answer(views.status(status, request.now, request.command), status)
 
 
-def _list(request: Request) -> Answer:
+def list_items(request: Request) -> Answer:
     tiers, kinds = request.flags.get("tier", ()), request.flags.get("kind", ())
     most = None if "all" in request.flags else ITEMS_LISTED + 1
     items = request.place.memory.list(tiers, kinds, "marked" in request.flags, None if "waiting" in request.flags else most)
@@ -135,7 +134,7 @@ def _nothing(request: Request) -> str:
     return f"Nothing is remembered about {request.place.name} yet. {request.command} admin learn --past learns from its past sessions."
 
 
-def _search(request: Request) -> Answer:
+def search(request: Request) -> Answer:
     words = request.arguments[0]
     matches = request.place.memory.search(words, request.flags["most"])
     lines = item_views.in_order([item for item, _ in matches], request.now)
@@ -144,12 +143,12 @@ def _search(request: Request) -> Answer:
     return Answer(lines, {"items": [{**item.to_json(), "relevance": relevance} for item, relevance in matches]})
 
 
-def _show(request: Request) -> Answer:
+def show(request: Request) -> Answer:
     item = request.place.memory.show(request.arguments[0])
     return Answer([*item_views.show(item, request.place.name, request.now, request.command), ""], item.to_json(), item.text)
 
 
-def _why(request: Request) -> Answer:
+def why(request: Request) -> Answer:
     reasons = request.place.memory.why(request.arguments[0])
     return Answer(item_views.why(reasons, request.now, request.command), reasons)
 
@@ -157,7 +156,7 @@ def _why(request: Request) -> Answer:
 # --- changing ---
 
 
-def _add(request: Request) -> Answer:
+def add(request: Request) -> Answer:
     content = _read_stdin() if request.arguments == [_STDIN] else request.arguments[0]
     if not content.strip():
         raise flag_parser.UsageError("there is nothing to remember: the text is empty")
@@ -178,12 +177,12 @@ def _read_stdin() -> str:
         raise flag_parser.UsageError("standard input is not UTF-8 text") from None
 
 
-def _change(request: Request) -> Answer:
+def change(request: Request) -> Answer:
     """Pin, unpin, promote, demote, restore or undo: each is a method of the memory."""
     return _changed(request, getattr(request.place.memory, request.word)(request.arguments))
 
 
-def _accept(request: Request) -> Answer:
+def accept(request: Request) -> Answer:
     if ("all" in request.flags) == bool(request.arguments):
         raise flag_parser.UsageError("accept needs ID…, for example: accept m3fa. To accept everything that is waiting: accept --all")
     memory = request.place.memory
@@ -193,7 +192,7 @@ def _accept(request: Request) -> Answer:
     return _changed(request, memory.accept(ids))
 
 
-def _forget(request: Request) -> Answer:
+def forget(request: Request) -> Answer:
     if ("all" in request.flags) == bool(request.arguments):
         raise flag_parser.UsageError("forget needs ID…, for example: forget m3fa. To forget everything about this project: forget --all")
     memory = request.place.memory
@@ -201,11 +200,8 @@ def _forget(request: Request) -> Answer:
     answer = _changed(request, memory.forget(ids))
     if not request.place.project.is_on():
         answer.lines += ["Memory is off, so this deletes it once 24 h have passed:", f"  {request.command} admin run"]
-    from ..governance.data_folder import Folder
-
-    archives = Folder(popkit_home(request.environ)).archives
-    if os.path.isdir(archives) and os.listdir(archives):
-        answer.lines += ["Archives that you have made may keep copies. To see them:", "  popkit retention admin archives"]
+    for copies in features.offering("copies"):
+        answer.lines += copies(popkit_home(request.environ))
     return answer
 
 
@@ -217,13 +213,10 @@ def _changed(request: Request, items: list[Item]) -> Answer:
 # --- learning and upkeep ---
 
 
-def _learn(request: Request) -> Answer:
-    from ..operations import (
-        many_sessions,
-        session_lookup,  # these modules read transcripts, which no other word does
-    )
+def learn(request: Request) -> Answer:
+    from ..operations import many_sessions, session_lookup
     from ..parallel.sources import Source, Unavailable
-    from . import memory_learning
+    from . import learning_sessions as memory_learning
 
     if "if-on" in request.flags:
         if len(request.arguments) != 1 or "past" in request.flags:
@@ -248,7 +241,7 @@ def _learn(request: Request) -> Answer:
     return Answer(views.learnt(learnt.to_json(), request.command), learnt.to_json())
 
 
-def _run(request: Request) -> Answer:
+def run_job(request: Request) -> Answer:
     report = request.place.memory.run("force" in request.flags)
     if report is None:
         return Answer(text.wrap(f"The job ran less than an hour ago. {request.command} admin run --force runs it anyway."), {"ran": False})
@@ -257,7 +250,7 @@ def _run(request: Request) -> Answer:
     return Answer(views.ran(result, request.now, request.command), {"ran": True, **result})
 
 
-def _file(request: Request) -> Answer:
+def print_document(request: Request) -> Answer:
     budget = request.flags.get("tokens", request.place.tokens)
     if budget > MOST_TOKENS:
         raise flag_parser.UsageError(f"--tokens takes at most {MOST_TOKENS:,}: Claude Code cuts off a longer MEMORY.md without saying so")
@@ -274,26 +267,26 @@ def _file(request: Request) -> Answer:
     return Answer(lines, data, "" if "why" in request.flags else document.text)
 
 
-def _loss(request: Request) -> Answer:
+def loss(request: Request) -> Answer:
     levels = [vars(each) for each in request.place.memory.loss()]
     return Answer(views.loss(levels), {"levels": levels})
 
 
-def _export(request: Request) -> Answer:
+def export_items(request: Request) -> Answer:
     lines = request.place.memory.export("all" in request.flags)
     if not request.arguments:
         for line in lines:
             print(line.rstrip("\n"))
         return Answer([])
     path = os.path.abspath(request.arguments[0])
-    from . import memory_export
+    from . import export_file as memory_export
 
     count = memory_export.write_lines(path, lines) - 2  # of which the first is the head, the last the end
     return Answer(text.wrap(f"Wrote {units.counted(count, 'item')} to {path}"), {"items": count, "file": path})
 
 
-def _import(request: Request) -> Answer:
-    from . import memory_export
+def import_items(request: Request) -> Answer:
+    from . import export_file as memory_export
 
     with memory_export.read_lines(request.arguments[0]) as lines:
         try:
@@ -304,19 +297,19 @@ def _import(request: Request) -> Answer:
     return Answer(text.wrap(f"Imported {units.counted(count, 'item')}."), {"items": count})
 
 
-def _verify(request: Request) -> Answer:
+def verify(request: Request) -> Answer:
     wrong = request.place.memory.store.verify()
     lines = [line for each in wrong for line in text.wrap(f"Broken: {each}", indent="  ")] or ["Everything is as it was written."]
     return Answer(lines, {"ok": not wrong, "broken": wrong}, code=int(bool(wrong)))
 
 
-def _turn(request: Request) -> Answer:
+def turn(request: Request) -> Answer:
     result = memory_switch.turn(request.word == "on", request.place.site, request.now)
     request.place.refresh()
     return Answer(turned_lines(result, _CALLED), result)
 
 
-def _join(request: Request) -> Answer:
+def join(request: Request) -> Answer:
     project = memory_state.project_of(request.place.site.home, request.place.folder, claimed=True)
     owner, joins = project.owner(), "no" not in request.flags
     if not owner:
@@ -330,9 +323,3 @@ def _join(request: Request) -> Answer:
 _KEEP = ("add", "import", "learn")
 # Words about a folder itself: memory cannot be switched on for a missing one.
 _HERE = ("on", "off", "join")
-_ANSWERS = {
-    "status": _status, "list": _list, "search": _search, "show": _show, "why": _why, "add": _add, "accept": _accept, "forget": _forget,
-    **dict.fromkeys(("pin", "unpin", "promote", "demote", "restore", "undo"), _change),
-    "learn": _learn, "run": _run, "file": _file, "loss": _loss, "export": _export, "import": _import, "verify": _verify,
-    **dict.fromkeys(("on", "off"), _turn), "join": _join,
-}  # fmt: skip

@@ -16,8 +16,8 @@ from hooks.utils.io.findings import OK, WARNING, Check
 from hooks.utils.io.storage import LOGS, Storage
 from hooks.utils.io.system import sha256
 
-from . import json_text, settings_file
-from .answering import Refused
+from ..cli import json_text, settings_file
+from ..cli.answering import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 OPENCODE = "opencode"
 KEY = "plugin"
+SCOPES = ("user", "project")
 # Files of OpenCode's configuration that name plugins: of its server, which has the door, and of its terminal, which has the pane.
 SERVER, TERMINAL = OPENCODE, "tui"
 _FOLDER = "/power-mode/opencode"
@@ -211,9 +212,21 @@ def is_in_opencode(environ: Mapping[str, str], scope: str) -> bool:
     return any(named_plugin(environ, scope, kind) for kind in (SERVER, TERMINAL))
 
 
+def remove(environ: Mapping[str, str]) -> list[str]:
+    """Take our plugin out of every configuration that names it; return what could not be done."""
+    failed = []
+    for scope in SCOPES:
+        if is_in_opencode(environ, scope):
+            try:
+                set_up_opencode(True, scope, True, environ)
+            except (Refused, OSError) as error:
+                failed.append(str(error))
+    return failed
+
+
 def opencode_checks(environ: Mapping[str, str]) -> list[Check]:
     """Return what `popkit doctor` says of OpenCode; nothing where no configuration names our plugin."""
-    scope = next((scope for scope in ("user", "project") if is_in_opencode(environ, scope)), "")
+    scope = next((scope for scope in SCOPES if is_in_opencode(environ, scope)), "")
     if not scope:
         return []
     named = {kind: named_plugin(environ, scope, kind) for kind in (SERVER, TERMINAL)}

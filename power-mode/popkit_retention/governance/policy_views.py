@@ -9,9 +9,10 @@ from __future__ import annotations
 from hooks.utils import text, units
 from hooks.utils.units import size
 
-from ..governance import collection
-from ..governance.domains import JOB, TOOL, USER
-from ..governance.domains.rules import (
+from ..views import ago, ahead, pair, pairs
+from . import collection
+from .domains import JOB, TOOL, USER
+from .domains.rules import (
     ELIGIBLE,
     EXCLUDED_SOURCE_TYPE,
     INVALID_RESOURCE,
@@ -25,16 +26,15 @@ from ..governance.domains.rules import (
     WITHIN_PERIOD,
     created_at_of,
 )
-from ..governance.policies import KEYS, MEMORY, RAG, SOURCE_TYPES
-from ..governance.status import SOON_DAYS
-from . import ago, ahead, pair, pairs
+from .policies import KEYS, MEMORY, RAG, SOURCE_TYPES
+from .status import SOON_DAYS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from ..governance.policies import Adjusted
+    from .policies import Adjusted
 
 _KEY_COLUMNS = 18
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from hooks.utils.io import files
 
-from ..memory.items import BadItem
+from .items import BadItem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,0 +1,20 @@
+"""What the bill brings: what is paid for, and what could be left out of prompts."""
+
+from __future__ import annotations
+
+from ..features import Command, Feature
+
+FEATURE = Feature(
+    "bill",
+    40,
+    commands=(
+        Command(
+            "bill",
+            f"{__package__}.operations:BILL",
+            70,
+            first=(70, "what you pay, what the cache lost, your plan's limits"),
+            renamed={"limits": ("bill limits", {}), "misses": ("bill misses", {})},
+        ),
+    ),
+    stores=(f"{__package__}.digests",),
+)

@@ -1,0 +1,31 @@
+"""`popkit serve`: run the resident helper of a session, which the mod inside the client starts."""
+
+from __future__ import annotations
+
+import gc
+
+from .commands import version
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hooks.utils.flag_parser import Parsed
+
+
+def run(args: Parsed, environ: Mapping[str, str]) -> int:
+    """Run the resident helper of one session, which the mod inside the client starts. Where PopKit is switched off, it says so and ends."""
+    if environ.get("POPKIT_OFF"):
+        print('{"off": true}')
+        return 0
+    from hooks.utils import helper
+
+    if args.join:
+        helper.join(environ, args.session)
+        return 0
+    if args.draw:
+        helper.draw_once(environ, args.session, args.transcript, args.cwd)
+        return 0
+    gc.enable()  # a command that ends at once does not need it
+    helper.serve(environ, args.session, args.transcript, args.cwd, version())
+    return 0

@@ -1,0 +1,38 @@
+"""The operation of `popkit setup`, whose arguments are the extras and what features set up."""
+
+from __future__ import annotations
+
+from hooks.utils.argument_types import choice
+from hooks.utils.operation_tables import CHANGES, Flag, Operation, Table
+
+from .. import features
+from ..extras import EXTRAS
+from ..operations import JSON
+
+SHELL = "shell"  # the name of what it links
+_SETUPS = features.setups()
+_ASKING = f"for {' and '.join((*(each.name for each in _SETUPS), SHELL))}"
+_TITLES = ["install what some commands need beyond Python", "make your shell find popkit", *(each.title for each in _SETUPS)]
+SETUP = Table(
+    "popkit setup",
+    f"{', '.join(_TITLES[:-1])}, or {_TITLES[-1]}",
+    Operation(
+        "[NAME]",
+        "",
+        Flag("--undo", f"{_ASKING}: take back what it changed"),
+        Flag("--yes", f"{_ASKING}: make the change without asking"),
+        *(Flag("--scope user|project", f"for {each.name}: {each.scope}", default="user") for each in _SETUPS[:1]),
+        effect=CHANGES,
+        type=choice(*EXTRAS, *(each.name for each in _SETUPS), SHELL),
+        more="\n\n".join(
+            [
+                "Without NAME, it lists what can be set up. Packages go into a virtual environment in PopKit's folder.",
+                *(f"`popkit setup {each.name}` {each.more}" for each in _SETUPS),
+                f"`popkit setup {SHELL}` links popkit into a folder on your PATH, and asks first. It goes on working after an upgrade.",
+            ]
+        ),
+        does="run",
+    ),
+    common=(JSON,),
+    module=f"{__package__}.setup_command",
+)

@@ -1,0 +1,7 @@
+"""What the context builder brings: prompts assembled for an agent of your own."""
+
+from __future__ import annotations
+
+from ..features import Feature
+
+FEATURE = Feature("context", 90)

@@ -1,0 +1,14 @@
+"""What the dashboard brings: one page that shows everything live, on this machine."""
+
+from __future__ import annotations
+
+from ..features import Command, Feature
+
+FEATURE = Feature(
+    "dashboard",
+    50,
+    commands=(
+        Command("dashboard", f"{__package__}.operations:DASHBOARD", 110, needs=("bill", "context", "governance", "memory", "usage")),
+    ),
+    stores=(f"{__package__}.server",),
+)

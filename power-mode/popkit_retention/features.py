@@ -1,0 +1,126 @@
+"""Find the features that are there: each folder beside this file with a module `feature`, whose FEATURE says what it brings.
+
+What shows or runs something of every feature (the command line with help and completion, `doctor`, `uninstall`, the tools of agents, the
+page) goes by these rows and names no feature itself, so a feature is taken away with its folder. Rows name modules and functions as
+texts: a module is loaded when something of it is wanted.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from hooks.utils.operation_tables import Table
+
+# What a feature may offer to the rest -> how its function is called.
+OFFERS = {
+    "checks": "(environ) -> findings of doctor about another host, before those of stores",
+    "copies": "(popkit_home) -> lines about copies of what is deleted in another feature",
+    "job": "(environ): what is due once a session has ended",
+    "logged": "(environ, ids, now, command) -> a context manager around the deletion of archived contents by hand",
+    "removes": "(environ) -> what could not be taken back of what is set up outside our folder",
+    "warns": "(environ, parts) -> lines about stored data that somebody wants to stay",
+}
+
+
+class Command:
+    """A command of `popkit`. `table`: where its table of operations is, as module:NAME · `rank`: its place among all · `run`: the
+    function(words, environ) -> exit code that parses the words itself, as module:function; without it, the operation's own function is
+    called with what was parsed, and its module may have MISTAKES: errors that are shown in a line, beside Refused · `first`: (rank, what it
+    does) where help begins with it · `renamed`: name of the version before -> (its words now, flag -> flag) · `needs`: other features."""
+
+    __slots__ = ("first", "name", "needs", "rank", "renamed", "run", "table")
+
+    def __init__(
+        self, name: str, table: str, rank: int, run: str = "", first: tuple[int, str] | None = None,
+        renamed: Mapping[str, tuple[str, Mapping[str, str]]] | None = None, needs: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.table = table
+        self.rank = rank
+        self.run = run
+        self.first = first
+        self.renamed = renamed or {}
+        self.needs = needs
+
+    def operations(self) -> Table:
+        """Return its table of operations."""
+        table: Table = found(self.table)
+        return table
+
+
+class SetUp:
+    """What `popkit setup NAME` sets up that is no package. `title`, `purpose`: in help and in the list · `scope`: what --scope chooses ·
+    `more`: what help says of it · `does`: (undo, scope, yes, environ) -> exit code · `is_there`: (environ) -> whether it is set up."""
+
+    __slots__ = ("does", "is_there", "more", "name", "purpose", "scope", "title")
+
+    def __init__(self, name: str, title: str, purpose: str, scope: str, more: str, does: str, is_there: str) -> None:
+        self.name = name
+        self.title = title
+        self.purpose = purpose
+        self.scope = scope
+        self.more = more
+        self.does = does
+        self.is_there = is_there
+
+
+class Feature:
+    """What a folder brings. `name`: the folder's · `rank`: its place among all · `stores`: its modules that declare a STORAGE · `tools`:
+    the module whose TOOLS agents get · `tile`: the module whose `router` the page gets · `offers`: a name of OFFERS -> module:function."""
+
+    __slots__ = ("commands", "name", "offers", "rank", "setups", "stores", "tile", "tools")
+
+    def __init__(
+        self, name: str, rank: int, commands: tuple[Command, ...] = (), stores: tuple[str, ...] = (), tools: str = "", tile: str = "",
+        setups: tuple[SetUp, ...] = (), offers: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.rank = rank
+        self.commands = commands
+        self.stores = stores
+        self.tools = tools
+        self.tile = tile
+        self.setups = setups
+        self.offers = offers or {}
+
+
+_known: list[Feature] = []
+
+
+def every() -> list[Feature]:
+    """Return the features that are there, in the order of their ranks."""
+    if not _known:
+        here = os.path.dirname(os.path.abspath(__file__))
+        names = [name for name in os.listdir(here) if os.path.isfile(os.path.join(here, name, "feature.py"))]
+        _known.extend(sorted((import_module(f"{__package__}.{name}.feature").FEATURE for name in names), key=lambda each: each.rank))
+    return _known
+
+
+def setups() -> list[SetUp]:
+    """Return what `popkit setup` knows beside packages."""
+    return [setup for feature in every() for setup in feature.setups]
+
+
+def missing(needs: tuple[str, ...]) -> list[str]:
+    """Return those of the needed features that are not there."""
+    there = {feature.name for feature in every()} if needs else set()
+    return [name for name in needs if name not in there]
+
+
+def offering(name: str) -> Iterator[Callable[..., Any]]:
+    """Yield the functions that features offer under a name of OFFERS."""
+    for feature in every():
+        if name in feature.offers:
+            yield found(feature.offers[name])
+
+
+def found(place: str) -> Any:
+    """Return what a place names, as module:name; its module is loaded now."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

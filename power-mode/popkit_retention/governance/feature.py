@@ -1,0 +1,18 @@
+"""What governance brings: the retention of stored data."""
+
+from __future__ import annotations
+
+from ..features import Command, Feature
+
+FEATURE = Feature(
+    "governance",
+    20,
+    commands=(Command("retention", f"{__package__}.operations:RETENTION", 40, run=f"{__package__}.command:run", needs=("memory",)),),
+    stores=(f"{__package__}.health", f"{__package__}.manifests"),
+    offers={
+        "copies": f"{__package__}.obligations:copies",
+        "job": f"{__package__}.hourly_job:collect",
+        "logged": f"{__package__}.obligations:logged",
+        "warns": f"{__package__}.obligations:warns",
+    },
+)

@@ -1,0 +1,19 @@
+"""What the lab brings: what PopKit would have done in past sessions."""
+
+from __future__ import annotations
+
+from ..features import Command, Feature
+
+FEATURE = Feature(
+    "lab",
+    70,
+    commands=(
+        Command("try", f"{__package__}.operations:TRY", 50, first=(80, "what PopKit would say about your newest session"), needs=("bill",)),
+        Command(
+            "lab",
+            f"{__package__}.operations:LAB",
+            60,
+            renamed={"replay": ("lab replay", {"--decisions": "--out"})},  # `popkit replay`, whose --decisions is --out
+        ),
+    ),
+)

@@ -1,0 +1,7 @@
+"""What the MCP server brings: a command, over which agents have the tools of all features."""
+
+from __future__ import annotations
+
+from ..features import Command, Feature
+
+FEATURE = Feature("mcp", 80, commands=(Command("mcp", f"{__package__}.operations:MCP", 140),))

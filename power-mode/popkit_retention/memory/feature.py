@@ -1,0 +1,12 @@
+"""What memory brings: what past sessions have taught, for future ones."""
+
+from __future__ import annotations
+
+from ..features import Command, Feature
+
+FEATURE = Feature(
+    "memory",
+    10,
+    commands=(Command("memory", f"{__package__}.operations:MEMORY", 30, run=f"{__package__}.command:run"),),
+    stores=(f"{__package__}.health",),
+)

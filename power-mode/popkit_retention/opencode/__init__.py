@@ -1,0 +1,1 @@
+"""PopKit in OpenCode: its plugin in the configuration of that host."""

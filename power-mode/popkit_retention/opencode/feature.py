@@ -1,0 +1,23 @@
+"""What OpenCode brings: PopKit's plugin in the configuration of that host."""
+
+from __future__ import annotations
+
+from ..features import Feature, SetUp
+
+FEATURE = Feature(
+    "opencode",
+    60,
+    stores=(f"{__package__}.setup",),
+    setups=(
+        SetUp(
+            "opencode",
+            "PopKit in OpenCode",
+            "PopKit in OpenCode: its plugin in opencode.json and tui.json",
+            "whose opencode.json to change",
+            "adds PopKit's plugin to opencode.json and tui.json. It shows the change and asks first.",
+            f"{__package__}.setup:set_up_opencode",
+            f"{__package__}.setup:named_plugin",
+        ),
+    ),
+    offers={"checks": f"{__package__}.setup:opencode_checks", "removes": f"{__package__}.setup:remove"},
+)

@@ -1,0 +1,148 @@
+"""The records of usage: tokens and dollars of requests, snapshots of contexts without their contents, shares of a budget. Pure.
+
+People see what is *used*; what is *remaining* chooses how much enters. This is the only place that turns one into the other.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+from typing import Any, NamedTuple
+
+from hooks.utils.io.system import day_of
+from hooks.utils.policy.masking import mask
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hooks.utils.policy.models import Model
+
+
+# The sources of a request's record: a client of ours that sent it, or a transcript of the host.
+CLIENT, TRANSCRIPT = "client", "transcript"
+DAY_S = 86_400.0
+KEPT_DAYS = 400  # of usage: longer than a month's limit and a chart of a year look back
+_MILLION = 1e6
+_LEAST_ID_CHARS = 20
+_LONGEST = 400  # characters of an external name
+
+
+class Tokens(NamedTuple):
+    """Tokens of a request as the provider counts them; `input`: neither read from the cache nor written to it."""
+
+    input: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    output: int = 0
+
+
+class Used(NamedTuple):
+    """The usage of one request. `at`: seconds since 1970; `usd`: None where its price is not known."""
+
+    source: str
+    request_id: str
+    session_id: str
+    user_id: str
+    model: str
+    at: float
+    tokens: Tokens
+    usd: float | None
+    project: str = ""
+
+
+class Sum(NamedTuple):
+    """The usage of several requests. `usd`: of those whose price is known; `unpriced`: requests whose price is not."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
+    unpriced: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """Return all tokens: input, cached or not, and output."""
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens + self.output_tokens
+
+
+class SessionUsed(NamedTuple):
+    """The usage of one session; `at`: its newest request (seconds since 1970)."""
+
+    session_id: str
+    user_id: str
+    project: str
+    at: float
+    used: Sum
+
+
+class Snapshot(NamedTuple):
+    """How one context was assembled. `tier_breakdown`, `pruning_strategy`: JSON in the specification's terms; `created_at`: seconds since
+    1970; `counted`: whether its tokens are exact or an estimate."""
+
+    id: str
+    session_id: str
+    user_id: str
+    tier_breakdown: dict[str, Any]
+    total_tokens: int
+    budget_percent: float  # used: what people see
+    pruning_strategy: dict[str, Any]
+    created_at: float
+    budget_remaining_percent: float
+    full_tokens: int
+    model: str = ""
+    project: str = ""
+    agent: str = ""
+    counted: str = "estimate"
+
+
+def name_of(name: str) -> str:
+    """Return an external name as it is stored: valid in every database, secrets masked, shortened."""
+    return mask(name[:_LONGEST].encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd"))
+
+
+def usd_of(model: Model, tokens: Tokens) -> float | None:
+    """Return a request's cost in dollars at the prices of the table of models; None where it has none."""
+    written = tokens.cache_write_5m * model.write_5m + tokens.cache_write_1h * model.write_1h
+    prompt = tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h
+    input_usd, output_usd = model.usd(prompt)
+    if input_usd is None or output_usd is None:
+        return None
+    return ((tokens.input + tokens.cache_read * model.read + written) * input_usd + tokens.output * output_usd) / _MILLION
+
+
+def request_id(answer: str) -> str:
+    """Return the id under which a client records an answer: the provider's, which transcripts have too; a new one where there is none, or
+    one so short that it may be only a number."""
+    return answer if len(answer) >= _LEAST_ID_CHARS else str(uuid.uuid4())
+
+
+def month_of(at: float) -> str:
+    """Return the first day of the local month of a time (seconds since 1970), such as "2026-11-01"."""
+    return day_of(at)[:8] + "01"
+
+
+# --- used and remaining percentages ---
+
+
+# (the least remaining percent, the specification's name of the range), from the most generous down.
+RANGES = ((80.0, ">80%"), (60.0, "60-80%"), (40.0, "40-60%"))
+LEAST = "<40%"
+
+
+def used_percent_of(percent: float | None) -> float:
+    """Return a used percentage in its bounds: 0 for None and for negative numbers, 100 where it is no finite number."""
+    if percent is None:
+        return 0.0
+    return 100.0 if math.isnan(percent) or percent == math.inf else max(0.0, percent)
+
+
+def remaining_of(used_percent: float | None) -> float:
+    """Return what remains, from 0 to 100 percent."""
+    return max(0.0, 100.0 - used_percent_of(used_percent))
+
+
+def range_of(remaining_percent: float) -> str:
+    """Return the name of the range of a remaining percentage; the lowest for NaN."""
+    return next((name for least, name in RANGES if remaining_percent >= least), LEAST)

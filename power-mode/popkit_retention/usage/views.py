@@ -1,0 +1,65 @@
+"""The text of `popkit budget`: the user's own limits. Data in, lines out. Pure."""
+
+from __future__ import annotations
+
+from hooks.utils import text, units
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_NO_LIMITS = "No limit is set, so nothing is left out because of a budget. To set one: popkit budget set month_usd=50"
+
+_EXCEEDED = {
+    "warn": "Once one is used up, agents and proxies say so and go on. To make them stop: popkit budget set on_exceeded=refuse",
+    "refuse": "Once one is used up, agents and proxies send nothing more. To let them go on: popkit budget set on_exceeded=warn",
+}
+
+
+def budgets(report: dict[str, Any]) -> list[text.Line]:
+    """Return the limits, how much of each is used, and how large a context that allows. `report`: see `report` in
+    usage/configured_database.py."""
+    lines = text.title("Budgets")
+    lines += text.wrap(f"{text.clean(report['user'])}, {report['month']}; {text.clean(report['database'])}")
+    for limit in report["limits"]:
+        lines += ["", *_limit(limit)]
+    if report["limits"]:
+        lines += ["", *text.wrap(_chosen(report)), "", *text.wrap(_EXCEEDED[report["on_exceeded"]])]
+    else:
+        lines += ["", *text.wrap(_NO_LIMITS)]
+    for scope, used in report["usage"].items():
+        if used is not None:
+            when = f"in this session {text.cut(text.clean(report['session']), 40)}" if scope == "session" else "this month"
+            lines += ["", f"Used {when}", *_used(used)]
+    return lines
+
+
+def _limit(limit: dict[str, Any]) -> list[str]:
+    filled = min(20, round(limit["used_percent"] / 5))
+    bar = "█" * filled + "░" * (20 - filled)
+    used, most, left = (_amount(limit[name], limit["unit"]) for name in ("used", "limit", "remaining"))
+    of = f"{used} of {most}" + (" tokens" if limit["unit"] == "tokens" else "")
+    over = "exceeded" if limit["used"] > limit["limit"] else f"{left} left"
+    return [f"{limit['scope']:<9}{bar}  {limit['used_percent']:.1f} % used", f"{'':<9}{of}, {over}"]
+
+
+def _chosen(report: dict[str, Any]) -> str:
+    return (
+        f"The limit that is used up the most counts: {report['remaining_percent']:.1f} % remains, so contexts are built for a budget of "
+        f"{report['range']}."
+    )
+
+
+def _used(used: dict[str, Any]) -> list[text.Line]:
+    read = f"{units.counted(used['requests'], 'request')}: {used['input_tokens']:,} tokens in, {used['cache_read_tokens']:,} read from the "
+    read += f"cache, {used['cache_write_tokens']:,} written to it, {used['output_tokens']:,} out"
+    price = f"; ${used['usd']:,.2f}" if used["usd"] or not used["unpriced"] else ""
+    lines = text.wrap("  " + read + price, indent="  ")
+    if used["unpriced"]:
+        note = f"  The price of {units.counted(used['unpriced'], 'request')} is not known: add the model to models.by_id."
+        lines += text.wrap(note, indent="  ")
+    return lines
+
+
+def _amount(amount: float, unit: str) -> str:
+    return f"${amount:,.2f}" if unit == "usd" else f"{amount:,.0f}"
