@@ -49,7 +49,7 @@ from hooks.utils.policy.messages import USER, Message, NotUnderstood, result_tok
 from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.tools import READ
 from hooks.utils.state import shipped
-from popkit_retention.lab.policy import strings_of
+from popkit_retention.lab.recorded import strings_of
 
 SHARES = (0.1, 0.2, 0.4)
 FEWEST_NEEDS = 5

@@ -47,7 +47,7 @@ from hooks.utils.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.door_policy import DOOR_NAMES, Door, door_settings_of
 from popkit_retention.lab.engine_policies import AutoPolicy
-from popkit_retention.lab.policy import Block, Session
+from popkit_retention.lab.recorded import Block, Session
 
 LEAST_REQUESTS = 5
 LEAST_CHARS = 20  # of a line that is looked for

@@ -16,7 +16,7 @@ from hooks.utils.hosts.transcripts.entries import is_answer
 from hooks.utils.hosts.transcripts.usage import prompt_tokens
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
 from hooks.utils.state.rebuild import Rebuilt, rebuild
-from popkit_retention.lab.policy import strings_of, texts_in
+from popkit_retention.lab.recorded import strings_of, texts_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from hooks.utils.policy.ruleset import Ruleset
-    from popkit_retention.lab.policy import Block, Session
+    from popkit_retention.lab.recorded import Block, Session
 
     Row = tuple[list[tuple[str, float]], int, float]  # the features of a result, whether it was needed, weight
     Group = tuple[list[array[float]], array[float], array[float]]

@@ -13,7 +13,7 @@ from hooks.utils.policy import lost_cache
 from hooks.utils.policy.lost_cache import Between, Sent
 from hooks.utils.policy.usage import Usage
 from hooks.utils.state import shipped
-from popkit_retention.bill.digests import digest_of
+from popkit_retention.bill.digest import digest_of
 from tests.bill.conversations import BASE, Conversation
 
 MODELS = shipped.models()

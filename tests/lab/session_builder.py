@@ -10,7 +10,7 @@ from hooks.utils.hosts.transcripts import outcomes
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.events import Call, Compacted, Prompted
 from popkit_retention.lab import measure
-from popkit_retention.lab.policy import Block, Request, Session, tokens_of
+from popkit_retention.lab.recorded import Block, Request, Session, tokens_of
 from tests.policy.priced import prices
 
 BEGAN = 1_000_000.0

@@ -14,7 +14,7 @@ from hooks.utils.state import shipped
 from popkit_retention.lab import measure, sent_requests
 from popkit_retention.lab.compacting import Compact, messages_of
 from popkit_retention.lab.door_policy import Door
-from popkit_retention.lab.policy import Block, Request, Session
+from popkit_retention.lab.recorded import Block, Request, Session
 from tests.lab.session_builder import SessionBuilder
 from tests.lab.tales import Tale, tales
 from tests.lab.transcripts import BASE, Transcript, filled

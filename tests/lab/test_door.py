@@ -17,7 +17,8 @@ from hooks.utils.policy.door.rules import ANY, OFF, READS, SAFE, STRONG
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure
 from popkit_retention.lab.door_policy import DOOR_SWITCHES, Door
-from popkit_retention.lab.policy import Policy, tokens_of
+from popkit_retention.lab.policy import Policy
+from popkit_retention.lab.recorded import tokens_of
 from tests.lab.session_builder import SessionBuilder
 from tests.lab.transcripts import Script
 from tests.policy.priced import prices

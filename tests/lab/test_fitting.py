@@ -19,7 +19,7 @@ from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.need_model import FEATURES, model_of
 from hooks.utils.policy.ruleset import Ruleset
 from popkit_retention.lab import sent_requests
-from popkit_retention.lab.policy import Session
+from popkit_retention.lab.recorded import Session
 from tests.lab.session_builder import SessionBuilder
 from tests.lab.transcripts import Transcript, filled
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.lab import sent_requests
-from popkit_retention.lab.policy import Session
+from popkit_retention.lab.recorded import Session
 from tests.lab.transcripts import BASE, BEGAN, Transcript, filled
 
 ALPHA, BETA = "src/alpha/handler.ts", "src/beta/handler.tsx"

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.bill import digests
-from popkit_retention.bill.sums import usd_of
+from popkit_retention.bill.costs import usd_of
+from popkit_retention.bill.digest import digest_of
 from popkit_retention.lab import past_sessions, replay_policies, sent_requests
 from popkit_retention.parallel.attempts import Skipped
 from popkit_retention.parallel.results import Where
@@ -58,10 +59,7 @@ def test_the_net_is_that_of_the_default_policy_beside_the_hosts_own_compactions(
     session = sent_requests.read(path)
     ttl_s = max(request.usage.cache_ttl_s for request in session.requests)
     assert row["usd"] == pytest.approx(
-        sum(
-            sum((usd_of(used, past_sessions.models()) or {}).values())
-            for used in digests.digest_of(path, Path(path).stat().st_size)["used"]
-        )
+        sum(sum((usd_of(used, past_sessions.models()) or {}).values()) for used in digest_of(path, Path(path).stat().st_size)["used"])
     )
     assert row["kept_out_usd"] + row["compactions_usd"] == pytest.approx(row["usd"] * (1 - _share("default", path, ttl_s)), abs=1e-9)
 

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .sums import Part, Took
+    from .limit_window import Part, Took
 
 # --- windows of a plan ---
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 
 from hooks.utils.policy.masking import mask
 
-from .build_types import FileText
 from .secret_files import is_secret
 from .signatures import outline
+from .sources import FileText
 
 MOST_BYTES = 128 * 1_024
 _PATH_CHARS = 4_096

@@ -20,12 +20,13 @@ from typing import Any, Protocol
 from hooks.utils.io import home
 
 from ..usage.budgets import BudgetExceeded, Standing
-from .build_types import ContextBuildOptions, ContextResult, Message, Sources
+from .build_types import ContextBuildOptions, ContextResult, Message
 from .builder import build_context
 from .conversations import Conversations
 from .project_sources import ProjectSources
 from .provider_forms import digests_of
 from .requests import Caller, Notice, Prepared, Request, Used
+from .sources import Sources
 from .tracing import building, built
 from .usage_log import DatabaseLog
 
@@ -166,9 +167,6 @@ class ContextService:
 def _place(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     return f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
-
-
-# --- the user's own service ---
 
 
 @functools.lru_cache(maxsize=1)

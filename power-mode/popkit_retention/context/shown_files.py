@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from hooks.utils.policy.masking import MASK
 
-from .build_types import FileText
 from .provider_forms import Parsed
+from .sources import FileText
 
 _NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
 _PATH = ("file_path", "path", "notebook_path", "filename", "target_file")

@@ -20,7 +20,8 @@ from hooks.utils.views import bill as views
 from hooks.utils.views import savings
 from hooks.utils.views.lost_caches import CAUSES, cause_in_words
 
-from ..bill import digests, statement, sums
+from ..bill import costs, digests, statement
+from ..bill.paid import MONTH_S
 from ..bill.statement import bill_of
 from ..parallel.results import Where
 from .sessions import figures_of
@@ -71,8 +72,8 @@ class BillReport:
 
     def _answer(self, known: list[Digest], project: str, projects: list[str], reading: float | None) -> Bill:
         now, models = self._app_state.now(), self._app_state.rules.models
-        since = now - statement.MONTH_S
-        misses = sums.misses((digest for digest in known if digest["ended"] >= since), models)
+        since = now - MONTH_S
+        misses = costs.misses((digest for digest in known if digest["ended"] >= since), models)
         project = project or next(iter(projects), "")
         bill = bill_of(self._app_state.home, project, known, since, now, models) if project else None
         return Bill(

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from .own_policies import error_in_words
-from .policy import STANDS, SUMMARISED, Block, Choice, Policy, Request, View
+from .policy import STANDS, SUMMARISED, Choice, Policy, View
+from .recorded import Block, Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from ..parallel.results import Where
     from . import measure
-    from .policy import Request, Session
+    from .recorded import Request, Session
 
 
 TTLS = {"5m": 300, "1h": 3_600}

@@ -16,13 +16,15 @@ from hooks.utils.policy.least_needed import Long
 from hooks.utils.policy.list_text import handle_of_fold
 from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use
 from hooks.utils.policy.need_model import NeedModel
+from hooks.utils.policy.placeholder import NO_HANDLE
 from hooks.utils.policy.plans import Selection
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
 from hooks.utils.policy.usage import Usage
 from hooks.utils.state import shipped
 
 from .engine_policies import AutoPolicy
-from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Request, View, rewound, tokens_of
+from .policy import STANDS, SUMMARISED, Choice, View
+from .recorded import Block, Request, rewound, tokens_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

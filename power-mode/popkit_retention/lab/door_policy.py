@@ -14,7 +14,8 @@ from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.ruleset import Ruleset
 
 from .engine_policies import Tracked
-from .policy import Block, Choice, Policy, Request, View, rewound
+from .policy import Choice, Policy, View
+from .recorded import Block, Request, rewound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

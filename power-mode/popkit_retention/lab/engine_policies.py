@@ -19,7 +19,8 @@ from hooks.utils.policy.plans import CLEAR, Decision, Plan, Selection
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.usage import Usage
 
-from .policy import Block, Choice, Policy, Request, View, rewound, tokens_of
+from .policy import Choice, Policy, View
+from .recorded import Block, Request, rewound, tokens_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

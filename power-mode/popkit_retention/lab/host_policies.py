@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hooks.utils.policy.tools import EDIT, FETCH, FIND, READ, SEARCH, SHELL, WRITE
 
-from .policy import Block, Choice, Policy, View
+from .policy import Choice, Policy, View
+from .recorded import Block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from hooks.utils.policy.host_compaction import FILE_TOKENS, FILES, files_put_bac
 from hooks.utils.policy.tools import EDIT, READ, WRITE
 from hooks.utils.policy.worth import MISS_OUTPUT
 
-from .policy import CHARS_PER_TOKEN, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, shared
+from .policy import STANDS, SUMMARISED, Choice, Policy, View
+from .recorded import CHARS_PER_TOKEN, Block, Request, Session, shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

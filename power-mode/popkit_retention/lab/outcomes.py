@@ -15,7 +15,8 @@ from .compacting import Compact
 from .door_policy import Door
 from .engine_policies import AutoPolicy
 from .measure import OnRequest, Score, score
-from .policy import STANDS, Block, Choice, Policy, Request, Session, View
+from .policy import STANDS, Choice, Policy, View
+from .recorded import Block, Request, Session
 from .replay_policies import has_price, prices_for
 
 TYPE_CHECKING = False

@@ -17,7 +17,7 @@ from hooks.utils.io import home
 from hooks.utils.policy.ruleset import Ruleset
 
 from ..bill import digests
-from ..bill.sums import usd_of
+from ..bill.costs import usd_of
 from ..parallel.attempts import Skipped
 from ..parallel.results import ANYWHERE, Where, results, results_of
 from ..parallel.sources import why_nothing
@@ -43,7 +43,7 @@ _SUMS = (
 
 
 def row_of(path: str, popkit_home: str, copies: Collection[int] = ()) -> dict[str, Any]:
-    """Return the figures of one session under the configuration of its project, without the requests of these keys (`digests.key_of`);
+    """Return the figures of one session under the configuration of its project, without the requests of these keys (`key_of`);
     Skipped where it has no request. `usd`: what its requests cost, `unpriced`: how many of them have a model without a price.
     `kept_out_usd`, `compactions_usd`, `auto_usd`: what the door saves, what compactions without a model save beside it, and what more of
     them save when the cache is cold; below 0 for what costs more."""

@@ -19,7 +19,8 @@ from .compacting import Compact
 from .door_policy import Door, door_settings_of
 from .engine_policies import AutoPolicy, Tiers
 from .host_policies import Microcompact
-from .policy import Policy, Session
+from .policy import Policy
+from .recorded import Session
 
 Factory = Callable[[Session, Prices], Policy]
 Known = Mapping[str, tuple[Factory, str]]

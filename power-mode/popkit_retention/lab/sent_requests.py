@@ -29,7 +29,7 @@ from hooks.utils.policy.messages import thinking_tokens
 from hooks.utils.state import shipped
 from hooks.utils.state.archived import task_id
 
-from .policy import LEAST_BASE, Block, Request, Session, shared, strings_of, texts_in, tokens_of
+from .recorded import LEAST_BASE, Block, Request, Session, shared, strings_of, texts_in, tokens_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -291,9 +291,6 @@ class _Reading:
                 if held:
                     self.current.needs.append((string, held))
         self._write(strings, answer)
-
-
-# --- handles ---
 
 
 def name_handles(session: Session) -> None:

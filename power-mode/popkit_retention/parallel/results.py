@@ -80,7 +80,7 @@ def _next(waiting: deque[tuple[Source, Pending]]) -> tuple:
 
 def _backend(sources: Sequence[Source], where: Where, opened: ExitStack) -> Backend:
     if where.scheduler:
-        from .workers import Cluster
+        from .cluster import Cluster
 
         return opened.enter_context(Cluster(where.scheduler, len(sources), sum(source.size for source in sources)))
     import tempfile

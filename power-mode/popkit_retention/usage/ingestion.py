@@ -22,8 +22,9 @@ from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.models import models_of
 from hooks.utils.state import session, stored_contexts
 
-from .configured_database import Replication, open_local, server_in, user_in
+from .configured_database import open_local, server_in, user_in
 from .records import DAY_S, KEPT_DAYS, TRANSCRIPT, Tokens, Used, usd_of
+from .replication import Replication
 from .sqlite import FILE
 from .usage_store import LATEST
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, Sources
+from popkit_retention.context.build_types import ContextBuildOptions, ContextResult
 from popkit_retention.context.conversations import Conversations, mark_of
+from popkit_retention.context.sources import Sources
 from tests.patience import HANG_S
 
 from .callers import KINDS, MODEL, QUESTION, Backend, Kind, id_of, in_threads, with_a_mark

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.clients.session_user import made_plain, person_of
-from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, Sources
+from popkit_retention.context.build_types import ContextBuildOptions, ContextResult
 from popkit_retention.context.builder import build_context
+from popkit_retention.context.sources import Sources
 
 from .callers import BUILT, KINDS, MODEL, QUESTION, Backend, Ledger, result, with_a_mark
 from .providers import Providers
