@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.mcp.tool_service import TABLE
+from popkit_retention.mcp.tool_service import table
 from tests.client import installs
 from tests.mcp import inspector
 from tests.mcp.homes import Place
@@ -234,7 +234,7 @@ def ask(inspecting: Path, place: Place):
 
 def test_it_lists_every_tool(ask) -> None:
     listed = inspector.answer(ask("tools/list"))["tools"]
-    assert [tool["name"] for tool in listed] == list(TABLE)
+    assert [tool["name"] for tool in listed] == list(table())
     assert all(tool["outputSchema"] for tool in listed)
 
 

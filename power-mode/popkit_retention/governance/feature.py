@@ -9,6 +9,7 @@ FEATURE = Feature(
     20,
     commands=(Command("retention", f"{__package__}.operations:RETENTION", 40, run=f"{__package__}.command:run", needs=("memory",)),),
     stores=(f"{__package__}.health", f"{__package__}.manifests"),
+    tools=f"{__package__}.tools",
     offers={
         "copies": f"{__package__}.obligations:copies",
         "job": f"{__package__}.hourly_job:collect",

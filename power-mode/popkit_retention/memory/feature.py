@@ -9,4 +9,5 @@ FEATURE = Feature(
     10,
     commands=(Command("memory", f"{__package__}.operations:MEMORY", 30, run=f"{__package__}.command:run"),),
     stores=(f"{__package__}.health",),
+    tools=f"{__package__}.tools",
 )
