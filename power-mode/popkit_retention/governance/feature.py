@@ -7,7 +7,8 @@ from ..features import Command, Feature
 FEATURE = Feature(
     "governance",
     20,
-    commands=(Command("retention", f"{__package__}.operations:RETENTION", 40, run=f"{__package__}.command:run", needs=("memory",)),),
+    needs=("memory",),
+    commands=(Command("retention", f"{__package__}.operations:RETENTION", 40, run=f"{__package__}.command:run"),),
     stores=(f"{__package__}.health", f"{__package__}.manifests"),
     tools=f"{__package__}.tools",
     offers={

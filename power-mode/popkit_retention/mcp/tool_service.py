@@ -39,7 +39,7 @@ def table() -> dict[str, Tool]:
 
 
 def _modules() -> list[Any]:
-    return [import_module(feature.tools) for feature in features.every() if feature.tools]
+    return [import_module(feature.tools) for feature in features.whole() if feature.tools]
 
 
 class Tools:
