@@ -16,6 +16,7 @@ import pytest
 from popkit_retention import features
 from popkit_retention.cli import commands
 from popkit_retention.cli.main import LACKING
+from popkit_retention.dashboard.app import OWN_VIEWS
 from tests.client.plugin_copy import copied
 from tests.hooks import payloads, processes
 from tests.patience import HANG_S
@@ -57,13 +58,27 @@ spec.loader.exec_module(module)
 done = [module.run(words, dict(os.environ), pathlib.Path.cwd()) for words in json.load(sys.stdin)]
 print(json.dumps([[each.returncode, each.stdout, each.stderr] for each in done]))
 """
+# What the page's server is asked for of each tile.
+PAGES = {"memory": "memory", "governance": "retention", "bill": "bill", "context": "context"}
+PAGE = """
+import json, os, sys
+sys.path[:0] = sys.argv[1:3]
+from popkit_retention.dashboard.app import routers
+from popkit_retention.dashboard.app_state import AppState
+from popkit_retention.dashboard.security import Access
+state = AppState(os.environ)
+found = [route for router in routers(state, Access(1), "1") for route in router.routes]
+me = next(route.endpoint() for route in found if route.path == "/api/me")
+print(json.dumps([me.views, [route.path for route in found]]))
+"""
 
 
 class Without:
     """The plugin as it is installed, without the folder of one feature, and a home of its own."""
 
     def __init__(self, whole: Path, folder: Path, feature: str) -> None:
-        self.root = Path(shutil.copytree(whole, folder / "plugin"))
+        self.gone = feature
+        self.root = Path(shutil.copytree(whole, folder / "plugin", copy_function=os.link))
         shutil.rmtree(self.root / "power-mode" / "popkit_retention" / feature)
         self.home, self.project = folder / "user" / ".claude" / "popkit", folder / "shop"
         self.project.mkdir()
@@ -89,6 +104,13 @@ class Without:
         )
         return done.stdout
 
+    def page(self) -> tuple[list[str], list[str]]:
+        """The views and the addresses of the page's server."""
+        driver = [sys.executable, "-c", PAGE, *map(str, (self.root, self.root / "power-mode"))]
+        done = subprocess.run(driver, env=self.env, cwd=self.project, capture_output=True, text=True, timeout=HANG_S, check=True)
+        views, paths = json.loads(done.stdout)
+        return views, paths
+
     def hook(self, payload: dict) -> str:
         """What the registered hook of an event says; it must not fail."""
         done = processes.run_registered(payload, self.env, root=self.root)
@@ -101,9 +123,13 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copied(tmp_path_factory.mktemp("features") / "whole")
 
 
-@pytest.mark.parametrize("gone", FEATURES)
-def test_without_the_folder_of_a_feature_all_else_works(gone: str, whole: Path, tmp_path: Path) -> None:
-    left = Without(whole, tmp_path, gone)
+@pytest.fixture(scope="module", params=FEATURES)
+def left(request: pytest.FixtureRequest, whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Without:
+    return Without(whole, tmp_path_factory.mktemp(request.param), request.param)
+
+
+def test_without_the_folder_of_a_feature_all_else_works(left: Without) -> None:
+    gone = left.gone
     lost = {command.name for command in FEATURES[gone].commands}
     lacking = {name for name, command in commands.every().items() if gone in command.needs} - lost
     working = set(commands.every()) - lost - lacking
@@ -124,16 +150,23 @@ def test_without_the_folder_of_a_feature_all_else_works(gone: str, whole: Path, 
         assert {tool["name"] for tool in listed["result"]["tools"]} == {name for name, needs in TOOLS.items() if gone not in needs}
 
 
-@pytest.mark.parametrize("gone", FEATURES)
-def test_without_the_folder_of_a_feature_hooks_and_doctor_work(gone: str, whole: Path, tmp_path: Path) -> None:
-    left = Without(whole, tmp_path, gone)
+def test_without_the_folder_of_a_feature_hooks_and_doctor_work(left: Without) -> None:
     left.hook(payloads.read("/home/dev/shop/a.py", "x = 1\n"))
     assert list(left.home.rglob("*.state.json")), "a call is observed"
     answer = json.loads(left.hook(payloads.prompt("/popkit:context retention")))
     assert "1 tool call in 1 turn" in answer["reason"]
     code, printed, said = left.popkit(("doctor", "--json"))["doctor"]
-    assert (code, said) == (1, ""), "nobody has installed the plugin here"
-    assert [check["text"] for check in json.loads(printed)["checks"] if check["name"] == "hook errors"] == ["none in the log"]
+    assert (code, said) == (0, "")
+    assert [check["text"] for check in json.loads(printed)["checks"] if check["check"] == "hook errors"] == ["none in the log"]
+
+
+def test_without_the_folder_of_a_feature_the_page_has_what_is_there(left: Without) -> None:
+    if left.gone in ("dashboard", *FEATURES["dashboard"].needs):
+        return  # there is no page
+    tiled = [name for name, feature in FEATURES.items() if feature.tile and left.gone not in (name, *feature.needs)]
+    views, paths = left.page()
+    assert set(views) == {*OWN_VIEWS, *(features.found(FEATURES[name].tile).view for name in tiled)} - {""}
+    assert all(any(path.startswith(f"/api/{PAGES[name]}") for path in paths) == (name in tiled) for name in PAGES)
 
 
 def test_what_a_feature_names_is_there() -> None:

@@ -72,13 +72,13 @@ class SetUp:
 
 class Feature:
     """What a folder brings. `name`: the folder's · `rank`: its place among all · `needs`: features without which its commands say so, and
-    its tools and offers are left out · `stores`: its modules that declare a STORAGE · `tools`: the module whose TOOLS agents get ·
-    `offers`: a name of OFFERS -> module:function."""
+    its tools and offers are left out · `stores`: its modules that declare a STORAGE · `tools`: the module whose TOOLS agents get · `tile`:
+    its Tile of the page, as module:Class · `offers`: a name of OFFERS -> module:function."""
 
-    __slots__ = ("commands", "name", "needs", "offers", "rank", "setups", "stores", "tools")
+    __slots__ = ("commands", "name", "needs", "offers", "rank", "setups", "stores", "tile", "tools")
 
     def __init__(
-        self, name: str, rank: int, commands: tuple[Command, ...] = (), stores: tuple[str, ...] = (), tools: str = "",
+        self, name: str, rank: int, commands: tuple[Command, ...] = (), stores: tuple[str, ...] = (), tools: str = "", tile: str = "",
         setups: tuple[SetUp, ...] = (), offers: Mapping[str, str] | None = None, needs: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.name = name
@@ -86,6 +86,7 @@ class Feature:
         self.commands = commands
         self.stores = stores
         self.tools = tools
+        self.tile = tile
         self.setups = setups
         self.offers = offers or {}
         self.needs = needs

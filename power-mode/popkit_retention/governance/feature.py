@@ -10,6 +10,7 @@ FEATURE = Feature(
     needs=("memory",),
     commands=(Command("retention", f"{__package__}.operations:RETENTION", 40, run=f"{__package__}.command:run"),),
     stores=(f"{__package__}.health", f"{__package__}.manifests"),
+    tile=f"{__package__}.tile:RetentionTile",
     tools=f"{__package__}.tools",
     offers={
         "copies": f"{__package__}.obligations:copies",
