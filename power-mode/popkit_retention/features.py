@@ -71,14 +71,15 @@ class SetUp:
 
 
 class Feature:
-    """What a folder brings. `name`: the folder's · `rank`: its place among all · `stores`: its modules that declare a STORAGE · `tools`:
-    the module whose TOOLS agents get · `tile`: the module whose `router` the page gets · `offers`: a name of OFFERS -> module:function."""
+    """What a folder brings. `name`: the folder's · `rank`: its place among all · `needs`: features without which its commands say so, and
+    its tools and offers are left out · `stores`: its modules that declare a STORAGE · `tools`: the module whose TOOLS agents get · `tile`:
+    its Tile of the page, as module:Class · `offers`: a name of OFFERS -> module:function."""
 
-    __slots__ = ("commands", "name", "offers", "rank", "setups", "stores", "tile", "tools")
+    __slots__ = ("commands", "name", "needs", "offers", "rank", "setups", "stores", "tile", "tools")
 
     def __init__(
         self, name: str, rank: int, commands: tuple[Command, ...] = (), stores: tuple[str, ...] = (), tools: str = "", tile: str = "",
-        setups: tuple[SetUp, ...] = (), offers: Mapping[str, str] | None = None,
+        setups: tuple[SetUp, ...] = (), offers: Mapping[str, str] | None = None, needs: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.name = name
         self.rank = rank
@@ -88,6 +89,9 @@ class Feature:
         self.tile = tile
         self.setups = setups
         self.offers = offers or {}
+        self.needs = needs
+        for command in commands:
+            command.needs = (*needs, *command.needs)
 
 
 _known: list[Feature] = []
@@ -100,6 +104,11 @@ def every() -> list[Feature]:
         names = [name for name in os.listdir(here) if os.path.isfile(os.path.join(here, name, "feature.py"))]
         _known.extend(sorted((import_module(f"{__package__}.{name}.feature").FEATURE for name in names), key=lambda each: each.rank))
     return _known
+
+
+def whole() -> list[Feature]:
+    """Return the features of which all that they need is there."""
+    return [feature for feature in every() if not missing(feature.needs)]
 
 
 def setups() -> list[SetUp]:
@@ -115,7 +124,7 @@ def missing(needs: tuple[str, ...]) -> list[str]:
 
 def offering(name: str) -> Iterator[Callable[..., Any]]:
     """Yield the functions that features offer under a name of OFFERS."""
-    for feature in every():
+    for feature in whole():
         if name in feature.offers:
             yield found(feature.offers[name])
 

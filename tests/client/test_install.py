@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
-from popkit_retention.mcp.tool_service import TABLE
+from popkit_retention.mcp.tool_service import table
 from tests.patience import HANG_S
 
 from . import installs
@@ -120,7 +120,7 @@ def clear_from(home: ClientHome, content: str) -> str:
 def names_of_tools(request: Recorded) -> set[str]:
     """The tools of ours that a request told the model of: with their schemas, or by name where the client defers them."""
     body = json.dumps(request.body)
-    return {name for name in TABLE if f"__{name}" in body}
+    return {name for name in table() if f"__{name}" in body}
 
 
 def test_installed_from_a_marketplace_the_plugin_tracks(story: Story) -> None:
@@ -148,7 +148,7 @@ def test_the_first_plugin_alone_puts_nothing_of_the_tools_into_the_context(story
 def test_the_second_plugin_gives_the_model_tools_that_find_what_left_the_context(story: Story) -> None:
     assert {server["name"]: server["status"] for server in story.searched.init["mcp_servers"]} == {"plugin:popkit-mcp:popkit": "connected"}
     sent = {tool["name"]: tool for tool in story.second[0].body["tools"]}
-    assert {name.removeprefix(PREFIX) for name in sent if name.startswith(PREFIX)} == set(TABLE)
+    assert {name.removeprefix(PREFIX) for name in sent if name.startswith(PREFIX)} == set(table())
     assert sent[PREFIX + "context_search"]["input_schema"]["required"] == ["query"]
     searched, restored, applied, wrong = story.second[-1].tool_results().values()
     [hit] = json.loads(searched)["results"]

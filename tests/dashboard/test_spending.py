@@ -16,11 +16,11 @@ import pytest
 
 from hooks.utils.io.system import day_of
 from hooks.utils.state import session
+from popkit_retention.context.tile import strategy_of
 from popkit_retention.dashboard import booking
 from popkit_retention.dashboard.booking import ingest, sweep
 from popkit_retention.dashboard.catalog import AGAIN_S, TeamSessions
 from popkit_retention.dashboard.shapes import Unusable
-from popkit_retention.dashboard.spending import strategy_of
 from popkit_retention.usage import postgres
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.records import SessionUsed, Snapshot, Sum

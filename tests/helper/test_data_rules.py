@@ -14,7 +14,7 @@ from hooks.utils.io import volatile
 from hooks.utils.state import data_rules, sweeping
 from hooks.utils.state.site import Site
 from popkit_retention.cli import statusline_command
-from popkit_retention.mcp import tool_answers
+from popkit_retention.mcp import context_tools
 from popkit_retention.mcp.call import ToolCall
 
 from .asking import SESSION, Helper, lines, numbered
@@ -169,8 +169,8 @@ def test_under_a_rule_all_works_in_memory_and_nothing_of_it_is_anywhere_else(new
     drawn = {"session_id": SESSION, "transcript_path": str(new.transcript), "context_window": {"context_window_size": 200_000}}
     assert statusline_command.line_for(json.dumps(drawn), new.env)
     tool = ToolCall({**new.env}, str(new.project), {"query": MARK, "handle": handle}, wide=True)
-    assert handle in [each["handle"] for each in tool_answers.context_search(tool)["results"]]
-    assert MARK in tool_answers.context_restore(tool)["content"]
+    assert handle in [each["handle"] for each in context_tools.context_search(tool)["results"]]
+    assert MARK in context_tools.context_restore(tool)["content"]
     prompt = {"hook_event_name": "UserPromptSubmit", "prompt": f"and {MARK}?", "session_id": SESSION, "cwd": str(new.project)}
     context_monitor.handle({**prompt, "transcript_path": str(new.transcript)}, new.env)
 

@@ -223,7 +223,8 @@ LOADED = (
 def _load_all() -> None:
     for package in LOADED:
         for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-            importlib.import_module(module.name)
+            if not module.name.endswith((".tile", ".tile_shapes")):  # only the page's server loads these
+                importlib.import_module(module.name)
 
 
 _USUAL = locks.Lock.__init__.__defaults__, locks.Patience.next_s.__defaults__

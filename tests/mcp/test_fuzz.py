@@ -6,7 +6,7 @@ import json
 import random
 from collections import Counter
 
-from popkit_retention.mcp.tool_service import TABLE
+from popkit_retention.mcp.tool_service import table
 from tests.mcp.test_tool_answers import state_of
 
 from .homes import Place
@@ -23,7 +23,7 @@ TEXTS = [
     "\ud800",
     "￿",
     "../../etc/passwd",
-    "'; DROP TABLE x; --",
+    "'; DROP table() x; --",
     "NEAR(",
     "a" * 5_000,
     "abcd2345",
@@ -31,7 +31,7 @@ TEXTS = [
 ]
 NUMBERS = [0, -1, 1, 5.5, 2**53, 2**63, -(2**70), 1e308, 20_000]
 METHODS = ["", *"tools/call tools/list ping server/discover initialize resources/list notifications/cancelled protocol.x".split()]
-NAMES = [*TABLE, "nonsense", ""]
+NAMES = [*table(), "nonsense", ""]
 KEYS = ["domain", "config", "query", "most", "handle", "offset", "limit", "ids", "text", "options", "project", "resources", "_meta", "id"]
 
 
@@ -100,9 +100,9 @@ class Fuzz:
         arguments = self.value()
         if name == "retention_apply" and isinstance(arguments, dict):  # of what is stored it would be logged
             arguments |= {"domain": "rag", "resources": [self.value() for _ in range(5)]}
-        elif isinstance(arguments, dict) and name in TABLE and TABLE[name].effect != "reads":
+        elif isinstance(arguments, dict) and name in table() and table()[name].effect != "reads":
             arguments |= {"nonsense": 1}
-        elif name in TABLE and TABLE[name].effect != "reads":
+        elif name in table() and table()[name].effect != "reads":
             arguments = [arguments]
         message = request("tools/call", {"name": name, "arguments": arguments}, self._id())
         return enveloped(message, self.random.choice([STATELESS, "2031-01-01", 5])) if self.random.random() < 0.2 else message

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.mcp.revisions import HANDSHAKES, STATELESS, dialect
 from popkit_retention.mcp.schema_check import wrong
-from popkit_retention.mcp.tool_service import INSTRUCTIONS, TABLE
+from popkit_retention.mcp.tool_service import INSTRUCTIONS, table
 from tests.mcp.homes import DIALECT, Place, silent
 from tests.mcp.test_server import JSON
 
@@ -43,22 +43,22 @@ def test_the_list_costs_little_of_a_context(place: Place) -> None:
 
 
 def test_hints_say_what_a_tool_does() -> None:
-    changing = {name for name, tool in TABLE.items() if tool.effect != "reads"}
+    changing = {name for name, tool in table().items() if tool.effect != "reads"}
     assert changing == {"memory_add", "memory_forget", "retention_configure", "retention_archive"}
-    assert {name for name, tool in TABLE.items() if tool.effect == "destroys"} == {"memory_forget", "retention_configure"}
+    assert {name for name, tool in table().items() if tool.effect == "destroys"} == {"memory_forget", "retention_configure"}
 
 
-@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.parametrize("name", table())
 def test_arguments_that_are_unknown_are_refused_by_name(name: str, place: Place) -> None:
     arguments = {"domain": "rag", "config": {}, "query": "a", "text": "a", "ids": ["a"], "handle": "a"}
-    needed = {key: arguments[key] for key in TABLE[name].takes.get("required", ())}
+    needed = {key: arguments[key] for key in table()[name].takes.get("required", ())}
     assert 'arguments has no "nonsense". Known: ' in place.mistake(name, **needed, nonsense=1)
 
 
-@pytest.mark.parametrize("name", [name for name, tool in TABLE.items() if tool.wide])
+@pytest.mark.parametrize("name", [name for name, tool in table().items() if tool.wide])
 def test_other_projects_are_the_users_to_allow(name: str, place: Place) -> None:
     arguments = {"domain": "rag", "query": "a", "handle": "abcd2345"}
-    needed = {key: arguments[key] for key in TABLE[name].takes.get("required", ())}
+    needed = {key: arguments[key] for key in table()[name].takes.get("required", ())}
     mistake = place.mistake(name, **needed, project="all")
     assert mistake.startswith("arguments.project: the user has not allowed other projects")
     listed = {tool["name"]: tool["inputSchema"]["properties"] for tool in place.tools.listed(DIALECT)}
@@ -87,7 +87,7 @@ def test_older_revisions_get_no_structured_content(place: Place) -> None:
 
 
 def conforms(name: str, answer: dict) -> None:
-    jsonschema.validate(answer, TABLE[name].gives)
+    jsonschema.validate(answer, table()[name].gives)
 
 
 # --- schemas -----------------------------------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ KEYWORDS = {
     "type", "properties", "required", "additionalProperties", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems",
     "items", "enum", "description",
 }  # fmt: skip
-SCHEMAS = [schema for tool in TABLE.values() for schema in (tool.takes, tool.gives)]
+SCHEMAS = [schema for tool in table().values() for schema in (tool.takes, tool.gives)]
 
 
 def every_schema(schema: dict) -> list[dict]:
@@ -105,7 +105,7 @@ def every_schema(schema: dict) -> list[dict]:
     return [schema, *(found for each in inner for found in every_schema(each))]
 
 
-@pytest.mark.parametrize("tool", TABLE.values(), ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", table().values(), ids=lambda tool: tool.name)
 def test_the_schemas_of_a_tool_are_valid_closed_and_made_of_what_is_checked(tool) -> None:
     for schema in (tool.takes, tool.gives):
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -163,4 +163,4 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("name", "arguments", "expected"), MISTAKES)
 def test_a_mistake_is_reported_with_its_place_and_what_is_right(name: str, arguments: dict, expected: str) -> None:
-    assert wrong(TABLE[name].takes, arguments) == expected
+    assert wrong(table()[name].takes, arguments) == expected

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from popkit_retention.cli.main import main
-from popkit_retention.parallel import cluster
+from popkit_retention.parallel import cluster as dask_cluster
 from popkit_retention.parallel.results import Where, results
 from popkit_retention.parallel.sources import DAMAGED, Unavailable
 from tests.cli.remembered import Remembered
@@ -195,7 +195,7 @@ def test_workers_with_other_code_are_refused(distributed: ModuleType, scheduler:
 
 @pytest.mark.server
 def test_where_no_scheduler_answers_it_says_how_to_start_one(company: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "_CONNECT_S", 1)
+    monkeypatch.setattr(dask_cluster, "_CONNECT_S", 1)
     for address in ("tcp://127.0.0.1:9", "nonsense"):
         assert main(["lab", str(company), "--scheduler", address], {"HOME": str(company)}) == 1
         shown = capsys.readouterr()

@@ -17,4 +17,5 @@ FEATURE = Feature(
         ),
     ),
     stores=(f"{__package__}.digests",),
+    tile=f"{__package__}.tile:BillTile",
 )

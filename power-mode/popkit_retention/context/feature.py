@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from ..features import Feature
 
-FEATURE = Feature("context", 90)
+FEATURE = Feature("context", 90, needs=("memory", "usage"), tile=f"{__package__}.tile:ContextTile")

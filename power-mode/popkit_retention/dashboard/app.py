@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Optional
 from urllib.parse import unquote
 
 from fastapi import APIRouter, FastAPI, Path, Query
@@ -17,10 +17,10 @@ from starlette.staticfiles import StaticFiles
 
 from hooks.utils.reclaim.access import Refused
 
-from ..context.build_types import ContextStatus
-from . import memories, session_operations, sessions
+from . import session_operations, sessions
 from .changes import ChangeFeed
-from .cost_reports import BillReport, SavingsReport
+from .failures import ASKING, CHANGING, REFERENCES, failures
+from .savings import SavingsReport
 from .security import CHANGE_HEADER, UNFORESEEN, Guard
 from .sessions import listed
 from .shapes import (
@@ -37,17 +37,7 @@ from .shapes import (
     SessionDetail,
     Sessions,
 )
-from .stored_shapes import (
-    Bill,
-    Budgets,
-    MemoryOperationRequest,
-    MemoryOverview,
-    MemoryProjects,
-    RetentionLog,
-    RetentionOperationRequest,
-    RetentionOverview,
-    Stats,
-)
+from .stored_shapes import Budgets, Stats
 from .transcripts import MOST
 
 TYPE_CHECKING = False
@@ -158,7 +148,7 @@ def _document(api: FastAPI) -> dict[str, Any]:
                     }
                 )
     schemas = document["components"]["schemas"]
-    schemas[Failure.__name__] = Failure.model_json_schema(ref_template=_REFERENCES)
+    schemas[Failure.__name__] = Failure.model_json_schema(ref_template=REFERENCES)
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
@@ -169,19 +159,6 @@ def _document(api: FastAPI) -> dict[str, Any]:
 # --- routes ---
 
 
-_DESCRIPTIONS = {
-    400: "A parameter or the body is not valid.",
-    401: "The access token is missing or from an earlier start.",
-    403: "The request came from another host or page, or a change came without the second token.",
-    404: "There is nothing by that name.",
-    405: "The address is right, the method is not.",
-    409: "It is not offered, or no longer offered.",
-    413: "The body is too large.",
-    415: "The body is not JSON.",
-    500: "It failed; the hook log says why.",
-    503: "A store that the answer needs cannot be used now.",
-}
-_REFERENCES = "#/components/schemas/{model}"
 # In a path, it replaces a slash that was written %2F, which is part of an id and does not end it. No id of ours can have this character.
 WITHIN = "\0"
 Id = Annotated[
@@ -189,21 +166,18 @@ Id = Annotated[
     BeforeValidator(lambda written: written.replace(WITHIN, "/")),
     Path(min_length=1, max_length=400, description="A session's id, whole"),
 ]
-ASKING = (400, 401, 403, 404, 405, 500)
-CHANGING = (400, 401, 403, 404, 405, 409, 413, 415, 500)
 
 
-def failures(*statuses: int) -> dict[Any, dict[str, Any]]:
-    """Return the error responses of a route, for OpenAPI. As a model, each would get a validator of its own: a slower start."""
-    content = {"application/json": {"schema": {"$ref": _REFERENCES.format(model=Failure.__name__)}}}
-    return {status: {"content": content, "description": _DESCRIPTIONS[status]} for status in statuses}
+OWN_VIEWS = ("sessions", "budgets", "stats")  # of the page, beside those of tiles
 
 
 def routers(state: AppState, access: Access, version: str) -> list[APIRouter]:
     """Return the routers of all parts."""
     return [
         _server(state, access, version),
-        *(part(state) for part in (_sessions, _memory, _stored_data, _spending)),
+        _sessions(state),
+        *(tile.router() for tile in state.tiles),
+        _spending(state),
     ]
 
 
@@ -218,7 +192,8 @@ def _server(app_state: AppState, access: Access, version: str) -> APIRouter:
     @router.get("/api/me", response_model=Me, responses=failures(*ASKING), summary="Version, places, the token that changes need")
     def me() -> Me:
         database, shared = app_state.spending.place()
-        return Me(version=version, home=app_state.home, database=database, shared=shared, change_token=access.change_token)
+        views = [*OWN_VIEWS, *(tile.view for tile in app_state.tiles if tile.view)]
+        return Me(version=version, home=app_state.home, database=database, shared=shared, change_token=access.change_token, views=views)
 
     @router.get("/api/changes", response_model=Changes, responses=failures(*ASKING), summary="What has changed since a token was given")
     def changes(since: Annotated[str, Query(max_length=100, description=_SINCE)] = "") -> Changes:
@@ -271,87 +246,16 @@ def _sessions(app_state: AppState) -> APIRouter:
     return router
 
 
-Tier = Literal["", "HOT", "WARM", "COLD", "ARCHIVE"]
-
-
-def _memory(app_state: AppState) -> APIRouter:
-    """Return the routes of long-term memory, of all projects that it knows."""
-    router = APIRouter(tags=["memory"], prefix="/api/memory")
-
-    @router.get("/projects", response_model=MemoryProjects, responses=failures(*ASKING, 503), summary="The projects that memory knows")
-    def projects() -> MemoryProjects:
-        return memories.projects(app_state)
-
-    @router.get("", response_model=MemoryOverview, responses=failures(*ASKING, 503), summary="The memory of one")
-    def overview(
-        project: Annotated[str, Query(min_length=1, max_length=4_000)],
-        tier: Tier = "",
-        q: Annotated[str, Query(max_length=400)] = "",
-        limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    ) -> MemoryOverview:
-        return memories.overview(app_state, project, tier, q, limit)
-
-    @router.post(
-        "/operations",
-        response_model=OperationResult,
-        responses=failures(*CHANGING, 503),
-        summary="Run an operation that was offered on an item",
-    )
-    def operate(request: MemoryOperationRequest) -> OperationResult:
-        return memories.do(app_state, request.project, request.id)
-
-    return router
-
-
-def _stored_data(app_state: AppState) -> APIRouter:
-    """Return the routes of stored data and its retention."""
-    router = APIRouter(tags=["retention"], prefix="/api/retention")
-    retention = app_state.retention
-
-    @router.get("", response_model=RetentionOverview, responses=failures(*ASKING, 503), summary="Policies, marks, holds, zones, sizes")
-    def overview() -> RetentionOverview:
-        return retention.overview()
-
-    @router.get("/log", response_model=RetentionLog, responses=failures(*ASKING, 503), summary="What was done, newest first")
-    def log(limit: Annotated[int, Query(ge=1, le=1_000)] = 50) -> RetentionLog:
-        return retention.log(limit)
-
-    @router.post(
-        "/operations",
-        response_model=OperationResult,
-        responses=failures(*CHANGING, 503),
-        summary="Run an operation that was offered, or hold a session",
-    )
-    def operate(request: RetentionOperationRequest) -> OperationResult:
-        return retention.do(request.id, request.session, request.why, request.until)
-
-    return router
-
-
 def _spending(app_state: AppState) -> APIRouter:
-    """Return the routes of limits and usage, of assembled contexts, of the bill, and of the savings over all sessions in this folder."""
+    """Return the routes of limits and usage, and of the savings over all sessions in this folder."""
     router = APIRouter()
-    report, worth = BillReport(app_state), SavingsReport(app_state)
+    worth = SavingsReport(app_state)
 
     @router.get(
         "/api/budgets", tags=["spending"], response_model=Budgets, responses=failures(*ASKING, 503), summary="Limits, and usage by day"
     )
     def budgets(user: Annotated[str, Query(max_length=400, description='Whose usage; "" for that of all users')] = "") -> Budgets:
         return app_state.spending.budgets(user)
-
-    @router.get(
-        "/api/context/status", tags=["spending"], response_model=ContextStatus, responses=failures(*ASKING, 503),
-        summary="The newest snapshot of a session",
-    )  # fmt: skip
-    def status(sessionId: Annotated[str, Query(min_length=1, max_length=400)]) -> ContextStatus:  # noqa: N803  the specification's name
-        return app_state.spending.status(sessionId)
-
-    @router.get(
-        "/api/bill", tags=["bill"], response_model=Bill, responses=failures(*ASKING, 503),
-        summary="The bill, and lost caches",
-    )  # fmt: skip
-    def bill(project: Annotated[str, Query(max_length=4_000, description='"" for that of the newest session')] = "") -> Bill:
-        return report.bill(project)
 
     @router.get("/api/stats", tags=["worth"], response_model=Stats, responses=failures(*ASKING), summary="By day, project and cause")
     def stats(days: Annotated[int, Query(ge=1, le=366)] = 8) -> Stats:

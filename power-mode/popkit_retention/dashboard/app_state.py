@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from .. import features
 from . import transcripts
 from .contexts import ContextCache
 from .shared import Shared
 from .spending import Spending
-from .stored_data import Retention
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from .light import Light
-    from .shapes import SessionRow
+    from .shapes import SessionRow, Strategy
 
 
 class AppState(Shared):
@@ -25,8 +26,12 @@ class AppState(Shared):
         self.light: dict[str, Light] = {}
         self.named: dict[str, tuple[str, str, str]] = {}
         self.contexts = ContextCache(environ, self.now, self.failure)
-        self.retention = Retention(self)
         self.spending = Spending(self)
+        self.tiles: list[Any] = [features.found(feature.tile)(self) for feature in features.whole() if feature.tile]
+
+    def strategy(self, session: str) -> Strategy | None:
+        """Return how contexts of a session are assembled; None where no tile knows."""
+        return next(filter(None, (tile.strategy(session) for tile in self.tiles)), None)
 
     def warm_up(self) -> None:
         """Read the beginning of all transcripts, so that the first page does not have to."""

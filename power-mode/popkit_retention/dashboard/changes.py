@@ -33,8 +33,6 @@ _LIST, _STATS = ("/api/sessions?", ""), ("/api/stats", "")
 _BUDGETS = ("/api/budgets", "")
 # Address -> the files, and folders of files, in our folder from which its answer is made.
 _PLACES: dict[Name, tuple[str, ...]] = {
-    ("/api/memory", ""): ("memory.sqlite", "memory.sqlite-wal", "memory"),
-    ("/api/retention", ""): ("archive.sqlite", "archive.sqlite-wal", "data"),
     _BUDGETS: (USAGE, "retention-config.json"),
 }
 
@@ -44,6 +42,7 @@ class ChangeFeed:
 
     def __init__(self, app_state: AppState) -> None:
         self._app_state = app_state
+        self._places = {**_PLACES, **{(address, ""): places for tile in app_state.tiles for address, places in tile.places.items()}}
         self._lock = threading.Lock()
         self._history = History(secrets.token_hex(8))
         self._worth: tuple[object, float] | None = None  # the stamps for which /api/stats was last reported as changed, and when
@@ -67,7 +66,8 @@ class ChangeFeed:
         # This may wait for a database, and opening one changes its files.
         everywhere = {**here, **{row.id: row.stamp for row in self._app_state.spending.others(set(known))}}
         stamps: dict[Name, object] = {_session(id): stamp for id, stamp in everywhere.items()}
-        stamps.update({name: [_marks(os.path.join(self._app_state.home, place)) for place in places] for name, places in _PLACES.items()})
+        home = self._app_state.home
+        stamps.update({name: [_marks(os.path.join(home, place)) for place in places] for name, places in self._places.items()})
         stamps[_BUDGETS] = stamps[_BUDGETS], self._app_state.spending.stamp()
         stamps[_LIST] = everywhere
         stamps[_STATS] = self._of_worth(here)

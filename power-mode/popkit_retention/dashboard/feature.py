@@ -7,8 +7,7 @@ from ..features import Command, Feature
 FEATURE = Feature(
     "dashboard",
     50,
-    commands=(
-        Command("dashboard", f"{__package__}.operations:DASHBOARD", 110, needs=("bill", "context", "governance", "memory", "usage")),
-    ),
+    needs=("usage",),
+    commands=(Command("dashboard", f"{__package__}.operations:DASHBOARD", 110),),
     stores=(f"{__package__}.server",),
 )

@@ -14,7 +14,6 @@ from hooks.utils.state.noted import BACK, Noted
 from hooks.utils.views import phrases
 
 from .shapes import COLUMNS, NotOffered, Offer, OperationResult
-from .stored_data import HOLD, RELEASE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 CLEARED_IN_PLACE = "Cleared results are archived first, and the running session goes on without them. Undo brings everything back"
 CLEARED_LATER = f"They leave {phrases.RESUMED}. Undo cancels that until then, and brings everything back afterwards"
 _SHOW = "show"
-_WHY = "held in the dashboard"  # where no reason is given
 
 
 def offered_for_session(app_state: AppState, known: Known, cached: CachedContext) -> list[Offer]:
@@ -45,7 +43,11 @@ def offered_for_session(app_state: AppState, known: Known, cached: CachedContext
         waits = f"what was to come back {phrases.RESUMED} stays out" if back else f"what was to leave {phrases.RESUMED} stays"
         offered = [offers.Offer("undo", label, waits, "u"), *(each for each in offered if each.id not in ("clear", "undo"))]
     cleared = CLEARED_LATER if in_place_of(cached.site).is_later else CLEARED_IN_PLACE
-    return [*_shown(offered, cleared), *_anyway(cached, app_state.now(), cleared), *app_state.retention.offered_for(known.id)]
+    return [
+        *_shown(offered, cleared),
+        *_anyway(cached, app_state.now(), cleared),
+        *(each for tile in app_state.tiles for each in tile.offered_for(known.id)),
+    ]
 
 
 def _anyway(cached: CachedContext, now: float, cleared: str) -> list[Offer]:
@@ -94,8 +96,9 @@ def _sum(offer: offers.Offer, cleared: str) -> str:
 def do(app_state: AppState, known: Known, id: str, why: str = "") -> OperationResult:
     """Run the operation that is offered under an id; NotOffered for anything else. One that fails says why, and has changed nothing. `why`:
     the reason of a hold."""
-    if id in (HOLD, RELEASE):
-        return app_state.retention.do_of_session(id, known.id, why or _WHY)
+    for tile in app_state.tiles:
+        if result := tile.do_of_session(id, known.id, why):
+            return result
     with app_state.changing:
         with app_state.contexts.reading(known) as cached:
             offered = [

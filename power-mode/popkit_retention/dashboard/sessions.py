@@ -189,7 +189,7 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
         report={name: value for name, value in report.items() if name != "results"},
         lines=text.laid_out(panel(report, command=""), text.width_of(columns)),
         layers=cached.sampler.layers(cached.outlook.rebuilt.conversation, report) if cached.outlook.rebuilt else Layers(),
-        strategy=app_state.spending.strategy(known.id),
+        strategy=app_state.strategy(known.id),
         bars=[_bar(row) for row in report["results"]],
         operations=session_operations.offered_for_session(app_state, known, cached),
         figures=figures_of(report["figures"]) if report["figures"] else None,
@@ -207,7 +207,7 @@ def of_others(app_state: AppState, row: SessionRow) -> SessionDetail:
         report={},
         lines=app_state.spending.lines(row.id),
         layers=layers,
-        strategy=app_state.spending.strategy(row.id),
+        strategy=app_state.strategy(row.id),
         bars=[],
         operations=[],
     )

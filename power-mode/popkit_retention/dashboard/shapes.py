@@ -69,13 +69,14 @@ class Unusable(Problem):
 
 class Me(Shape):
     """`change_token`: goes into the header X-PopKit-Change of every POST. `database`: where usage is stored ("SQLite on this machine",
-    "PostgreSQL at host"), never with a password. `shared`: whether others write to it, too."""
+    "PostgreSQL at host"), never with a password. `shared`: whether others write to it, too. `views`: those that the page can show."""
 
     version: str
     home: str
     database: str
     shared: bool
     change_token: str
+    views: list[str]
 
 
 class Figures(Shape):

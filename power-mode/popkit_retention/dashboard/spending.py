@@ -1,4 +1,4 @@
-"""Usage and limits, and how contexts were assembled, from the store of usage, which a team may share. Without a store, nothing has been
+"""Usage and limits, from the store of usage, which a team may share. Without a store, nothing has been
 used yet; one that does not respond is not queried again for a while, so that the rest of the page stays quick."""
 
 from __future__ import annotations
@@ -6,28 +6,23 @@ from __future__ import annotations
 import os
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from hooks.utils.io.system import day_of, days_before
-from hooks.utils.policy.masking import mask
 
-from ..context.build_types import STRATEGIES, PruningStrategy
-from ..context.history_cuts import DEPTHS
-from ..context.newest_snapshot import NoSnapshot, status_of
 from ..usage import budgets
 from ..usage.configured_database import configuration, open_store, server_in, user_in
-from ..usage.records import RANGES, SessionUsed, Snapshot, Sum, month_of
+from ..usage.records import SessionUsed, Snapshot, Sum, month_of
 from ..usage.sqlite import FILE, WORDS
 from ..usage.usage_store import DatabaseUnavailable
 from .catalog import RUNS_S, TeamSessions
-from .shapes import LayerRule, Layers, NotThere, Point, Series, SessionRow, Strategy, Unusable
+from .shapes import Layers, Point, Series, SessionRow, Unusable
 from .stored_shapes import Budgets, BudgetShown, UsageDay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..context.build_types import ContextStatus
     from ..usage.server_address import Server
     from ..usage.usage_store import UsageStore
     from .shared import Shared
@@ -68,7 +63,7 @@ class Spending:
             return str(error)
 
     @contextmanager
-    def _opened_store(self) -> Iterator[UsageStore | None]:
+    def opened_store(self) -> Iterator[UsageStore | None]:
         """Return the store; None where there is none yet. Unusable where it does not respond."""
         self._follow_configuration()
         try:
@@ -114,7 +109,7 @@ class Spending:
         now = self._shared.now()
         limits = budgets.limits_of(configuration(self._shared.environ))
         since = days_before(day_of(now), DAYS - 1)
-        with self._opened_store() as store:
+        with self.opened_store() as store:
             states = budgets.standings(store, limits, "", user or user_in(self._shared.environ), now)
             used = dict(store.by_day(since, user)) if store is not None else {}
             if store is not None and (limits.session_tokens is not None or limits.session_usd is not None):
@@ -157,7 +152,7 @@ class Spending:
 
     def _sessions(self) -> list[SessionUsed]:
         since = days_before(day_of(self._shared.now()), DAYS - 1)
-        with self._opened_store() as store:
+        with self.opened_store() as store:
             return [] if store is None else store.by_session(since, most=SESSIONS)
 
     def _row(self, used: SessionUsed, shared: bool) -> SessionRow:
@@ -176,7 +171,7 @@ class Spending:
 
     def lines(self, id: str) -> list[str]:
         """Return the usage of a session, in words."""
-        with self._opened_store() as store:
+        with self.opened_store() as store:
             used = store.of_session(id) if store is not None else Sum()
         cost = f" ${used.usd:,.2f}" + (f" without {used.unpriced:,} of unknown price" if used.unpriced else "")
         return [
@@ -188,26 +183,9 @@ class Spending:
 
     def series(self, id: str, most: int) -> Series:
         """Return the layers of the contexts that were assembled for a session, oldest first."""
-        with self._opened_store() as store:
+        with self.opened_store() as store:
             snapshots = store.snapshots(id, most) if store is not None else []
         return Series(points=[_point(each, number) for number, each in enumerate(reversed(snapshots), 1)])
-
-    def strategy(self, id: str) -> Strategy | None:
-        """Return the strategy of the newest context that was assembled for a session; None where none was."""
-        with suppress(Unusable), self._opened_store() as store:
-            newest = store.snapshots(id, 1) if store is not None else []
-            return strategy_of(newest[0]) if newest else None
-        return None
-
-    def status(self, id: str) -> ContextStatus:
-        """Return the newest snapshot of a session's assembled context; NotThere for none."""
-        try:
-            with self._opened_store() as store:
-                if store is None:
-                    raise NotThere(f"no context of session {mask(id)!r:.100} was assembled here")
-                return status_of(store, id)
-        except NoSnapshot as error:
-            raise NotThere(str(error)) from None
 
 
 def _stamp(path: str) -> object:
@@ -238,47 +216,3 @@ def _point(snapshot: Snapshot, number: int) -> Point:
 def _tokens(share: object) -> int:
     tokens = share.get("tokens") if isinstance(share, dict) else None
     return tokens if isinstance(tokens, int) else 0
-
-
-# --- the strategy of assembled contexts ---
-
-_FILES = {"full": "whole", "summary": "their outlines", "none": "none"}
-
-
-def strategy_of(snapshot: Snapshot) -> Strategy | None:
-    """Return the strategy of a snapshot; None for a range that is not known."""
-    names = [each.budget_range for each in STRATEGIES]
-    if snapshot.pruning_strategy.get("budgetRange") not in names:
-        return None
-    number = names.index(snapshot.pruning_strategy["budgetRange"])
-    now, after = STRATEGIES[number], STRATEGIES[min(number + 1, len(STRATEGIES) - 1)]
-    is_last = after is now
-    pairs = zip(_rules(now), _rules(after))
-    return Strategy(
-        range=now.budget_range,
-        used_percent=round(snapshot.budget_percent, 1),
-        sent=snapshot.pruning_strategy.get("tier4Messages") or 0,
-        next_range="" if is_last else after.budget_range,
-        next_at_percent=None if is_last else 100 - RANGES[number][0],
-        rules=[LayerRule(layer=layer, now=rule, next="" if is_last or rule == then else then) for (layer, rule), (_, then) in pairs],
-    )
-
-
-def _rules(strategy: PruningStrategy) -> list[tuple[str, str]]:
-    """Return (layer, its rule) of each layer, in words."""
-    memories = "all that matter" if strategy.tier2_items == "all" else f"at most {strategy.tier2_items}"
-    return [
-        ("tier1", "always whole"),
-        ("tier2", memories),
-        ("tier3", _FILES[strategy.tier3_mode]),
-        ("tier4", _history(strategy.tier4_messages)),
-    ]
-
-
-def _history(exchanges: int) -> str:
-    share = next(depth.spoken for depth in DEPTHS if depth.exchanges == exchanges)
-    if exchanges == 0:
-        return f"{share:.0%} of the conversation"
-    if share >= 1.0:
-        return "all but dead results"
-    return f"{exchanges} newest exchanges, {share:.0%} in all"

@@ -87,3 +87,6 @@ def _bounded(type: str, about: str, **bounds: object) -> Schema:
 
 def _described(schema: Schema, about: str) -> Schema:
     return {**schema, "description": about} if about else schema
+
+
+NOTHING = obj({})

@@ -9,4 +9,6 @@ FEATURE = Feature(
     10,
     commands=(Command("memory", f"{__package__}.operations:MEMORY", 30, run=f"{__package__}.command:run"),),
     stores=(f"{__package__}.health",),
+    tile=f"{__package__}.tile:MemoryTile",
+    tools=f"{__package__}.tools",
 )

@@ -6,7 +6,9 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from fastapi import APIRouter, Query
 
 from hooks.utils import text
 from hooks.utils.io.codec import loads
@@ -15,24 +17,35 @@ from hooks.utils.io.repository import Repository
 from hooks.utils.state import memory as memory_state
 from hooks.utils.state.site import Site
 
+from ..dashboard.failures import ASKING, CHANGING, failures
+from ..dashboard.shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Unusable
+from ..dashboard.tile import Tile
 from ..memory import item_views as memory_items
-from ..memory import learning, transitions, valuation
-from ..memory.holds import OnHold
-from ..memory.items import ARCHIVE, TIERS, BadItem, Item
-from ..memory.memory import Memory
-from ..memory.memory import NotThere as NoItem
-from ..memory.monitoring import PREVIEW, monitor
-from ..memory.place import write_document
 from ..memory.stores.protocol import StoreUnavailable
 from ..views import ahead
-from .shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Unusable
-from .stored_shapes import MemoryCandidate, MemoryItem, MemoryLevel, MemoryOverview, MemoryProject, MemoryProjects, MemoryTierSum
+from . import learning, transitions, valuation
+from .holds import OnHold
+from .items import ARCHIVE, TIERS, BadItem, Item
+from .memory import Memory
+from .memory import NotThere as NoItem
+from .monitoring import PREVIEW, monitor
+from .place import write_document
+from .tile_shapes import (
+    MemoryCandidate,
+    MemoryItem,
+    MemoryLevel,
+    MemoryOperationRequest,
+    MemoryOverview,
+    MemoryProject,
+    MemoryProjects,
+    MemoryTierSum,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .app_state import AppState
+    from ..dashboard.app_state import AppState
 
 _SETTINGS_BYTES = 64 * 1024
 _TEXT = 2_000  # characters of an item
@@ -241,3 +254,42 @@ def _opened(app_state: AppState, place: _Place) -> Iterator[Memory]:
             memory.close()
     except StoreUnavailable as error:
         raise Unusable(str(error)) from None
+
+
+Tier = Literal["", "HOT", "WARM", "COLD", "ARCHIVE"]
+_FILES = ("memory.sqlite", "memory.sqlite-wal", "memory")
+
+
+class MemoryTile(Tile):
+    """Long-term memory of all projects that it knows."""
+
+    view = "memory"
+    places = {"/api/memory": _FILES}
+
+    def router(self) -> APIRouter:
+        """Return the routes of long-term memory, of all projects that it knows."""
+        router = APIRouter(tags=["memory"], prefix="/api/memory")
+
+        @router.get("/projects", response_model=MemoryProjects, responses=failures(*ASKING, 503), summary="The projects that memory knows")
+        def all_of_them() -> MemoryProjects:
+            return projects(self.app_state)
+
+        @router.get("", response_model=MemoryOverview, responses=failures(*ASKING, 503), summary="The memory of one")
+        def one(
+            project: Annotated[str, Query(min_length=1, max_length=4_000)],
+            tier: Tier = "",
+            q: Annotated[str, Query(max_length=400)] = "",
+            limit: Annotated[int, Query(ge=1, le=500)] = 100,
+        ) -> MemoryOverview:
+            return overview(self.app_state, project, tier, q, limit)
+
+        @router.post(
+            "/operations",
+            response_model=OperationResult,
+            responses=failures(*CHANGING, 503),
+            summary="Run an operation that was offered on an item",
+        )
+        def operate(request: MemoryOperationRequest) -> OperationResult:
+            return do(self.app_state, request.project, request.id)
+
+        return router

@@ -5,45 +5,76 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
 
 from hooks.utils import archive, text, units
 from hooks.utils.archive.holds import ITEM, SESSION
 from hooks.utils.reclaim import access
 
-from ..governance import BadRequest, GovernanceError
-from ..governance import NotThere as NothingThere
-from ..governance import activity_views as retention_activity
-from ..governance import policy_views as retention_policies
-from ..governance.controller import Controller
-from ..governance.domains import USER
-from ..governance.policies import DOMAINS, KEYS, MEMORY, RAG
+from ..dashboard.failures import ASKING, CHANGING, failures
+from ..dashboard.shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Problem, Unusable
+from ..dashboard.tile import Tile
 from ..operations import stores
 from ..usage.configured_database import login_name
-from .shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Problem, Unusable
-from .stored_shapes import HoldShown, LogEntry, RetentionLog, RetentionOverview, RetentionPolicyShown, Zone
+from . import BadRequest, GovernanceError
+from . import NotThere as NothingThere
+from . import activity_views as retention_activity
+from . import policy_views as retention_policies
+from .controller import Controller
+from .domains import USER
+from .policies import DOMAINS, KEYS, MEMORY, RAG
+from .tile_shapes import HoldShown, LogEntry, RetentionLog, RetentionOperationRequest, RetentionOverview, RetentionPolicyShown, Zone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from .shared import Shared
+    from ..dashboard.app_state import AppState
 
 HOLD, RELEASE, UNDO = "hold", "release", "undo"
 _HOLD = Offer(id=HOLD, label="Hold", sum="all data of this session stays, whatever the policies say, until you release it")
 _RELEASE_ALL = Offer(id=RELEASE, label="Release", sum="the retention policies apply to this session's data again", danger=True)
 _DATA = {MEMORY: "memory", RAG: "archive"}
 _UNMARK = {MEMORY: "Unmark memories", RAG: "Unmark the archive"}
+_WHY = "held in the dashboard"  # where no reason is given
 _NEEDS_WHY = "a hold needs a session of GET /api/sessions, and a reason"
 
 
-class Retention:
+class RetentionTile(Tile):
     """The stored data of one server. The log is verified again only when it has changed."""
 
-    def __init__(self, shared: Shared) -> None:
-        self._shared = shared
+    view = "retention"
+    places = {"/api/retention": ("archive.sqlite", "archive.sqlite-wal", "data")}
+
+    def __init__(self, app_state: AppState) -> None:
+        super().__init__(app_state)
         self._lock = threading.Lock()
         self._verified: tuple[object, list[str]] = (None, [])
+
+    def router(self) -> APIRouter:
+        """Return the routes of stored data and its retention."""
+        router = APIRouter(tags=["retention"], prefix="/api/retention")
+
+        @router.get("", response_model=RetentionOverview, responses=failures(*ASKING, 503), summary="Policies, marks, holds, zones, sizes")
+        def overview() -> RetentionOverview:
+            return self.overview()
+
+        @router.get("/log", response_model=RetentionLog, responses=failures(*ASKING, 503), summary="What was done, newest first")
+        def log(limit: Annotated[int, Query(ge=1, le=1_000)] = 50) -> RetentionLog:
+            return self.log(limit)
+
+        @router.post(
+            "/operations",
+            response_model=OperationResult,
+            responses=failures(*CHANGING, 503),
+            summary="Run an operation that was offered, or hold a session",
+        )
+        def operate(request: RetentionOperationRequest) -> OperationResult:
+            return self.do(request.id, request.session, request.why, request.until)
+
+        return router
 
     def overview(self) -> RetentionOverview:
         """Return the policies, holds, zones and sizes. A store that cannot be used is one of the `problems`."""
@@ -74,8 +105,8 @@ class Retention:
     def _zones(self, problems: list[str]) -> list[Zone]:
         by_zone: dict[str, tuple[int, int, int]] = {}
         try:
-            if os.path.lexists(os.path.join(self._shared.home, "archive.sqlite")):
-                with access.Opened(self._shared.home) as db:
+            if os.path.lexists(os.path.join(self.app_state.home, "archive.sqlite")):
+                with access.Opened(self.app_state.home) as db:
                     by_zone = archive.zone_sizes(db)
         except access.Refused as error:
             problems.append(str(error))
@@ -84,7 +115,7 @@ class Retention:
         return [Zone(name=name, records=records, stored_bytes=stored, original_bytes=original) for name, records, stored, original in sizes]
 
     def _sizes(self) -> dict[str, int]:
-        parts = stores.sizes(self._shared.home) if os.path.isdir(self._shared.home) else {}
+        parts = stores.sizes(self.app_state.home) if os.path.isdir(self.app_state.home) else {}
         return {part: each["bytes"] for part, each in parts.items()}
 
     def _hold(self, hold: dict[str, Any]) -> HoldShown:
@@ -110,7 +141,7 @@ class Retention:
             return []
 
     def _offered(self, session: str) -> list[Offer]:
-        if not os.path.isdir(os.path.join(self._shared.home, "data")):
+        if not os.path.isdir(os.path.join(self.app_state.home, "data")):
             return [_HOLD]  # there was never a hold
         with self._opened() as controller:
             mine = _holds_of(controller, session)
@@ -139,9 +170,12 @@ class Retention:
                 return OperationResult(done=False, text=text.clean(error))
         raise NotOffered("that is not offered. GET /api/retention lists what is")
 
-    def do_of_session(self, id: str, session: str, why: str) -> OperationResult:
+    def do_of_session(self, id: str, session: str, why: str) -> OperationResult | None:
         """Hold the data of a session in every domain that has no hold on it yet, or end all its holds. NotOffered where there is
         nothing to do; Unusable where its holds cannot be read."""
+        if id not in (HOLD, RELEASE):
+            return None
+        why = why or _WHY
         with self._changing() as controller:
             mine = _holds_of(controller, session)
             lacking = _lacking(mine)
@@ -159,28 +193,28 @@ class Retention:
     ) -> OperationResult:
         if not why.strip():
             raise Problem(_NEEDS_WHY)
-        if self._shared.catalog.find(session) is None:
+        if self.app_state.catalog.find(session) is None:
             raise NotThere(f"there is no such session: {_NEEDS_WHY}")
-        who, now = login_name(self._shared.environ), self._shared.now()
+        who, now = login_name(self.app_state.environ), self.app_state.now()
         holds: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
         return _done(retention_activity.held(holds, now, "popkit retention"))
 
     def _released(self, controller: Controller, id: str) -> list[text.Line]:
         hold: dict[str, Any] = controller.release_hold(id)
-        return retention_activity.released(hold, self._shared.now())
+        return retention_activity.released(hold, self.app_state.now())
 
     @contextmanager
     def _changing(self) -> Iterator[Controller]:
-        with self._shared.changing, self._opened() as controller:
+        with self.app_state.changing, self._opened() as controller:
             try:
                 yield controller
             finally:
-                self._shared.changes += 1
+                self.app_state.changes += 1
 
     @contextmanager
     def _opened(self) -> Iterator[Controller]:
         try:
-            with Controller(self._shared.environ, USER, now=self._shared.now) as controller:
+            with Controller(self.app_state.environ, USER, now=self.app_state.now) as controller:
                 yield controller
         except GovernanceError as error:
             raise Unusable(text.clean(error)) from None
