@@ -120,7 +120,14 @@ class Without:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copied(tmp_path_factory.mktemp("features") / "whole")
+    """An installation, with the features that come with the package alone."""
+    folder = copied(tmp_path_factory.mktemp("features") / "whole")
+    services = Path(features.__file__).parent
+    for name in FEATURES:
+        there = folder / "power-mode" / services.name / name
+        if not there.exists():
+            shutil.copytree(services / name, there, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
 
 
 @pytest.fixture(scope="module", params=FEATURES)
