@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from hooks.utils import flag_parser, text
-from hooks.utils.flag_parser import UsageError
-from hooks.utils.operation_tables import HELP
-from hooks.utils.operations.help_text import help_lines
+from hooks.utils import text
 
 from .terminal import say_renamed, write_content, write_view
 
@@ -47,6 +44,10 @@ def run(
 ) -> int:  # fmt: skip
     """Run one line of words, `help` by itself; return the exit code. `mistakes`: errors that are shown in a line, like Refused; `called`:
     how the reader calls the command; `name`: the command, where it is one word of the table ("popkit restore")."""
+    from hooks.utils import flag_parser  # the overview, and what needs no words parsed, do without
+    from hooks.utils.flag_parser import UsageError
+    from hooks.utils.operation_tables import HELP
+
     expected: tuple[type[Exception], ...] = (UsageError, Refused, *mistakes)
     try:
         parsed = flag_parser.parse(words, table)
@@ -54,6 +55,8 @@ def run(
             own = called or table.name
             say_renamed(f"{own} {parsed.former}", f"{own} {table.renamed[parsed.former]}", environ)
         if parsed.operation is HELP:
+            from hooks.utils.operations.help_text import help_lines
+
             write_view(help_lines(parsed.argument or "", name.rpartition(" ")[0] or table.name, table), sys.stdout, environ)
             return 0
         answer = does(parsed, environ)

@@ -21,7 +21,7 @@ from .. import features
 from ..views import archive as views
 from . import terminal
 from .answering import Answer, Refused
-from .tables import RESTORE
+from .restore_table import RESTORE
 from .terminal import Bar
 
 TYPE_CHECKING = False

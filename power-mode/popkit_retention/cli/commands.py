@@ -17,15 +17,22 @@ if TYPE_CHECKING:
 
     from hooks.utils.operation_tables import Table
 
-_TABLES = f"{__package__}.tables"
+_HERE = __package__
+_TABLES = f"{_HERE}.tables"
 CORE = {
     command.name: command
     for command in (
-        Command("context", "hooks.utils.operations:CONTEXT", 10, f"{__package__}.context_command:run"),
-        Command("restore", f"{_TABLES}:RESTORE", 20, f"{__package__}.context_command:restore", renamed={"archive": ("restore", {})}),
+        Command("context", "hooks.utils.operations:CONTEXT", 10, f"{_HERE}.context_command:run"),
+        Command(
+            "restore",
+            f"{__package__}.restore_table:RESTORE",
+            20,
+            f"{__package__}.context_command:restore",
+            renamed={"archive": ("restore", {})},
+        ),
         Command("config", f"{_TABLES}:CONFIG", 90),
         Command("doctor", f"{_TABLES}:DOCTOR", 100),
-        Command("setup", f"{__package__}.setup_table:SETUP", 120),
+        Command("setup", f"{_HERE}.setup_table:SETUP", 120),
         Command("statusline", f"{_TABLES}:STATUSLINE", 130),
         Command("serve", f"{_TABLES}:SERVE", 150),
         Command("completion", f"{_TABLES}:COMPLETION", 160),

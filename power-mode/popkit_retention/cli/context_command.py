@@ -48,7 +48,7 @@ def restore(words: list[str], environ: Mapping[str, str]) -> int:
     """Print the contents that the words name; words about a session are answered as `popkit context restore`, those about the archive from
     it."""
     if not (_HELP | OF_THE_ARCHIVE).isdisjoint(words):  # else the table of all commands, which takes long, need not be loaded
-        from .tables import RESTORE as TABLE
+        from .restore_table import RESTORE as TABLE
 
         if chosen(words, TABLE)[0].name or not _HELP.isdisjoint(words):
             from . import archive_command

@@ -7,7 +7,6 @@ import os
 import sys
 
 from hooks.utils import text
-from hooks.utils.flag_parser import nearest
 from hooks.utils.io import home
 
 from .. import features
@@ -91,6 +90,7 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
 
 def _unknown(name: str, rest: list[str], environ: Mapping[str, str]) -> int:
     from hooks.utils.config import gone
+    from hooks.utils.flag_parser import nearest
 
     if name in gone.WORDS:
         return answering.fail("popkit", gone.WORDS[name], "--json" in rest, environ, [])

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from hooks.utils.argument_types import FILE, FOLDER
 from hooks.utils.operation_tables import CHANGES, DESTROYS, Flag, Operation, Table
-from hooks.utils.operations import CONTEXT
 
 from ..operations import JSON, YES
-from ..operations.archive_table import ARCHIVE
 
 _PROJECT = Flag("--project DIR", "the project (default: $CLAUDE_PROJECT_DIR, else this folder)", FOLDER)
 CONFIG = Table(
@@ -87,15 +85,6 @@ UNINSTALL = Table(
         does="run",
     ),
     module=f"{__package__}.uninstall_command",
-)
-_RESTORE = CONTEXT.by_name["restore"]
-RESTORE = Table(
-    "popkit restore",
-    "print what left the context, or put it back; list, search or delete what the archive holds",
-    Operation(_RESTORE.label, _RESTORE.help, *_RESTORE.flags, *CONTEXT.common, effect=_RESTORE.effect),
-    *ARCHIVE,
-    notes=CONTEXT.notes,
-    module=f"{__package__}.archive_command",
 )
 COMPLETION = Table(
     "popkit completion",

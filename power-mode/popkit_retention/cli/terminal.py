@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from hooks.utils import flag_parser, text
+from hooks.utils import text
 from hooks.utils.text import WIDTH, laid_out, visible, width_of, without_controls
 from hooks.utils.units import countdown
 
@@ -102,6 +102,8 @@ def _named(lines: list[str], environ: Mapping[str, str]) -> list[str]:
 
 def say_renamed(former: str, current: str, environ: Mapping[str, str]) -> None:
     """Say on standard error what a command is called that was called by its name of the version before."""
+    from hooks.utils import flag_parser
+
     write_view(text.wrap("popkit: " + flag_parser.renaming(former, current), indent="  "), sys.stderr, environ)
 
 

@@ -20,6 +20,7 @@ const SHOWN = { sessions: Sessions, memory: Memory, retention: Retention, budget
 function App() {
   const { view, id } = useRoute();
   const { data: me } = useAnswer("/api/me");
+  const there = VIEWS.filter(([name]) => !me || me.views.includes(name)); // an installation may lack some
   const main = useRef(null);
   const first = useRef(true);
   useEffect(() => {
@@ -37,7 +38,7 @@ function App() {
     <header class="top">
       <a class="brand" href="#/sessions"><img src="icon.svg" alt="" width="22" height="22" />PopKit</a>
       <nav aria-label="Views">
-        ${VIEWS.filter(([name]) => !me || me.views.includes(name)).map(([name, words]) => html`<a key=${name} href=${`#/${name}`} aria-current=${name === view ? "page" : null}>${words}</a>`)}
+        ${there.map(([name, words]) => html`<a key=${name} href=${`#/${name}`} aria-current=${name === view ? "page" : null}>${words}</a>`)}
       </nav>
       <${Connection} />
       <${Theme} />

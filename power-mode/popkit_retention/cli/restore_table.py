@@ -1,0 +1,18 @@
+"""The operations of `popkit restore`: that of a session, and those on the archive."""
+
+from __future__ import annotations
+
+from hooks.utils.operation_tables import Operation, Table
+from hooks.utils.operations import CONTEXT
+
+from ..operations.archive_table import ARCHIVE
+
+_RESTORE = CONTEXT.by_name["restore"]
+RESTORE = Table(
+    "popkit restore",
+    "print what left the context, or put it back; list, search or delete what the archive holds",
+    Operation(_RESTORE.label, _RESTORE.help, *_RESTORE.flags, *CONTEXT.common, effect=_RESTORE.effect),
+    *ARCHIVE,
+    notes=CONTEXT.notes,
+    module=f"{__package__}.archive_command",
+)
