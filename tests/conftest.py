@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     choose(slow=config.getoption("--slow"), fast=config.getoption("--fast"))
-    if config.getoption("--fast"):
+    if config.getoption("--fast") and not config.getoption("numprocesses", None):  # what hands tests out to workers starts them
         sys.addaudithook(alone)
     # No example is too slow: that would be a time, and the machine may be busy.
     leave = [HealthCheck.too_slow, HealthCheck.data_too_large]
