@@ -157,6 +157,15 @@ def test_a_source_that_is_none_gives_nothing(value: object) -> None:
         assert content_from(source) is None
 
 
+@pytest.mark.parametrize("change", [{"first": 0, "count": 0}, {"first": -1}, {"count": 4}, {"count": -1}, {"width": -1}, {"width": 10**9}])
+def test_a_source_of_lines_that_are_not_there_gives_nothing(tmp_path: Path, change: dict) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one\ntwo\nthree")
+    source = {"path": str(path), "first": 1, "count": 2, "width": 6, "separator": "\t", "suffix": "."}
+    assert content_from(source) == json.dumps("     1\tone\n     2\ttwo.")
+    assert content_from({**source, **change}) is None
+
+
 def test_a_file_that_git_has_is_had_from_git_when_it_has_changed_or_gone(file: Path) -> None:
     committed(file)
     read = shown(TEXT, suffix=REMINDER)

@@ -33,6 +33,10 @@ from tests.archive.written import CHAIN, fill, new, tamper
         ("cafe\u0301", ["café"]),
         ("x" * 41 + " " + "aB" * 15, ["ab" * 15]),
         ("test_" + "long_" * 20 + "name", ["long", "name", "test"]),
+        ("AaBb" * 4, ["aa", "aabbaabbaabbaabb", "bb"]),
+        ("AaBb" * 4 + "Cc", ["aabbaabbaabbaabbcc"]),
+        ("a1 1a 99 100 x" + "y" * 38 + " x" + "y" * 39 + " x" + "y" * 40, ["100", "1a", "a1", "x" + "y" * 38, "x" + "y" * 39]),
+        ("数 数据 数ab据库", ["ab", "据库", "数", "数据"]),
         ("\"' OR NEAR(a b) * ^ : \0 \ud800", ["near", "or"]),
     ],
 )

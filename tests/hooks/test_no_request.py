@@ -13,6 +13,11 @@ SCRIPTS = [path for tree in ("hooks", "power-mode/opencode") for path in (ROOT /
 OVER_A_NETWORK = re.compile(
     r"(socket|ssl|http\.client|urllib\.request|httpx|requests|aiohttp|websockets|anthropic|openai|litellm|fsspec)(\.|$)"
 )
+# Words without which no module can import one of them: only such a module is parsed.
+NAMED = re.compile(
+    r"\b(import|from)\s+(socket|ssl|http|urllib|httpx|requests|aiohttp|websockets|anthropic|openai|litellm|fsspec)\b|^\s*import .*,",
+    re.MULTILINE,
+)
 # What opens a connection, and for what.
 KNOWN = {
     "hooks/utils/state/asking.py": "the helper's own socket",
@@ -24,7 +29,10 @@ KNOWN = {
 
 
 def imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    text = path.read_text(encoding="utf-8")
+    if not NAMED.search(text):
+        return
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:

@@ -29,7 +29,8 @@ def declaring() -> set[str]:
     found = set()
     for base, root in ((ROOT, ROOT / "hooks"), (ROOT / "power-mode", ROOT / "power-mode")):
         for path in root.rglob("*.py"):
-            names = [node.targets[0] for node in ast.parse(path.read_text()).body if isinstance(node, ast.Assign)]
+            text = path.read_text()
+            names = [node.targets[0] for node in ast.parse(text).body if isinstance(node, ast.Assign)] if "STORAGE" in text else []
             if any(isinstance(name, ast.Name) and name.id == "STORAGE" for name in names):
                 found.add(".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__"))
     return found

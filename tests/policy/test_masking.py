@@ -220,6 +220,36 @@ def test_a_password_is_known_by_its_place_behind_the_name_of_an_action(line: str
     assert mask(line) == masked
 
 
+@pytest.mark.parametrize("word", ["user", "proxy-user"])
+@pytest.mark.parametrize("form", ['{} = "bob:{}"', '{} "bob:{}"', "{} = bob:{}", "{} bob:{}"])
+def test_the_password_of_curls_file_is_masked_however_it_is_written(word: str, form: str):
+    line = f"curl -K - <<< '{form.format(word, 'heron-grey')}'"
+    assert mask(line) == line.replace("heron-grey", "****")
+
+
+@pytest.mark.parametrize("value", ["bob", ":heron-grey", "bob:", "https://example.invalid"])
+def test_what_is_no_password_in_curls_file_stays(value: str):
+    assert mask(f"curl -K - <<< 'user = {value}'") == f"curl -K - <<< 'user = {value}'"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE USER bob IDENTIFIED BY '{}'",
+        "CREATE USER bob IDENTIFIED WITH native AS '{}'",
+        "ALTER USER bob PASSWORD '{}'",
+        "alter role bob with password '{}'",
+        "SET PASSWORD = '{}'",
+    ],
+)
+def test_a_password_in_a_statement_of_sql_is_masked(statement: str):
+    assert mask(f'db "{statement}"'.format("heron-grey")) == f'db "{statement}"'.format("****")
+
+
+def test_the_word_password_in_a_sentence_masks_nothing():
+    assert mask("echo \"a password 'heron-grey' may be\"") == "echo \"a password 'heron-grey' may be\""
+
+
 def test_masking_the_list_twice_changes_nothing_more():
     for entry in [*SECRETS, *LATER, *NEWEST, *MENDED, *OF_PROGRAMS]:
         once = mask(entry["text"])
