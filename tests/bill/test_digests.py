@@ -135,7 +135,7 @@ def test_a_session_whose_transcript_is_gone_is_remembered(place: Path):
 
 
 @pytest.mark.parametrize(("form", "stays"), [(digests.KINDS_SINCE - 1, True), (0, False), (digests.FORM + 1, False)])
-def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_kinds_and_lifetimes(form: int, stays: bool, place: Path):
+def test_an_older_digest_of_a_deleted_transcript_tells_no_kinds_and_no_lifetimes(form: int, stays: bool, place: Path):
     path = Path(Conversation().write(place / "one.jsonl"))
     ((now,), _) = asked(place)
     older = {key: value for key, value in now.items() if key not in ("kinds_by_time", "by_price")}
@@ -149,8 +149,8 @@ def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_ki
     for digest in results:
         (was,), (used,) = now["used"], digest["used"]
         assert (used["lifetimes"], used["bridged"]) == ([], 0)
-        assert used["kinds"] == {sums.UNTOLD: [sum(column) for column in zip(*was["kinds"].values())]}
-        assert digest["kinds_by_time"] == [{sums.UNTOLD: sum(row.values())} for row in now["kinds_by_time"]]
+        assert used["kinds"] == {sums.UNATTRIBUTED: [sum(column) for column in zip(*was["kinds"].values())]}
+        assert digest["kinds_by_time"] == [{sums.UNATTRIBUTED: sum(row.values())} for row in now["kinds_by_time"]]
         assert "not broken down" in paid_for.kind_words(statement.whole([digest], MODELS)["kinds"][0])
     path.write_text(text)
     assert asked(place)[0] == [now]
@@ -201,7 +201,7 @@ def counted(results: list[Digest]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("order", [("parent", "fork"), ("fork", "parent")])
-def test_a_request_of_a_session_that_was_forked_counts_once_whichever_file_is_seen_first(order: tuple[str, str], place: Path):
+def test_a_forked_session_s_request_counts_once_whichever_file_is_seen_first(order: tuple[str, str], place: Path):
     parent, fork = forked()
     files = {"parent": (WORKED, parent), "fork": (FORKED, fork)}
     for name in order:

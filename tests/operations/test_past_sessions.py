@@ -126,7 +126,7 @@ def _sums(paths: list[str]) -> dict:
     return past_sessions.sums(sources, "", 600, lambda *_: None, Where(1))
 
 
-def test_a_request_counts_once_though_a_fork_and_a_subagents_file_have_its_answer_too(tmp_path: Path) -> None:
+def test_a_request_counts_once_though_a_fork_or_subagent_s_file_repeats_its_answer(tmp_path: Path) -> None:
     (parent, fork), whole = _forked(tmp_path)
     agent = tmp_path / "one" / "shop" / "subagents" / "agent-a1.jsonl"
     agent.parent.mkdir(parents=True)
@@ -161,7 +161,7 @@ def test_a_request_of_codex_counts_once_though_a_fork_has_written_it_again(tmp_p
     assert left_out == []
 
 
-def test_a_request_of_opencode_counts_once_though_a_fork_has_its_message_under_another_id(tmp_path: Path) -> None:
+def test_an_opencode_request_counts_once_though_a_fork_repeats_it_under_another_id(tmp_path: Path) -> None:
     parent, fork = opencode.worked(), opencode.worked("ses_7f3amadeup0002")
     fork.at += 3_600_000
     fork.answer({"type": "text", "text": "Rather so."}, read=9_900, written=40)

@@ -154,7 +154,7 @@ def test_a_session_that_ends_its_workers_is_named(impatient: str, tmp_path: Path
     assert set(reasons.values()) <= {"", "the workers that read it were ended"}, "one that waited behind it may be taken for it"
 
 
-def test_small_sessions_share_tasks_and_one_that_ends_its_workers_takes_none_of_them(
+def test_small_sessions_share_tasks_and_one_that_kills_its_workers_takes_none_along(
     distributed: ModuleType, impatient: str, tmp_path: Path
 ) -> None:
     sources = written(tmp_path, *(f"session-{number:03}" for number in range(120)), "deadly")

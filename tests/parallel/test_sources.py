@@ -69,7 +69,7 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         found_in("popkittest://x")
 
 
-def test_a_copy_keeps_the_end_of_its_address_its_user_alone_reads_it_and_it_is_gone_afterwards(memory: str) -> None:
+def test_a_copy_keeps_its_suffix_is_private_to_its_user_and_is_gone_afterwards(memory: str) -> None:
     ((_, about, _),) = results(lies_at, find([f"{memory}/{BRANCH}"], print), ALONE)
     assert about is not None
     assert about[:3] == [BRANCH.split("/"), "0o600", "0o700"]
@@ -153,7 +153,7 @@ def test_a_broken_session_has_a_reason_and_does_not_stop_the_others(tmp_path: Pa
     assert len(reasons) == 5
 
 
-def test_a_session_whose_process_is_killed_is_tried_once_more_and_named_when_that_is_killed_too(tmp_path: Path) -> None:
+def test_a_session_whose_process_dies_is_tried_once_more_and_then_named(tmp_path: Path) -> None:
     names = [f"session-{number}" for number in range(12)]
     sources = written(tmp_path, "once", "deadly", *names)
     reasons = {Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, sources, Where(2))}

@@ -44,7 +44,7 @@ class Context:
     __slots__ = ("before", "count", "floor", "grown", "is_cut", "newest", "numbers", "shown", "weight", "weights")
 
     def __init__(self) -> None:
-        self.shown = door.Shown()
+        self.shown = door.ContextLines()
         self.weights: dict[str, int] = {}
         self.weight = 0
         self.numbers = Numbers()
@@ -100,7 +100,7 @@ class Context:
         that either."""
         self.floor = self.count
         self.numbers = Numbers()
-        self.shown = door.Shown()
+        self.shown = door.ContextLines()
         self._weigh()
         self.before = ()
         self.newest, self.is_cut = None, False

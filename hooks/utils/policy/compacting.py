@@ -19,7 +19,7 @@ from .messages import Message, result_tokens
 from .outlines import findings
 from .placeholder import handle_in, placeholder_tokens
 from .planning import is_small, last_words
-from .remaining import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Left
+from .remaining import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Removal
 from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .context import Result
     from .conversation import Conversation
-    from .messages import Shown, Use
+    from .messages import ShownResult, Use
     from .outlines import Findings
     from .remaining import Built, Content
     from .worth import NeedModel
@@ -40,7 +40,7 @@ __all__ = (
     "NEWEST",
     "RESULT",
     "Compacted",
-    "Left",
+    "Removal",
     "always_whole",
     "compact",
     "is_long",
@@ -63,7 +63,7 @@ class Compacted:
 
     __slots__ = ("after", "before", "left", "made_whole", "messages", "met")
 
-    def __init__(self, messages: list[Message], left: list[Left], before: int, after: int, met: bool, made_whole: list[str]) -> None:
+    def __init__(self, messages: list[Message], left: list[Removal], before: int, after: int, met: bool, made_whole: list[str]) -> None:
         self.messages = messages
         self.left = left
         self.before = before
@@ -212,7 +212,7 @@ def pairs_of(messages: Sequence[Message], conversation: Conversation, soon: Need
     return pairs
 
 
-def _calls(messages: Sequence[Message]) -> list[tuple[Use, Shown]]:
+def _calls(messages: Sequence[Message]) -> list[tuple[Use, ShownResult]]:
     """Return every call with its result, in order."""
     return [each for asking, answering in zip(messages, messages[1:]) for each in zip(asking.uses, answering.results)]
 

@@ -277,7 +277,7 @@ class Conversation:
             if result.id in ids:
                 left += gain(result, self.state.calibration, self.rules)
 
-    def unthought(self, id: str = "") -> None:
+    def drop_thinking(self, id: str = "") -> None:
         """Take the thinking behind a result out of the prompt; all thinking where none is named."""
         if not id:
             self._thought = []

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .context import Result
     from .economics import Prices, Sum
-    from .shapes import Weighed
+    from .shapes import WeighedResult
 
 CLEAR, HOLD, KEEP = "clear", "hold", "keep"
 
@@ -51,7 +51,7 @@ class Decision:
         """Tokens that leave with it, its placeholder subtracted."""
         return self.tokens - self.placeholder
 
-    def to_json(self) -> Weighed:
+    def to_json(self) -> WeighedResult:
         return {
             "action": self.action, "reason": self.reason, "gain": self.gain,
             "need": None if self.need is None else round(self.need, 4), "value": None if self.value is None else round(self.value, 1),

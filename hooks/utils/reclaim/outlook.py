@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..state.rebuild import Rebuilt
     from ..state.site import Site
 
-    class Whose(Protocol):
+    class OutlookSite(Protocol):
         """The part of a Site that an outlook needs; that of `popkit try` keeps nothing."""
 
         @property
@@ -68,7 +68,7 @@ class Outlook:
 
     def __init__(
         self,
-        site: Whose,
+        site: OutlookSite,
         transcript_path: str,
         state: ContextState,
         rules: Ruleset,
@@ -279,7 +279,7 @@ def context_of(conversation: Conversation, session: dict[str, Any], now: float) 
     }
 
 
-def agents(site: Whose) -> tuple[list[Agent], list[dict[str, float]]]:
+def agents(site: OutlookSite) -> tuple[list[Agent], list[dict[str, float]]]:
     """Return (the subagent contexts that the hooks have seen, with their states; their ledgers)."""
     known_agents: list[Agent] = []
     ledgers: list[dict[str, float]] = []

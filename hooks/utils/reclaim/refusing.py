@@ -100,7 +100,7 @@ class _Entered:
         return self._texts
 
     def _shown(self) -> Iterator[tuple[str, list[str]]]:
-        entered = journal.Sorted(store.read_lines(self.site.paths(self.agent_id).journal), set()).entered
+        entered = journal.SortedEntries(store.read_lines(self.site.paths(self.agent_id).journal), set()).entered
         if not entered:
             return
         for _, line in entries.lines(self.transcript_path):

@@ -194,7 +194,7 @@ def _kept_out(tokens: int, entered_chars: int, left_out: int) -> int:
     return max(0, round(left_out * per_char))
 
 
-class Sorted:
+class SortedEntries:
     """The entries of a journal by how they meet the transcript. `before`: call id -> events that belong right before that call, for calls
     in `known` · `timed`: the other events, by their time · `commits`: call id -> files of its commit · `entered`: call id -> what of its
     result has entered, where that is less than all."""

@@ -87,7 +87,7 @@ class _Replay:
         self.conversation = conversation
         self.index = index
         self.reader = transcript.Reader(index, original)
-        self.known = journals.Sorted(journal, index.calls & index.result_ids)
+        self.known = journals.SortedEntries(journal, index.calls & index.result_ids)
         self.known.timed.reverse()  # taken from the end
         self.clear_times = bookings.clear_times(journal)
         self.message: str | None = None  # id of the one whose usage was taken last

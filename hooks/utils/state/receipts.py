@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from ..policy.compacting import Left
+    from ..policy.compacting import Removal
     from ..policy.context import ContextState, Result
 
 CLEAR = "clear"
@@ -32,7 +32,7 @@ def noted(calls: list[dict[str, Any]], at: float) -> dict[str, Any]:
     return {"at": at, "calls": calls}
 
 
-def calls_of(left: Sequence[Left], state: ContextState, tokens: int) -> list[dict[str, Any]]:
+def calls_of(left: Sequence[Removal], state: ContextState, tokens: int) -> list[dict[str, Any]]:
     """Return one row for each call of which something left, by all of them so many `tokens`: each has its part of what left less what took
     its place, by its own size. A result that left, and its call with it, counts once."""
     known = {**state.expired, **state.live}
@@ -76,7 +76,7 @@ def _row(id: str, label: str, result: Result | None) -> dict[str, Any]:
     return {"id": id, "number": number, "label": label, "tokens": 0, "left": []}
 
 
-def _calls_in(one: Left) -> Iterator[tuple[str, str, str | None, int]]:
+def _calls_in(one: Removal) -> Iterator[tuple[str, str, str | None, int]]:
     """Return (id, label, the text of the result where that left, estimated tokens of the input where that did) of each call that something
     left of."""
     if isinstance(one.content, str):

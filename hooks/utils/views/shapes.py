@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from ..policy.shapes import Agent, Context, LedgerFigures, Sum, Sums, Takes, Verdict, Weighed
+from ..policy.shapes import Agent, Context, LedgerFigures, Sum, Sums, Takes, Verdict, WeighedResult
 
 
 class ShownFile(TypedDict):
@@ -37,7 +37,7 @@ class Ended(TypedDict):
     reasons: list[str]
 
 
-class Planned(Weighed):
+class PlannedResult(WeighedResult):
     """What a clear thinks of a result in the context; `cold`: its action once the cache is cold."""
 
     cold: str | None
@@ -71,7 +71,7 @@ class _ResultOfAnyState(TypedDict):
     subjects: list[str]
     state: Literal["live", "expired", "cleared"]
     pinned_by: str
-    plan: Planned | None
+    plan: PlannedResult | None
     entered: Entered | None
 
 
@@ -84,7 +84,7 @@ class ResultRow(_ResultOfAnyState, total=False):
     handle: str
 
 
-class Soonest(TypedDict):
+class NextExpiration(TypedDict):
     """The live result of a tier that ends first by its lifetime."""
 
     number: int
@@ -92,10 +92,10 @@ class Soonest(TypedDict):
     seconds_left: int | None
 
 
-class Coming(TypedDict):
+class Endings(TypedDict):
     """What ends the live results of a tier: the first by lifetime, events, what would have to run again, kind -> live results."""
 
-    soonest: Soonest | None
+    soonest: NextExpiration | None
     on: list[str]
     names: list[str]
     kinds: dict[str, int]
@@ -106,7 +106,7 @@ class Tier(TypedDict):
 
     live: Sums
     expired: Sums
-    next: Coming
+    next: Endings
 
 
 class PartialReads(TypedDict):
@@ -124,7 +124,7 @@ class Reclaimable(TypedDict):
     cold: Takes
 
 
-class ByHost(TypedDict):
+class HostReductions(TypedDict):
     """Results of the context that the host has shortened itself: left out of requests, written to files, reads that it answered with
     "unchanged". None of them is a saving of ours."""
 
@@ -159,7 +159,7 @@ class Report(TypedDict):
     expired: Sums
     reclaimable: Reclaimable
     cleared: Sums
-    by_host: ByHost
+    by_host: HostReductions
     figures: LedgerFigures
     compactions: int
     compacted: int
@@ -187,7 +187,7 @@ class ClearedRow(TypedDict):
     need: float | None
 
 
-class OnceCold(Takes):
+class ColdTakes(Takes):
     """What would go once the cache is cold."""
 
     pays_after: int | None
@@ -216,7 +216,7 @@ class Clear(TypedDict):
     likely_requests: int
     usd: float | None
     sum: Sum
-    cold: OnceCold
+    cold: ColdTakes
     wait_s: int
     results: list[ClearedRow]
     kept: dict[str, Sums]

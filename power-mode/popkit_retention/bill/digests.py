@@ -230,11 +230,11 @@ def _brought_up(digest: Digest, form: int) -> Digest:
             used["lifetimes"], used["bridged"] = [], 0
     if form < KINDS_SINCE:
         for used in digest["used"]:
-            used["kinds"] = {sums.UNTOLD: sums.columns_of(used)}
+            used["kinds"] = {sums.UNATTRIBUTED: sums.columns_of(used)}
         left = {at: plain + read + written - before for at, plain, read, written, _, before in digest["by_time"]}
         for loss in digest["losses"]:
             left[int(loss["at"]) // SLOT_S * SLOT_S] -= loss["tokens"]
-        digest["kinds_by_time"] = [{sums.UNTOLD: left[slot[0]]} for slot in digest["by_time"]]
+        digest["kinds_by_time"] = [{sums.UNATTRIBUTED: left[slot[0]]} for slot in digest["by_time"]]
     return digest
 
 

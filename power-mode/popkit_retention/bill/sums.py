@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         usd: float | None
         share: float | None
 
-    class Took(TypedDict):
+    class Consumption(TypedDict):
         used: Tokens
         tokens: int
         usd: float
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 # --- by kind ---
 
 # Conversations that an earlier version has read and whose transcripts are gone: what they were made of is unknown.
-UNTOLD = "untold"
+UNATTRIBUTED = "untold"
 _SERVER = "mcp__"
 
 
@@ -306,7 +306,7 @@ def _none() -> dict[str, Any]:
 SOURCES = ("conversation", "standing", "pauses", "lost", "output", "subagents")
 
 
-def took(digests: Iterable[Digest], since: float, models: Models) -> Took:
+def took(digests: Iterable[Digest], since: float, models: Models) -> Consumption:
     """Return the usage of sessions since a time (seconds, to ten minutes): `used` and `tokens` in all, their price, and the `parts`, the
     most expensive first."""
     parts: dict[tuple[str, bool], Part] = {}

@@ -34,7 +34,7 @@ _log = logging.getLogger("popkit_retention.context")
 
 class UsageLog(Protocol):
     """The log of users' usage. It writes in the background. One that also has `exceeded(user_id, session_id)`, which returns a
-    `usage_log.Exceeded` or None, lets its limits warn and refuse."""
+    `usage_log.ExceededLimit` or None, lets its limits warn and refuse."""
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
         """Return the used percentage of the limit that is used up most; None where there is no limit."""

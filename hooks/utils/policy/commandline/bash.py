@@ -127,7 +127,7 @@ def _other(stages: list, cwd: str) -> Action:
     extra = "".join([" | " + " ".join(stage.words) for stage in later])
     for stage in stages:
         for operator, target in stage.redirects:
-            if operator != "2>&" and target not in ran.NOWHERE:
+            if operator != "2>&" and target not in ran.DISCARDING:
                 extra += f" {operator}{target}"
     words = first.assignments + first.words if first.assignments else first.words
     return plain(kinds.OTHER, words, cwd, extra)

@@ -99,7 +99,7 @@ def content_parts(program: str, words: list[str], cwd: str, piped: bool) -> tupl
     pairs, others = options(words, values, _LONG_VALUES)
     patterns: list[str] = []
     letter_marks = ""
-    seen = Seen()
+    seen = SearchScope()
     if program in _RESPECT_IGNORED:
         seen.less.append("ignored")
     extended = program not in ("grep", "git grep", "zgrep", "ggrep")
@@ -132,7 +132,7 @@ def content_parts(program: str, words: list[str], cwd: str, piped: bool) -> tupl
     return (key, marked(roots, seen.marks())), pattern
 
 
-class Seen:
+class SearchScope:
     """What options make a search show: `less` and `more` than without them, only in files of some `globs`; and the `unknown` ones."""
 
     __slots__ = ("globs", "is_unignored", "less", "more", "unknown")

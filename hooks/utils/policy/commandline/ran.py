@@ -27,7 +27,7 @@ _LEAVES = ("exit", "return")
 _GIVES_UP = frozenset((*_LEAVES, "false"))
 _SAYS = frozenset(("echo", "printf"))
 _OTHER_STREAMS = "23456789"
-NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
+DISCARDING = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
 
 
 def judge(found: list[Action], stages: list, following: Command | None, place: Place) -> None:
@@ -163,4 +163,4 @@ def written(command: Command) -> list[str]:
 
 
 def _is_file(operator: str, target: str) -> bool:
-    return target not in NOWHERE and target[:2] != ">(" and not (operator[-1] == "&" and (target.isdigit() or target == "-"))
+    return target not in DISCARDING and target[:2] != ">(" and not (operator[-1] == "&" and (target.isdigit() or target == "-"))

@@ -34,7 +34,7 @@ SAID = "said"
 # A shorter line may be part of anything.
 _LEAST_SAID = 3
 # Lines that the host may put before an output.
-_BESIDE = printed.Step(kinds.OTHER, printed.BESIDE)
+_BESIDE = printed.Step(kinds.OTHER, printed.MOST_EXTRA_LINES)
 
 
 def sections(steps: Sequence[Step], lines: Sequence[str]) -> list[Section]:

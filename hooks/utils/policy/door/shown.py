@@ -112,7 +112,7 @@ class Source:
         return [at + number - first for at, stop, first in self.numbered if first <= number and at + number - first + count <= stop]
 
 
-class Shown:
+class ContextLines:
     """The lines that a context shows. `add` what entered, `keep` what is still there after a compaction, a rewind or a clear."""
 
     __slots__ = ("_at", "_count", "_forgotten", "_left", "_named", "_places", "sources")
