@@ -1,4 +1,4 @@
-"""The one table of configuration keys: what each may hold, what it means, what holds where no file says anything, what a project may do.
+"""The one table of configuration keys: the type, the meaning, the default and the project's rights of each.
 
 Plain data. `validation` reads documents by it; `scripts/docs` makes the shipped `retention-config.json`, the JSON Schema and the tables of
 docs/configuration.md of it.

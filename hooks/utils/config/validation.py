@@ -1,4 +1,4 @@
-"""Validate a document of configuration by the table of `fields`: return what can be used of it. Never raises, touches nothing.
+"""Validate a configuration document by the table of `fields`: return its usable part. Never raises, touches nothing.
 
 The reader of a kind is a function of (field, value, path, note): it returns what can be used of the value, or `DROP`, and calls `note` for
 each part that cannot be: `note(path, value, allowed, known)`, where `allowed` says in words what it could be and `known` names the possible

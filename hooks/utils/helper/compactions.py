@@ -1,6 +1,5 @@
-"""Decide how compactions are answered without a model. A clear that the user has asked for waits here until the host asks
-how to compact; one that was noted while the session did not run is taken up as it is resumed.
-"""
+"""Decide how to answer compactions without a model. A clear that the user requested waits here until the host asks how to compact; one that
+was noted while the session did not run is taken up as it is resumed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decide what enters of each row: a row in, a row out.
+"""Decide what enters the context from each row: a row in, a row out.
 
 What stays outside is archived before the answer, and journalled where the conversation does not record it.
 """

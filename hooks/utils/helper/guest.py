@@ -1,4 +1,4 @@
-"""Do for a host without hooks of ours what hooks do elsewhere.
+"""Do the work of hooks for a host without hooks of ours.
 
 Its records are its own: its plugin hands over each result and each message. The messages are kept as a transcript, from which everything
 else is read.

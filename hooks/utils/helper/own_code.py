@@ -1,5 +1,5 @@
-"""Tell whether the code that this process runs is still the code on disk: a folder that the plugin is loaded from may be brought up to date
-while the process lives, and hooks start anew each time."""
+"""Detect whether this process still runs the code on disk: the plugin's folder may be updated while the process lives, and hooks start anew
+each time."""
 
 from __future__ import annotations
 

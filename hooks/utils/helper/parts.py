@@ -1,4 +1,4 @@
-"""Hold requests and answers that are longer than Claude Code hands over at once, until all of their parts are there."""
+"""Assemble requests and answers that are longer than Claude Code hands over at once."""
 
 from __future__ import annotations
 

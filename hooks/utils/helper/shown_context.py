@@ -1,6 +1,5 @@
-"""Keep what one context shows, as far as the door knows: its results by number, and their lines. Read transcripts to learn what was said
-before the door was there.
-"""
+"""Track the results that a context shows, as far as the door knows: by number, with their lines. Read transcripts to learn what was said
+before the door was there."""
 
 from __future__ import annotations
 

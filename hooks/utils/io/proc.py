@@ -1,4 +1,4 @@
-"""Read what the system says of processes."""
+"""Read the system's information on processes."""
 
 from __future__ import annotations
 

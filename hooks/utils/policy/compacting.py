@@ -1,4 +1,4 @@
-"""A compaction without a model: which messages stay, and what left, with a reason for each. Pure.
+"""Compact without a model: choose the messages that stay, and give a reason for each removal. Pure.
 
 The words of the user and the assistant always stay as they are. So do pinned calls with their results, and the newest; of open errors,
 decisions and the last word on a run the results, though a very long error or run may be outlined. What is dead leaves first. Where that is
@@ -224,7 +224,7 @@ def always_whole(messages: Sequence[Message], conversation: Conversation) -> set
 
 
 def whole_results_of(conversation: Conversation) -> set[str]:
-    """Return the ids of the calls whose results stay whole, whatever the target is: what is preserved, and the last word on a run."""
+    """Return the ids of the calls whose results stay whole under any target: preserved ones, and the last outcome of a run."""
     return {each.id for each in conversation.results() if each.tier == "preserved" and not each.ended} | last_words(conversation)
 
 

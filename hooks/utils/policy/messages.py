@@ -23,11 +23,11 @@ _SEALED_CHARS_PER_TOKEN = 2.7
 
 
 class NotUnderstood(ValueError):
-    """The messages are not a conversation that could be handed back; the message says what is wrong."""
+    """The messages are no conversation that could be handed back; the message says why."""
 
 
 class Use:
-    """A tool call as it was made: `input` is the host's object, `tool` its name there, `traits` what it does."""
+    """A tool call as it was made: `input` is the host's object, `tool` its name there, `traits` the tool's operation and fields."""
 
     __slots__ = ("_tokens", "id", "input", "tool", "traits")
 

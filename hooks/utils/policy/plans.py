@@ -1,4 +1,4 @@
-"""The records of a plan: what was asked for, the decision about each result, and what they come to."""
+"""The records of a plan: the request, the decision about each result, and their sum."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CLEAR, HOLD, KEEP = "clear", "hold", "keep"
 
 
 class Selection:
-    """What a clear is to take: a tier, ids, or a path pattern ("" and () for none); `now` takes also what waits."""
+    """The request of a clear: a tier, ids, or a path pattern ("" and () for none); `now` includes results that wait."""
 
     __slots__ = ("ids", "now", "pattern", "tier")
 

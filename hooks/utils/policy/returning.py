@@ -1,4 +1,4 @@
-"""Put back into messages what a compaction left out of them. Pure.
+"""Put content back into messages from which a compaction removed it. Pure.
 
 A placeholder (placeholder.py) is in the place of the text of a result, a stub (stubs.py) of the long fields of a call, a list (lists.py) of
 whole calls with their results.

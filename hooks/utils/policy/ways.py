@@ -1,8 +1,8 @@
-"""The forms that a call and its result can have after a compaction, and what each is worth. Pure.
+"""The variants of a call and its result after a compaction, with the worth of each. Pure.
 
-A way says how much of the result stays (all of it, a placeholder with an outline, a placeholder alone) and how much of the input (all of
-it, of an edit only what it wrote, a stub). The last way is neither, but a line in a list that names the call. What a way is worth is a
-guess at what of it will still be looked for.
+A variant says how much of the result stays (all of it, a placeholder with an outline, a placeholder alone) and how much of the input (all
+of it, of an edit only the new text, a stub). The last variant keeps neither, but a line in a list that names the call. The worth of a
+variant estimates how much of it will still be looked for.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def _first(use: Use, fields: Sequence[str]) -> str:
 
 
 class Variant:
-    """One form of a pair: its `tokens` (estimated; of these `names` that may not be there: an outline is shorter, a line names many calls),
-    its `worth`, how much of the `result` stays (WHOLE, OUTLINED, NOTICED), and how much of the `input` (WHOLE, WRITTEN, STUBBED).
-    `listed`: neither, but a line that names the call."""
+    """One variant of a pair: its `tokens` (estimated; `names` of them may be absent: an outline is shorter, a line names many calls), its
+    `worth`, how much of the `result` stays (WHOLE, OUTLINED, NOTICED), and how much of the `input` (WHOLE, WRITTEN, STUBBED). `listed`:
+    neither, but a line that names the call."""
 
     __slots__ = ("input", "listed", "names", "result", "tokens", "worth")
 
@@ -128,7 +128,7 @@ class Pair:
             self.ways = _falling(ways)
 
     def make_whole(self, text: str) -> None:
-        """Put `text`, its result as it was before the door shortened it, in the place of its text."""
+        """Replace the text of its result with `text`, the result before the door shortened it."""
         self.shown = ShownResult(self.shown.id, text, self.shown.error)
         self.estimated = self._outline = None
         self._all = _all_ways(self)
@@ -173,7 +173,7 @@ class Pair:
         return mask(self.argument)
 
     def line(self, named: Container[str] = ()) -> str:
-        """Return what a list says of it; of a file whose whole path is `named` already the end of that."""
+        """Return its line in a list; for a file whose whole path is `named` already, with the end of the path only."""
         if self.file and self.file in named:
             if self._short_line is None:
                 end = "/".join(self.file.replace("\\", "/").split("/")[-_FOLDERS:])

@@ -1,4 +1,4 @@
-"""Estimate how likely a result is needed again, and so which results are worth clearing now, and where it is best to begin. Pure.
+"""Estimate how likely a result is to be needed again, to choose the results worth clearing now. Pure.
 
 The forgetting curve of the context is a logistic model over what the engine knows of a result: what it is, how long it has been quiet, its
 size, what ended it. Its weights are learnt from recorded sessions (`benchmarks/lab/fitting.py`), where needed means: the assistant later
@@ -132,8 +132,8 @@ REPLACED = ("superseded", "same_content")
 
 
 class Tuned:
-    """Constants chosen over recorded sessions: `ahead`, the requests over which savings are reckoned · `caution`: a miss counts so many
-    times what it costs."""
+    """Constants chosen over recorded sessions: `ahead`, the number of requests over which savings count · `caution`: the weight of the cost
+    of a miss."""
 
     __slots__ = ("ahead", "caution")
 

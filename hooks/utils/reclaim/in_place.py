@@ -1,5 +1,5 @@
-"""A compaction that is answered without a model: what stays is decided from the tracker's state and the host's own messages, what leaves
-is archived, and the journal says what was done. The conversation is what the host sends (`hosts/claude_code/as_sent.py`).
+"""Answer a compaction without a model: choose what stays from the tracker's state and the host's own messages, archive the rest, and
+journal the outcome. The conversation is what the host sends (`hosts/claude_code/as_sent.py`).
 
 The answer is whole or there is none: whatever is not understood is left to the host.
 """

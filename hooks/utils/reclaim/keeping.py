@@ -1,4 +1,4 @@
-"""Lay what leaves a conversation beside the archive, under its handles, before the host goes on without it."""
+"""Archive the content that leaves a conversation, under its handles, before the host goes on without it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Leave out of a conversation the commands of ours and the compactions that were typed in it, with what they printed: they say nothing to
-the model, and would grow with each of them. Pure."""
+"""Leave our own commands and compactions out of a conversation, with their output: they tell the model nothing, and would grow with each
+compaction. Pure."""
 
 from __future__ import annotations
 

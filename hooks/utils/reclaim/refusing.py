@@ -1,5 +1,5 @@
-"""Refuse a call that would write a line of ours into a file, where it would stand for nothing, or the mark that we put before what only
-looks like one: the model has copied it from its context.
+"""Refuse a call that would write one of our lines into a file, where it would stand for nothing, or the mark that we put before
+lookalikes: the model has copied it from its context.
 
 Only a line that refers to something really left out of this session counts, and only a mark that really was put into one of its results, so
 that a text about PopKit may be written.

@@ -1,4 +1,4 @@
-"""Print the archived contents that a person or the model means."""
+"""Print archived contents at the request of a person or the model."""
 
 from __future__ import annotations
 

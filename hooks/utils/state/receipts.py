@@ -1,4 +1,4 @@
-"""Receipts: what left a conversation at once, call by call, and why, as lines beside the journal. Pure.
+"""Receipts of removals: the calls that left a conversation at one time, with reasons, as lines beside the journal. Pure.
 
 A receipt: `at` (seconds) · `why` (asked, manual, auto, cold, long; clear: of a transcript) · tokens of the context `before` and `after`,
 null where they are not known · `tokens` that left, the sum of all calls · `thinking`: tokens that left beside them · `summarised`: the rest
@@ -91,7 +91,7 @@ def _calls_in(one: Removal) -> Iterator[tuple[str, str, str | None, int]]:
 
 
 def receipts(journal: Sequence[object], noted: Sequence[object]) -> list[dict[str, Any]]:
-    """Return the receipts of a journal and of the lines beside it, the newest first. What cannot be understood is skipped."""
+    """Return the receipts of a journal and of the lines beside it, the newest first. Lines that cannot be understood are skipped."""
     receipts: list[dict[str, Any]] = []
     rows = {time_of(line): _rows(line) for line in noted if isinstance(line, dict)}
     for entry in journal:

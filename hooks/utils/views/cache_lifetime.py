@@ -1,4 +1,4 @@
-"""How long the prompt cache should live, as people read it. Data in, lines out. Pure."""
+"""The text on how long the prompt cache should live. Data in, lines out. Pure."""
 
 from __future__ import annotations
 

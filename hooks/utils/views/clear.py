@@ -1,4 +1,4 @@
-"""`clear`: the sum, what goes, what was done and how to take it back. Plans and a report in, data and lines out. Pure."""
+"""The text of a clear: its sum, its results, the outcome, the undo. Plans and a report in, data and lines out. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people read of whether the conversation compacts by itself. Data in, lines out. Pure."""
+"""The text on automatic compaction. Data in, lines out. Pure."""
 
 from __future__ import annotations
 

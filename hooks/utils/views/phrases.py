@@ -1,4 +1,4 @@
-"""What a report says of a result in words: labels that fit, what ends it, what ended it. Pure."""
+"""The phrases of a report about a result: short labels, its next and its past ending. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How full the windows of the plan's limits are, as people read it. Data in, words out. Pure but for the time zone."""
+"""The text on how full the windows of the plan's limits are. Data in, words out. Pure but for the time zone."""
 
 from __future__ import annotations
 

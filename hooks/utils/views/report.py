@@ -1,4 +1,4 @@
-"""One context as one plain dict (shapes.Report): what all views of it are drawn from, and what `--json` prints. Pure."""
+"""Report one context as a plain dict (shapes.Report), the source of all views of it and of `--json`. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What retention saved and cost, as people read it (policy/figures.py). Data in, words out. Pure."""
+"""The text on what retention saved and cost (policy/figures.py). Data in, words out. Pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The data of views as types: mypy alone loads this. `--json` prints it, so its keys are stable. Token figures are estimates times the
-calibration of the session, times are seconds."""
+"""The types of the views' data; only mypy loads this module. `--json` prints it, so its keys are stable. Token figures are estimates times
+the calibration of the session, times are seconds."""
 
 from __future__ import annotations
 

@@ -133,7 +133,8 @@ def content_parts(program: str, words: list[str], cwd: str, piped: bool) -> tupl
 
 
 class SearchScope:
-    """What options make a search show: `less` and `more` than without them, only in files of some `globs`; and the `unknown` ones."""
+    """How options change the output of a search: `less` and `more` than without them, only files that match `globs`; and the `unknown`
+    options."""
 
     __slots__ = ("globs", "is_unignored", "less", "more", "unknown")
 

@@ -1,4 +1,4 @@
-"""Tell what the commands of a line print, one after the other, as far as that is known before they run. Pure; no hook loads it."""
+"""Predict the output of the commands of a line, one after the other, as far as it is known before they run. Pure; no hook loads it."""
 
 from __future__ import annotations
 

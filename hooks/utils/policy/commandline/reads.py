@@ -1,4 +1,4 @@
-"""Read which lines of which files `cat`, `sed -n`, `head` and their like show. Pure."""
+"""Read which lines of which files `cat`, `sed -n`, `head` and similar commands show. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decide what of a result enters the context, before a request first carries it. Pure.
+"""Decide how much of a result enters the context, before a request first carries it. Pure.
 
 A result passes RULES in their order. Nothing that entered before is changed. A driver archives the whole first, pins what references lean
 on, and keeps `ContextLines` up to date with all that enters and what is gone.
@@ -54,8 +54,8 @@ _RESTORE = "popkit restore "
 
 
 def enter(arrival: Arrival, shown: ContextLines, settings: Settings = _SHIPPED, rules: Iterable[Rule] = RULES) -> Entry:
-    """Return what enters of a result, given what the context shows. The same call made at once again is to enter whole, and so is what was
-    left out and is asked for."""
+    """Return the form in which a result enters, given the lines that the context shows. An immediate repeat of a call enters whole, and so
+    does omitted content that is asked for."""
     if arrival.again or _is_restored(arrival):
         rules = [rule for rule in rules if rule.law == MARKED]
     text = arrival.text
@@ -97,7 +97,7 @@ def path_of(tool: Tool, subjects: Sequence[str], parts: Iterable[Part]) -> str:
 
 
 def shows(arrival: Arrival, entered: str, settings: Settings) -> Iterator[Source]:
-    """Yield what the context shows once a result has entered, as far as the settings ask for that."""
+    """Yield the lines that the context shows once a result has entered, as far as the settings ask for them."""
     wrote = written(arrival) if settings.say_once == ANY else None
     if wrote is not None:
         yield wrote
@@ -106,7 +106,7 @@ def shows(arrival: Arrival, entered: str, settings: Settings) -> Iterator[Source
 
 
 def source_of(arrival: Arrival, entered: str) -> Source:
-    """Return what a result shows once it has entered."""
+    """Return the source of a result that has entered."""
     return source(arrival.id, arrival.name, entered, arrival.path)
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .shown import ContextLines
 
     class Shortened(NamedTuple):
-        """`text` as it goes on · `amount` of what is left out, as the rule's words count it · `leans_on`: ids that references name ·
-        `but`: what of it is not quite as the rule's words say."""
+        """`text` as it goes on · `amount` left out, as the rule's words count it · `leans_on`: ids that references name · `but`: where the
+        text departs from the rule's words."""
 
         text: str
         amount: int
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         but: str = ""
 
     class Rule(NamedTuple):
-        """`setting`, and the `values` with which the rule is on · `law`: what holds for all that it leaves out · `words` for people, with
-        room for the amount · `concerns`: whether it looks at a result at all, under a value · `shorten`: what it makes of the text that
+        """`setting`, and the `values` with which the rule is on · `law`: a property of all that it leaves out · `words` for people, with
+        room for the amount · `concerns`: whether it applies to a result at all, under a value · `shorten`: makes its text of the text that
         the rules before it have left; the same text where it leaves nothing out."""
 
         name: str
