@@ -50,7 +50,7 @@ def usable(document: object, layer: str, note: Note) -> dict[str, Any]:
 
 
 def pattern_cost(values: dict[str, Any]) -> int:
-    """Return what the patterns of a `retention` object cost a hook, in characters; those that are compared step by step count more."""
+    """Return the cost of a `retention` object's patterns to a hook, in characters; patterns compared step by step count more."""
     patterns = [*values.get("pins", ()), *values.get("preserved_patterns", ())]
     for tool, override in values.get("tool_overrides", {}).items():
         patterns.append(tool)

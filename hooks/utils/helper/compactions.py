@@ -78,13 +78,13 @@ class Compactions:
         self.wanted, self.is_begun, self._forget = wanted, wanted is None, None
 
     def clear(self, ids: Sequence[str], share: float | None = None, _further: int = 0) -> None:
-        """Have the next compaction that we start take these results out; where the cache is cold or the conversation long, also what is
-        needed least, until only this share of the conversation stays."""
+        """Have the next compaction that we start remove these results; where the cache is cold or the conversation long, also the least
+        needed ones, until only this share of the conversation stays."""
         why = ASKED if share is None else LONG if _is_warm(self.attachments.path, time.time()) else COLD
         self._want(CompactionTask(why, 1.0 if share is None else share, ids=ids, asked=True))
 
     def put_back(self, handles: Sequence[str]) -> None:
-        """Have the next compaction that we start put back what is archived under these handles."""
+        """Have the next compaction that we start put back the contents archived under these handles."""
         self._want(CompactionTask(ASKED, back=handles, asked=True))
 
     def by_itself(self, ids: Sequence[str], share: float, least: int, is_cold: bool) -> None:
@@ -93,7 +93,7 @@ class Compactions:
         self._want(CompactionTask(COLD if is_cold else LONG, share, least, ids))
 
     def cancel(self) -> str:
-        """Cancel what a person has asked for and is not done yet; return its kind (state/noted.py), "" for nothing."""
+        """Cancel a person's pending request; return its kind (state/noted.py), "" for none."""
         wanted = self.wanted
         waiting = "" if wanted is None or not wanted.asked else BACK if wanted.back else ONLY
         if waiting:
@@ -109,13 +109,13 @@ class Compactions:
             self.attachments.look()
 
     def begin(self) -> bool:
-        """Return whether the host is to start a compaction for what is wanted; True once for each."""
+        """Return whether the host is to start a pending compaction; True once for each."""
         is_due, self.is_begun = not self.is_begun, True
         return is_due
 
     def confirm(self, is_ours: bool) -> Callable[[], None] | None:
-        """Record that a compaction is done: with our answer if `is_ours`, else without it. Return what is left to do then, for which the
-        host need not wait."""
+        """Record that a compaction is done: with our answer if `is_ours`, else without it. Return the remaining work, for which the host
+        need not wait."""
         record, self._answered = self._answered, None
         return record() if is_ours and record is not None else None
 

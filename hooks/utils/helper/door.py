@@ -79,7 +79,7 @@ class Door:
         self.editing = context_editing.editing_of(self.environ)
 
     def forget(self) -> None:
-        """Drop what is known of the contexts, as the rules of the session have changed: rows may have passed that were not looked at."""
+        """Drop our knowledge of the contexts, as the rules of the session have changed: rows may have passed unread."""
         self.refresh()
         self.contexts.clear()
         self.returning.clear()

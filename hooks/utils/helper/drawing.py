@@ -84,7 +84,7 @@ class PaneRequest:
 
 
 def drawn(site: Site, transcript_path: str, request: PaneRequest, usd: float | None, now: float) -> Drawing:
-    """Return what `draw` does. Where a process of its own fails, this one looks."""
+    """Return the result of `draw`, made by a process of its own or, if that fails, by this one."""
     if _is_long(transcript_path):
         try:
             return _drawn_elsewhere(site, transcript_path, request, usd, now)
@@ -112,7 +112,7 @@ def _drawn_elsewhere(site: Site, transcript_path: str, request: PaneRequest, usd
 
 
 def draw_once(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str) -> None:
-    """Read from standard input what a helper asks for, and print what `draw` returns."""
+    """Read a helper's request from standard input, and print the result of `draw`."""
     asked = json.loads(sys.stdin.buffer.read())
     masking.learn_again(asked["learnt"])
     drawing = draw(Site(environ, session_id, cwd), transcript_path, PaneRequest(**asked["request"]), asked["usd"], asked["now"])
@@ -120,8 +120,8 @@ def draw_once(environ: Mapping[str, str], session_id: str, transcript_path: str,
 
 
 def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | None, now: float) -> Drawing:
-    """Return the band and a page; of the pages that other processes make (`page`) only what a report has of them. `usd`: what the session
-    has cost so far, as the client counts."""
+    """Return the band and a page; of the pages made by other processes (`page`) only the report's part. `usd`: the cost of the session so
+    far, as the client counts."""
     width = text.width_of(request.columns)
     view = outlook.look(site, transcript_path, now)
     current = report.build(view)

@@ -18,8 +18,8 @@ class OwnCode:
         self.has_changed()
 
     def has_changed(self) -> bool:
-        """Return whether a file of what runs here is another. One that is gone is not: PopKit was removed, and nothing could take our
-        place."""
+        """Return whether a file of the running code has changed. A missing file does not count: PopKit was removed, and nothing could take
+        our place."""
         changed = False
         for module in tuple(sys.modules.values()):
             path = getattr(module, "__file__", None)

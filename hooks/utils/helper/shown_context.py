@@ -71,7 +71,7 @@ class Context:
             self.lighten(round(_KEPT * MOST_BYTES))
 
     def lighten(self, most: int) -> None:
-        """Forget the oldest of what is shown, down to `most` bytes."""
+        """Forget the oldest shown lines, down to `most` bytes."""
         removed = []
         for id, weight in self.weights.items():
             if self.weight <= most:
@@ -95,8 +95,8 @@ class Context:
         self.before = ()
 
     def compacted(self) -> None:
-        """Forget all that was shown: the conversation was folded. What the host carries over is shown in its own form, so nothing leans on
-        that either."""
+        """Forget all shown lines: the conversation was folded. The host carries content over in a form of its own, so nothing leans on that
+        either."""
         self.floor = self.count
         self.numbers = Numbers()
         self.shown = door.ContextLines()

@@ -70,8 +70,8 @@ class CompactionTask:
 
 
 class Handover:
-    """What the host hands over of a conversation: its `rows`, the messages as they are `sent` (None where it does not say), and whether it
-    is compacted `between_turns`."""
+    """The host's handover of a conversation: its `rows`, the messages as they are `sent` (None where it does not say), and whether it is
+    compacted `between_turns`."""
 
     __slots__ = ("between_turns", "rows", "sent")
 
@@ -103,7 +103,7 @@ class Answer:
 
 
 class Declined(Exception):
-    """There is no answer of ours; the message says why."""
+    """We give no answer; the message says why."""
 
 
 def answer(
@@ -348,6 +348,6 @@ def _note(
 
 
 def note_for_next_start(site: Site, agent_id: str, now: float) -> None:
-    """Leave a note for the session-start hook: give no index. What memory holds is carried like all that hooks have said."""
+    """Leave a note for the session-start hook: give no index. Text from memory is carried like all text of hooks."""
     if not agent_id:
         site.remember(in_place=now)

@@ -64,7 +64,7 @@ class Keeper:
         return _NOT_HERE.format(what, handle)
 
     def take(self, sent: AsSent) -> None:
-        """Take the contents that are more than text, and what the host has said anew since."""
+        """Take the contents that are more than text, and the host's later restatements."""
         self.contents.update(sent.contents)
         if sent.renewed:
             content = _as_json("\n".join(sent.renewed))

@@ -18,7 +18,7 @@ _CODES = 8  # characters of a terminal's codes that may come before what a comma
 
 
 def without_commands(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages without commands of ours and earlier compactions, and without what they printed."""
+    """Return the messages without our own commands, earlier compactions and their output."""
     kept: list[Message] = []
     was_ours = False
     for message in messages:

@@ -260,7 +260,7 @@ def profile_chosen(target: str | None, now_holds: str) -> str:
 
 
 def pane_head(report: Report) -> list[text.Line]:
-    """Return what to do now, which is shown above the offers."""
+    """Return the recommended action, which is shown above the offers."""
     return text.wrap(verdicts.verdict(report))
 
 

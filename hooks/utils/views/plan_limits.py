@@ -39,7 +39,7 @@ def _window_in_short(window: Window, now: float) -> str:
 
 
 def percent(used: float) -> str:
-    """Return whole percent; what is not full is never shown as 100 %."""
+    """Return whole percent; a window that is not full is never shown as 100 %."""
     return f"{int(used)} %" if 99 <= used < 100 else f"{used:.0f} %"
 
 

@@ -76,7 +76,7 @@ def pane_lines(receipts: list[Receipt], now: float, width: int, rows: int, comma
 
 
 def why_lines(receipt: Receipt, call: dict[str, Any], now: float, command: str) -> list[text.Line]:
-    """Return why a call left that is no longer in the context."""
+    """Return the reasons for which a call left the context."""
     number = _number(call)
     shown: list[text.Line] = ["", lambda columns: text.heading(f"{number}  {phrases.shortened(call['label'], columns - 8)}", columns)]
     shown += text.pair("Left", f"{when(receipt, now)}, {units.long_tokens(call['tokens'] or 0)}")

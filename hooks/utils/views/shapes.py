@@ -16,7 +16,7 @@ class ShownFile(TypedDict):
 
 
 class Expires(TypedDict):
-    """What will end a live result. `on` holds edit, commit, rerun, repeat, reread, success, newer, session_end, manual, unpin;
+    """The next ending of a live result. `on` holds edit, commit, rerun, repeat, reread, success, newer, session_end, manual, unpin;
     `held_until`: the call before which a restored one does not end."""
 
     at_call: int | None
@@ -27,7 +27,7 @@ class Expires(TypedDict):
 
 
 class Ended(TypedDict):
-    """What ended a result: the trigger, the call and time of it, the call that did it by its id and number."""
+    """The ending of a result: its trigger, its call and time, the id and number of the call that caused it."""
 
     trigger: str
     at_call: int
@@ -38,13 +38,13 @@ class Ended(TypedDict):
 
 
 class PlannedResult(WeighedResult):
-    """What a clear thinks of a result in the context; `cold`: its action once the cache is cold."""
+    """A clear's decision about a result in the context; `cold`: its action once the cache is cold."""
 
     cold: str | None
 
 
 class Entered(TypedDict):
-    """Of a result that entered shorter: tokens kept out, the handle of the archived whole, numbers of the results that it leans on."""
+    """A result's shortened entry: tokens kept out, the handle of the archived whole, numbers of the results that it leans on."""
 
     kept_out_tokens: int
     handle: str
@@ -93,7 +93,7 @@ class NextExpiration(TypedDict):
 
 
 class Endings(TypedDict):
-    """What ends the live results of a tier: the first by lifetime, events, what would have to run again, kind -> live results."""
+    """The possible endings of a tier's live results: the first by lifetime, events, the runs that would end them, kind -> live results."""
 
     soonest: NextExpiration | None
     on: list[str]
@@ -110,7 +110,7 @@ class Tier(TypedDict):
 
 
 class PartialReads(TypedDict):
-    """A file of which several live results show something: the lines that they show together, their numbers."""
+    """A file shown in part by several live results: the lines that they show together, their numbers."""
 
     path: str
     lines: str
@@ -118,7 +118,7 @@ class PartialReads(TypedDict):
 
 
 class Reclaimable(TypedDict):
-    """What leaves now, and once the cache is cold, placeholders subtracted."""
+    """The tokens that leave now, and once the cache is cold, placeholders subtracted."""
 
     now: Takes
     cold: Takes
@@ -188,7 +188,7 @@ class ClearedRow(TypedDict):
 
 
 class ColdTakes(Takes):
-    """What would go once the cache is cold."""
+    """The removals once the cache is cold."""
 
     pays_after: int | None
     usd: float | None

@@ -72,7 +72,7 @@ STORAGE = (Storage("bills of sessions", {"": r"bills\.sqlite"}),)
 
 
 class Read(NamedTuple):
-    """What was read of a transcript: its digest, when its first line was written (seconds), the keys of all its requests, and ids of the
+    """The content read from a transcript: its digest, the time of its first line (seconds), the keys of all its requests, and ids of the
     messages that count elsewhere."""
 
     digest: Digest
@@ -89,7 +89,7 @@ def key_of(request: Sent) -> int:
 
 
 def read(path: str, size: int, copies: Collection[int] = ()) -> Read:
-    """Return what the first `size` bytes of a transcript hold, without the requests of these keys; OSError where it cannot be read."""
+    """Return the content of the first `size` bytes of a transcript, without the requests of these keys; OSError where it cannot be read."""
     session = sent.read(path, size, (lambda request: key_of(request) in copies) if copies else None)
     every = session.requests
     losses = lost_cache.losses(every, lambda at: time.localtime(at)[:3], _models())
@@ -194,7 +194,7 @@ def _each(
 
 
 def read_file(path: str, copies: Collection[int] = ()) -> Read:
-    """Return what a transcript holds, as long as it is now, without the requests of these keys; OSError where it cannot be read."""
+    """Return the content of a transcript at its current length, without the requests of these keys; OSError where it cannot be read."""
     return read(path, entries.size_of(path), copies)
 
 

@@ -147,7 +147,7 @@ def sections(text: str) -> list[tuple[int, str, str]]:
 
 
 def section(text: str, wanted: str) -> str:
-    """Return the first section with this heading, whatever its case, and what is below it; "" where there is none."""
+    """Return the first section with this heading, in any case, with its subsections; "" without one."""
     parts = sections(text)
     at = next((at for at, (level, heading, _) in enumerate(parts) if level and heading.lower() == wanted.strip().lower()), len(parts))
     end = next((behind for behind in range(at + 1, len(parts)) if parts[behind][0] <= parts[at][0]), len(parts))

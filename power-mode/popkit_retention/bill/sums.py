@@ -246,7 +246,7 @@ def by_price(requests: list[Sent]) -> list[list[Any]]:
 
 
 def usd_of(used: Used | Row, models: Models) -> dict[str, float] | None:
-    """Return dollars by what they were paid for: plain, read, write, output; None where the price of the model is not known."""
+    """Return dollars by purpose: plain, read, write, output; None where the price of the model is not known."""
     model = models.model(used["model"])
     price_in, price_out = model.usd(used["prompt"] + 1)
     if price_in is None or price_out is None:

@@ -31,7 +31,7 @@ class Addition(NamedTuple):
 
 
 def texts_of(additions: Iterable[Addition]) -> list[str]:
-    """Return the blocks that these additions of one message are sent as: the items of a list together, in the place of the first."""
+    """Return the blocks in which these additions of one message are sent: the items of a list together, in the place of the first."""
     blocks: dict[str | int, list[str]] = {}
     for number, each in enumerate(additions):
         if each.head:

@@ -1,5 +1,4 @@
-"""The forms of messages of Anthropic and of OpenAI: how each is parsed, what a parsed message is whichever it came from, and how it is
-edited. Pure.
+"""The forms of Anthropic's and OpenAI's messages: parsing them, the parsed message common to both, editing them. Pure.
 
 The caller's messages are read, never changed; where one has to differ, a new one is made of its parts.
 """

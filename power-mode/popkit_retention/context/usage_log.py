@@ -1,5 +1,5 @@
-"""The usage log of clients, in the database that the user's configuration names: the limits, the tokens that calls used, and snapshots of
-assembled contexts. No call waits for it."""
+"""The usage log of clients, in the database of the user's configuration: the limits, the tokens that calls used, and snapshots of assembled
+contexts. No call waits for it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class DatabaseLog:
         self._faulty: set[str] = set()  # sessions
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
-        """Return the used percentage of the limit that is used up most; None where there is no limit, or none is known."""
+        """Return the used percentage of the most used limit; None where there is no limit, or none is known."""
         return self._budgets.used_percent(session_id, user_id)
 
     def exceeded(self, user_id: str, session_id: str) -> ExceededLimit | None:

@@ -1,4 +1,4 @@
-"""The policy that compacts as PopKit does, without a model."""
+"""The policy that compacts like PopKit, without a model."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Compact(AutoPolicy):
 
     @property
     def bound(self) -> Bound | None:
-        """Return the bound that holds, with what has been; None for none."""
+        """Return the bound that holds, with its use so far; None for none."""
         conversation = self.conversation
         looked_up = conversation.look_ups
         return None if self.most is None else Bound(self.most, looked_up.count, conversation.count, looked_up.taken)

@@ -1,4 +1,4 @@
-"""Policies that follow a replayed conversation with the engine, as the hooks do: the tiers of a profile, `auto`."""
+"""Policies that follow a replayed conversation with the engine, like the hooks: the tiers of a profile, `auto`."""
 
 from __future__ import annotations
 

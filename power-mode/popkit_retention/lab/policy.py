@@ -1,5 +1,5 @@
-"""The interface of a policy, which anybody may implement: what it learns of a session, what it may decide, and when; and a recorded session
-as data, its requests and the blocks that were added to its context. Pure.
+"""The interface of a policy, open to any implementation: the session as the policy sees it, its decisions and their times; and a recorded
+session as data, its requests and the blocks that were added to its context. Pure.
 
 Each session gets a new policy, which follows it in order. Right before each request it may clear results, and right after a result came it
 may replace its text. docs/policies.md shows how to write one.

@@ -1,4 +1,4 @@
-"""Scores many sessions under many policies: the cost, the tokens carried and the misses of each. Reads only.
+"""Score many sessions under many policies: the cost, the tokens carried and the misses of each. Reads only.
 
 A session is read by one process, scored under every policy and forgotten; only a row of numbers is kept. The sums are means over
 repositories and pooled counts. No digit depends on the order of the sessions: costs are added as whole numbers of the smallest part of a

@@ -1,5 +1,5 @@
-"""The database that the user's configuration names (SQLite in our folder, or a PostgreSQL), the replication of what was recorded here to
-that server, the report of usage, and doctor's check."""
+"""The database of the user's configuration (SQLite in our folder, or a PostgreSQL), the replication of local records to that server, the
+report of usage, and doctor's check."""
 
 from __future__ import annotations
 
