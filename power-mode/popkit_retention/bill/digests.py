@@ -29,7 +29,7 @@ from hooks.utils.policy import lost_cache
 from hooks.utils.state import shipped
 
 from ..parallel.attempts import Skipped
-from ..parallel.results import ANYWHERE, results
+from ..parallel.results import ALL_CORES, results
 from ..parallel.sources import Source, why_nothing
 from . import sums
 from .sums import SLOT_S
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from hooks.utils.policy.lost_cache import Sent
 
-    from ..parallel.results import Where
+    from ..parallel.results import Workplace
     from ..parallel.sources import Skip
     from .records import Digest
 
@@ -137,7 +137,7 @@ def _session_of(path: str) -> str:
 # --- many ---
 
 
-def of_sources(sources: Sequence[Source], progress: Progress, skip: Skip, where: Where = ANYWHERE) -> Iterator[Digest]:
+def of_sources(sources: Sequence[Source], progress: Progress, skip: Skip, where: Workplace = ALL_CORES) -> Iterator[Digest]:
     """Yield the digests of transcripts, in their order. `progress(bytes done, bytes in all)`; `skip(path, reason)` is called for what
     cannot be read or counted."""
     found: list[tuple[Source, Read]] = []
@@ -184,7 +184,7 @@ def _countable(path: str) -> Read:
 
 
 def _each(
-    sources: Sequence[Source], progress: Progress, where: Where, task: Callable[[str], Read]
+    sources: Sequence[Source], progress: Progress, where: Workplace, task: Callable[[str], Read]
 ) -> Iterator[tuple[Source, Read | None, str]]:
     whole, done = sum(source.size for source in sources), 0
     for each in results(task, sources, where.worth(sources, _ALONE_BYTES)):
@@ -199,7 +199,7 @@ def read_file(path: str, copies: Collection[int] = ()) -> Read:
 
 
 def of_user(
-    environ: Mapping[str, str], since: float, now: float, progress: Progress, where: Where = ANYWHERE,
+    environ: Mapping[str, str], since: float, now: float, progress: Progress, where: Workplace = ALL_CORES,
 ) -> list[Digest]:  # fmt: skip
     """Return the digests of all sessions and subagents of the user that had a request since a time, including those of deleted transcripts.
     Changed transcripts are read first, and their digests stored."""
@@ -281,7 +281,9 @@ def _stamp(path: str) -> tuple[int, int] | None:
     return status.st_size, status.st_mtime_ns
 
 
-def _read(db: sqlite3.Connection, changed: list[Source], stamps: Mapping[str, tuple[int, int]], progress: Progress, where: Where) -> None:
+def _read(
+    db: sqlite3.Connection, changed: list[Source], stamps: Mapping[str, tuple[int, int]], progress: Progress, where: Workplace
+) -> None:
     rows = [_row(path, got, stamps[path]) for (path, *_), got, _ in _each(changed, progress, where, read_file) if got is not None]
     _store(db, rows)
 

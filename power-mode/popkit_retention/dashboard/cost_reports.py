@@ -22,7 +22,7 @@ from hooks.utils.views.lost_caches import CAUSES, cause_in_words
 
 from ..bill import digests, statement, sums
 from ..bill.statement import bill_of
-from ..parallel.results import Where
+from ..parallel.results import Workplace
 from .sessions import figures_of
 from .shapes import COLUMNS, NotThere, Unusable
 from .stored_shapes import Bill, BillPhrases, Stats, WorthDay, WorthProject
@@ -104,7 +104,7 @@ class BillReport:
 
     def _read(self) -> None:
         try:
-            self._known = digests.of_user(self._app_state.environ, 0.0, self._app_state.now(), self._progress, Where(1))
+            self._known = digests.of_user(self._app_state.environ, 0.0, self._app_state.now(), self._progress, Workplace(1))
             self._problem = ""
         except (OSError, StoreError, sqlite3.Error) as error:
             path = os.path.join(self._app_state.home, digests.FILE)

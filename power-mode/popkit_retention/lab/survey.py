@@ -18,7 +18,7 @@ from hooks.utils.io import repository
 from hooks.utils.policy.ruleset import AUTO_MISSES
 
 from ..parallel.attempts import Skipped
-from ..parallel.results import Where, results
+from ..parallel.results import Workplace, results
 from ..parallel.sources import find, why_nothing
 from . import sent_requests
 from .checked_policies import Failed
@@ -118,7 +118,7 @@ def survey(
     whole, done = sum(source.size for source in sources), 0
     begun = time.monotonic()
     task = partial(row_of, names=names, ttls=total.ttls, model=model)
-    for source, row, reason in results(task, sources, Where(jobs, scheduler)):
+    for source, row, reason in results(task, sources, Workplace(jobs, scheduler)):
         if row is None:
             skip(source.address, reason)
         else:
