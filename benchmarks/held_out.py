@@ -216,7 +216,7 @@ class Followed(Door):
             return text
         entered = block.text if text is None else text
         # What a result itself holds, and no reference put there, is none.
-        whole = door.enter(arrival, door.Shown(), self.settings, UNREFERRED).text
+        whole = door.enter(arrival, door.ContextLines(), self.settings, UNREFERRED).text
         references = [(at, one) for at, one in reference_decoder.references(entered) if one[0] not in whole]
         found = {at: self.reader.follows(one) for at, one in references}
         self.counts["references"] += len(references)

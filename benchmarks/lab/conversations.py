@@ -14,7 +14,7 @@ from hooks.utils.hosts.transcripts import entries
 from hooks.utils.hosts.transcripts.blocks import text_of_blocks
 from hooks.utils.hosts.transcripts.entries import is_answer
 from hooks.utils.hosts.transcripts.usage import prompt_tokens
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
 from hooks.utils.state.rebuild import Rebuilt, rebuild
 from popkit_retention.lab.recorded import strings_of, texts_in
 
@@ -146,7 +146,7 @@ def _messages(path: str, index: Index) -> Iterator[Message]:
                 yield Message(ASSISTANT, "", [Use(block["id"], TOOLS.of(str(block.get("name"))), block["input"])])
             elif block.get("type") == "tool_result":
                 text = text_of_blocks(block.get("content"))[0]
-                yield Message(USER, "", (), [Shown(block["tool_use_id"], text, block.get("is_error") is True)])
+                yield Message(USER, "", (), [ShownResult(block["tool_use_id"], text, block.get("is_error") is True)])
 
 
 def _remains(entry: Entry, index: Index) -> bool:

@@ -104,7 +104,7 @@ def test_a_part_of_a_line_is_not_the_line(file: Path) -> None:
     assert source_of(quoted("     1→def add(a, b):\n     2→    return"), str(file)) is None
 
 
-def test_windows_lines_a_mark_at_the_beginning_and_utf_16_are_read_as_the_client_does(file: Path) -> None:
+def test_crlf_lines_a_byte_order_mark_and_utf_16_are_read_as_the_client_reads_them(file: Path) -> None:
     for data in (TEXT.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + TEXT.encode(), TEXT.encode("utf-16")):
         file.write_bytes(data)
         assert content_from(source_of(shown(TEXT), str(file))) == shown(TEXT)

@@ -142,7 +142,7 @@ def test_a_write_indexes_little_and_queues_the_rest(db: sqlite3.Connection) -> N
     assert verify(db).problems == []
 
 
-def test_an_older_archive_is_queued_by_its_migration_and_found_after_the_first_search(tmp_path: Path) -> None:
+def test_migration_queues_an_older_archive_which_the_first_search_then_indexes(tmp_path: Path) -> None:
     path = str(tmp_path / "archive.sqlite")
     with closing(archive.open_archive(path)) as db:
         ids = fill(db, 250)

@@ -16,7 +16,7 @@ from hooks.utils.views import paid_for
 from popkit_retention.bill import costs, digests, paid
 from popkit_retention.bill.costs import usd_of
 from popkit_retention.bill.digest import FORM, digest_of
-from popkit_retention.bill.kind_sums import UNTOLD
+from popkit_retention.bill.kind_sums import UNATTRIBUTED
 from popkit_retention.bill.prompt_rows import calls_of
 from popkit_retention.bill.records import Digest
 from popkit_retention.parallel.sources import Source
@@ -152,8 +152,8 @@ def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_ki
     for digest in results:
         (was,), (used,) = now["used"], digest["used"]
         assert (used["lifetimes"], used["bridged"]) == ([], 0)
-        assert used["kinds"] == {UNTOLD: [sum(column) for column in zip(*was["kinds"].values())]}
-        assert digest["kinds_by_time"] == [{UNTOLD: sum(row.values())} for row in now["kinds_by_time"]]
+        assert used["kinds"] == {UNATTRIBUTED: [sum(column) for column in zip(*was["kinds"].values())]}
+        assert digest["kinds_by_time"] == [{UNATTRIBUTED: sum(row.values())} for row in now["kinds_by_time"]]
         assert "not broken down" in paid_for.kind_words(paid.whole([digest], MODELS)["kinds"][0])
     path.write_text(text)
     assert asked(place)[0] == [now]
@@ -204,7 +204,7 @@ def counted(results: list[Digest]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("order", [("parent", "fork"), ("fork", "parent")])
-def test_a_request_of_a_session_that_was_forked_counts_once_whichever_file_is_seen_first(order: tuple[str, str], place: Path):
+def test_a_forked_session_s_request_counts_once_whichever_file_is_seen_first(order: tuple[str, str], place: Path):
     parent, fork = forked()
     files = {"parent": (WORKED, parent), "fork": (FORKED, fork)}
     for name in order:

@@ -131,7 +131,7 @@ def test_nothing_that_was_ever_used_is_proposed(used: set[str], deferred: bool):
     assert names == (set() if deferred else {*LINEAR, *DOCS} - used)
 
 
-def test_a_large_section_could_be_a_skill_with_what_is_below_it_and_a_title_could_not():
+def test_a_large_section_with_subsections_could_be_a_skill_but_a_title_could_not():
     texts = {
         "/shop/CLAUDE.md": "# Shop\n\nintro\n\n## Deploying\n\nAsk.\n\n### At night\n\n" + "Never. " * 900 + "\n\n## Tests\n\nAlways.\n"
     }

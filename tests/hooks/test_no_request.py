@@ -53,6 +53,6 @@ def test_the_code_in_the_client_asks_no_model_and_fetches_from_the_helper_alone(
             assert "fetch(" not in line or "socketPath" in line or "unix: socket" in line, (path, line)
 
 
-def test_the_code_in_opencode_puts_texts_into_a_session_without_asking_for_an_answer():
+def test_the_code_in_opencode_adds_texts_to_a_session_without_requesting_an_answer():
     (script,) = [text for path in SCRIPTS if "session.prompt(" in (text := path.read_text(encoding="utf-8"))]
     assert script.count("session.prompt(") == script.count("noReply: true") == 1

@@ -55,7 +55,7 @@ def test_a_call_in_the_foreground_is_the_same_whoever_says_that_it_is_one(tmp_pa
     assert behind.tool_input != asked
 
 
-def test_a_transcript_knows_what_the_host_has_moved_to_a_file_and_how_much_of_a_file_it_showed_after_an_edit(tmp_path: Path) -> None:
+def test_a_transcript_tells_what_the_host_moved_to_a_file_and_showed_after_an_edit(tmp_path: Path) -> None:
     moved = "<persisted-output>\nOutput too large (60KB). Full output saved to: /p/a\n\nPreview (first 2KB):\n" + "x" * 2_000
     shown = "The file /p/a.py has been updated. Here's the result of running `cat -n` on a snippet:\n" + "y" * 5_000
     lines = Lines()

@@ -275,7 +275,7 @@ def test_a_recording_is_translated_the_same_each_time(tmp_path) -> None:
     assert all(entry["sessionId"] == SESSION and entry["host"] == translation.NAME for entry in read(path))
 
 
-def test_the_models_that_answer_in_codex_are_priced_without_a_surcharge_for_writes_where_none_is_taken() -> None:
+def test_codex_models_have_a_write_surcharge_only_where_one_is_charged() -> None:
     models = shipped.rules().models
     assert (models.model("gpt-5.5").input_usd, models.model("gpt-5.5").write_5m) == (5, 1.0)
     assert (models.model("gpt-5.6-sol").input_usd, models.model("gpt-5.6-sol").write_5m) == (5, 1.25)

@@ -140,7 +140,7 @@ SAID = {"tokens": 467_000, "told": TOLD, "model": None, "window": 1_000_000}
         ({"window_tokens": 200_000}, 220_000, 60_000, (1_000_000, "model")),
     ],
 )  # fmt: skip
-def test_the_window_ends_where_the_host_compacts_and_is_never_smaller_than_what_was_in_it(facts, largest, newest, expected):
+def test_the_window_ends_where_the_host_compacts_and_is_no_smaller_than_its_content(facts, largest, newest, expected):
     rules = Ruleset.from_config(SHIPPED, TOOLS)
     assert usage.window_of(rules, facts, Usage(newest, IN_MAY, OPUS), largest) == expected
 
@@ -306,7 +306,7 @@ def test_a_compaction_that_begins_shows_how_large_the_window_is(tmp_path, trigge
     assert (window // 1_000 * 1_000, source) == expected
 
 
-def test_of_real_sessions_that_compacted_themselves_no_window_is_larger_than_a_fifth_above_that(transcripts, tmp_path, count):
+def test_real_self_compacted_sessions_have_windows_at_most_a_fifth_above_that(transcripts, tmp_path, count):
     """Of a third of the sessions, of all with --slow."""
     seen = 0
     for path in sorted(transcripts.rglob("*.jsonl"))[:: count(3, 1)]:

@@ -43,7 +43,7 @@ def _twice(between=lambda builder: None) -> SessionBuilder:
     return builder
 
 
-def test_a_second_read_enters_as_a_reference_and_the_prompt_is_smaller_by_what_it_left_out():
+def test_a_second_read_enters_as_a_reference_and_shrinks_the_prompt():
     builder = _twice()
     played, whole = builder.under(policy()), builder.under(Policy())
     lines = numbered("a").split("\n")

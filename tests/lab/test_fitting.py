@@ -80,7 +80,7 @@ def test_small_results_are_left_out():
     assert labels(builder) == []
 
 
-def test_a_result_gives_a_row_with_every_request_while_it_is_young_and_with_few_of_the_later():
+def test_a_young_result_gives_a_row_per_request_and_an_older_one_only_a_few():
     builder = SessionBuilder()
     builder.read("/p/a.py")
     for number in range(300):

@@ -75,7 +75,8 @@ def test_a_message_can_not_need_a_result_that_came_while_it_was_written(tmp_path
     assert read(transcript, tmp_path).requests[0].needs == []
 
 
-def test_results_of_parallel_calls_stay_whichever_of_them_the_conversation_goes_on_from(tmp_path) -> None:
+def test_results_of_parallel_calls_stay_whichever_call_the_conversation_leaves_from(tmp_path) -> None:
+    """Whichever of them the conversation goes on from."""
     transcript = opened()
     transcript.call("a", message="m1")
     transcript.call("b", message="m1")

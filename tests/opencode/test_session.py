@@ -117,7 +117,7 @@ def test_what_the_context_shows_enters_as_a_reference_and_comes_back_by_its_hand
 
 @ONCE
 @pytest.mark.usefixtures("big")
-def test_a_call_that_would_write_a_reference_fails_and_the_model_reads_what_it_stands_for(project: Project, api: BothApis) -> None:
+def test_a_call_that_would_write_a_reference_fails_and_the_model_reads_its_meaning(project: Project, api: BothApis) -> None:
     api.scripts["twice"] = twice()
     project.say("[[SCRIPT:twice]] go")
     shown = results(bodies(api, project)[-1])
@@ -250,9 +250,7 @@ def contents_of(path: Path) -> list[dict[str, Any]]:
     return [{name: entry.get(name) for name in names} for entry in entries.read(str(path), path.stat().st_size)]
 
 
-def test_its_storage_and_what_is_kept_say_what_its_export_says_and_the_storage_is_left_as_it_was(
-    program: Path, api: BothApis, tmp_path: Path
-) -> None:
+def test_storage_and_state_agree_with_the_export_and_the_storage_is_left_untouched(program: Path, api: BothApis, tmp_path: Path) -> None:
     alone = Server(tmp_path, program)  # no other session is in its storage, and no process writes to it
     project = Project(alone, "shop", api.url, ANTHROPIC)
     (project.work / "src" / "big.js").write_text(big_file())

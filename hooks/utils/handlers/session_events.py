@@ -1,4 +1,4 @@
-"""Follow a session: it begins, is compacted, ends, or is left when its client turns to another one; it may be resumed later."""
+"""Follow a session as it begins, is compacted, ends, or is left for another one; it may be resumed later."""
 
 from __future__ import annotations
 

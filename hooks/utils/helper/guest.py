@@ -1,4 +1,4 @@
-"""Do for a host without hooks of ours what hooks do elsewhere.
+"""Do the work of hooks for a host without hooks of ours.
 
 Its records are its own: its plugin hands over each result and each message. The messages are kept as a transcript, from which everything
 else is read.
@@ -101,7 +101,7 @@ class Guest:
         return self._of(agent_id).ids()
 
     def end(self) -> None:
-        """End the session for now, as the hook on its end does elsewhere; it may be resumed. What was put off is done before."""
+        """End the session for now, as the hook on its end does elsewhere; it may be resumed. Deferred work is done before."""
         site, transcript_path = self.site(), self.door.transcript_path
         if not site.enabled or store.read_unlocked(site.paths()) is None:
             return  # nothing was tracked

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..views.shapes import AutoCompaction
     from .commands import Commands
     from .compactions import Compactions
-    from .drawing import Drawn, PaneRequest
+    from .drawing import Drawing, PaneRequest
     from .prompt_cache import Misses
 
 _MOST_TOKENS = 10**9
@@ -98,7 +98,7 @@ class Pane:
             **({"compact": True} if self._leaves_by_itself(drawing, request.turn_ended) else {}),
         }
 
-    def _leaves_by_itself(self, drawing: Drawn, turn_ended: bool) -> bool:
+    def _leaves_by_itself(self, drawing: Drawing, turn_ended: bool) -> bool:
         """Begin what a clear would do without a question, once for each state of the conversation, with a warm cache only as a turn ends;
         return whether that has begun."""
         current, calls = drawing["cold"], drawing["calls"]

@@ -1,4 +1,4 @@
-"""What the prompt cache of a session loses while it runs: read from the ends of its transcripts, and reported once."""
+"""Report what a running session's prompt cache loses, once per loss, read from the ends of its transcripts."""
 
 from __future__ import annotations
 

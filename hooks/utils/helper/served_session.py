@@ -104,7 +104,7 @@ class Session:
         self.work.join()
 
     def end(self) -> None:
-        """Do what was put off, and end the session of a host that has no hook for that."""
+        """Do the deferred work, and end the session of a host that has no hook for that."""
         with self._settled():
             if self.guest:
                 self.guest.end()
@@ -227,7 +227,7 @@ class Session:
             sys.stdout.flush()
 
     def compacting(self, _request: dict[str, Any]) -> dict[str, Any]:
-        """Return what the summariser should know, and note, for the hook on compactions, that it was given."""
+        """Return the advice for the summariser, and note, for the hook on compactions, that it was given."""
         from ..reclaim import compaction_advice  # seldom
 
         at, site = now(self.environ), self._site()

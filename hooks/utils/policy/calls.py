@@ -1,4 +1,4 @@
-"""A completed call of a tool: its outcome, and the line that says how it went. Pure, and part of every hook."""
+"""A completed tool call: its outcome, and the line that reports it. Pure, and part of every hook."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def verdict_of(tail: str, exit_code: int | None) -> str:
 
 
 class Outcome:
-    """What the engine needs to know of a tool's result; of its text only the end, while the call is read."""
+    """The engine's view of a tool's result; of its text only the end, while the call is read."""
 
     __slots__ = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", "interval", "lines", "tail", "unchanged", "wide")
 
@@ -92,7 +92,7 @@ class Outcome:
 
 
 class Call:
-    """A tool call that completed, in the order of completion. `tool`: its name at the host · `traits`: what the tool does."""
+    """A completed tool call, in the order of completion. `tool`: its name at the host · `traits`: the tool's operation and fields."""
 
     __slots__ = ("at", "committed", "cwd", "id", "operation", "outcome", "prompt_id", "tool", "tool_input", "traits")
     name = "call"

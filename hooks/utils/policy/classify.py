@@ -1,4 +1,4 @@
-"""Classify a tool call's result: its kind, its lifetime class, what it shows, what it does to others.
+"""Classify the result of a tool call: its kind, its tier, the parts it shows, its effects on other results.
 
 Pure. The tier comes from the first that speaks: a preserved pattern, the result's error state, an override of the configuration,
 the built-in reading of the tool's operation (`bash.py` for command lines).

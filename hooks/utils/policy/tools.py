@@ -1,5 +1,4 @@
-"""The operations of tools, in terms that hold for every host: the one list of operations, a host's table of tools. Pure, and part of
-every hook.
+"""The operations of tools, in terms that hold for every host. Pure, and part of every hook.
 
 A host lists its tools as rows of a `Tools` (`hosts/claude_code/__init__.py`). A driver that makes a call of its payloads (calls.py)
 gives it the row of its tool; the rules hold the table, for what is known by a tool's name alone: a stored result, a configured tier.
@@ -110,7 +109,7 @@ class Tools:
         return name in self.rows
 
     def of(self, name: str) -> Tool:
-        """Return a tool; for a name that is not listed, one of which nothing is known but the name."""
+        """Return a tool; for a name that is not listed, a tool of which only the name is known."""
         tool = Tool(name, *self.rows.get(name, ()))
         tool.naming, tool.files, tool.asks = self.naming, self.files, self.asks
         return tool

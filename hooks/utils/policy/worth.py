@@ -32,8 +32,8 @@ REPLACED = ("superseded", "same_content")
 
 
 class Tuned:
-    """Constants chosen over recorded sessions: `ahead`, the requests over which savings are reckoned · `caution`: a miss counts so many
-    times what it costs."""
+    """Constants chosen over recorded sessions: `ahead`, the number of requests over which savings count · `caution`: the weight of the cost
+    of a miss."""
 
     __slots__ = ("ahead", "caution")
 

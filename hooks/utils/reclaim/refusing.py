@@ -1,5 +1,5 @@
-"""Refuse a call that would write a line of ours into a file, where it would stand for nothing, or the mark that we put before what only
-looks like one: the model has copied it from its context.
+"""Refuse a call that would write one of our lines into a file, where it would stand for nothing, or the mark that we put before
+lookalikes: the model has copied it from its context.
 
 Only a line that refers to something really left out of this session counts, and only a mark that really was put into one of its results, so
 that a text about PopKit may be written.
@@ -100,7 +100,7 @@ class _Entered:
         return self._texts
 
     def _shown(self) -> Iterator[tuple[str, list[str]]]:
-        entered = journal.Sorted(store.read_lines(self.site.paths(self.agent_id).journal), set()).entered
+        entered = journal.SortedEntries(store.read_lines(self.site.paths(self.agent_id).journal), set()).entered
         if not entered:
             return
         for _, line in entries.lines(self.transcript_path):

@@ -1,4 +1,4 @@
-"""Keep how full the windows of the plan's limits were over time, as the client reports it.
+"""Store how full the windows of the plan's limits were over time, as the client reports it.
 
 The helper writes the file; no hook does. One that cannot be used counts as empty.
 """

@@ -1,4 +1,4 @@
-"""Note what hooks see while another process holds the lock of a context, beside the state. The next process with the lock takes it in.
+"""Note what hooks see while another process holds the lock of a context. The next process with the lock takes it in.
 
 Of a call no more is kept than of any result: its input cut down to what identifies it, secrets masked; of the output of a run or an error
 one line.
@@ -27,7 +27,7 @@ _KEPT = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", 
 
 
 def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: Sequence[dict[str, Any]] = ()) -> None:
-    """Keep what a hook saw: a call, that the user spoke (seconds), entries for the journal."""
+    """Keep an observation of a hook: a call, the user's message (seconds), entries for the journal."""
     row: dict[str, Any] = {"prompted": prompted, "entries": list(entries), "call": None}
     if call is not None:
         path = call.path if call.operation in READS | EDITS else ""
@@ -67,7 +67,7 @@ def _call_of(row: Any, tools: Tools) -> Call | None:
 
 
 def rows(paths: store.ContextFiles) -> list[Waiting]:
-    """Return (file, what a hook saw) of each pending note, in order."""
+    """Return (file, observation) of each pending note, in order."""
     waiting = []
     for path in files.spilled(paths.state):
         try:

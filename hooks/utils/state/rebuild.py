@@ -1,4 +1,4 @@
-"""transcript + journal -> conversation: what hooks would have, had every one of them fired.
+"""Rebuild a conversation from transcript and journal, as hooks would have built it had every one of them fired.
 
 The transcript's times and the order of its lines win. The journal gives what it lacks: pins, profiles, session ends, files changed on
 disk, git's answers, what was cleared and restored. An entry that names a call belongs right before that call; any other goes by its time.
@@ -88,7 +88,7 @@ class _Replay:
         self.conversation = conversation
         self.index = index
         self.reader = transcript.Reader(index, original)
-        self.known = journals.Sorted(journal, index.calls & index.result_ids)
+        self.known = journals.SortedEntries(journal, index.calls & index.result_ids)
         self.known.timed.reverse()  # taken from the end
         self.clear_times = bookings.clear_times(journal)
         self.message: str | None = None  # id of the one whose usage was taken last

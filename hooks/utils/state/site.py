@@ -1,4 +1,4 @@
-"""Say where one hook or command works: our folders, the project, the configuration, the session."""
+"""The place where a hook or command works: our folders, the project, the configuration, the session."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Site:
-    """Where one hook or command works: our folders, the project, the configuration, the session. `lasting_home`: our folder, with what
-    outlives sessions · `tools`: of the host."""
+    """The place where a hook or command works: our folders, the project, the configuration, the session. `lasting_home`: our folder, with
+    the files that outlive sessions · `tools`: of the host."""
 
     __slots__ = ("_home", "_rules", "_session", "config", "environ", "lasting_home", "project", "session_id", "tools")
 
@@ -49,7 +49,7 @@ class Site:
 
     @property
     def home(self) -> str:
-        """Return the folder of what is kept of the session: our own, or under a data rule the session's in memory, where it has one."""
+        """Return the folder of the session's files: our own, or under a data rule the session's in memory, where it has one."""
         if self._home is None:
             self._home = (self._may_be_in_memory() and self._in_memory()) or self.lasting_home
         return self._home
@@ -64,7 +64,7 @@ class Site:
 
     @property
     def is_in_memory(self) -> bool:
-        """Return whether what is kept of the session lies in memory."""
+        """Return whether the session's files lie in memory."""
         return self.home != self.lasting_home
 
     @property
@@ -78,7 +78,7 @@ class Site:
         return self.config.get("enabled") is not False and self.stands_still and not data_rules.named(self.data_rules)
 
     def rules_in_words(self) -> str:
-        """Return what is said of the data rules of the session; "" where there are none."""
+        """Return the statement about the data rules of the session; "" where there are none."""
         return data_rules.in_words(self.data_rules, self.is_in_memory) if self.data_rules else ""
 
     def begin_in_memory(self) -> None:

@@ -1,4 +1,4 @@
-"""The look-ups that memory has spared a session: files that its MEMORY.md lists, and whose paths the assistant wrote before any result or
+"""Count the look-ups that memory spared a session: files listed in its MEMORY.md whose paths the assistant wrote before any result or
 prompt held their names. Pure.
 
 A look-up that was not made leaves no trace, so this is an estimate. Files of one answer would have been found by one look-up, and each is

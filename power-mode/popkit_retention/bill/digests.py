@@ -23,17 +23,17 @@ from hooks.utils.io.sqlite_file import Schema, StoreError, Transaction, migrate,
 from hooks.utils.io.storage import Storage
 
 from ..parallel.attempts import Skipped
-from ..parallel.results import ANYWHERE, results
+from ..parallel.results import ALL_CORES, results
 from ..parallel.sources import Source, why_nothing
 from .digest import _NO_USAGE, FORM, Read, read
-from .kind_sums import UNTOLD, columns_of
+from .kind_sums import UNATTRIBUTED, columns_of
 from .sums import SLOT_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from ..parallel.results import Where
+    from ..parallel.results import Workplace
     from ..parallel.sources import Skip
     from .records import Digest
 
@@ -60,7 +60,7 @@ SCHEMA = Schema(
 STORAGE = (Storage("bills of sessions", {"": r"bills\.sqlite"}),)
 
 
-def of_sources(sources: Sequence[Source], progress: Progress, skip: Skip, where: Where = ANYWHERE) -> Iterator[Digest]:
+def of_sources(sources: Sequence[Source], progress: Progress, skip: Skip, where: Workplace = ALL_CORES) -> Iterator[Digest]:
     """Yield the digests of transcripts, in their order. `progress(bytes done, bytes in all)`; `skip(path, reason)` is called for what
     cannot be read or counted."""
     found: list[tuple[Source, Read]] = []
@@ -107,7 +107,7 @@ def _countable(path: str) -> Read:
 
 
 def _each(
-    sources: Sequence[Source], progress: Progress, where: Where, task: Callable[[str], Read]
+    sources: Sequence[Source], progress: Progress, where: Workplace, task: Callable[[str], Read]
 ) -> Iterator[tuple[Source, Read | None, str]]:
     whole, done = sum(source.size for source in sources), 0
     for each in results(task, sources, where.worth(sources, _ALONE_BYTES)):
@@ -117,12 +117,12 @@ def _each(
 
 
 def read_file(path: str, copies: Collection[int] = ()) -> Read:
-    """Return what a transcript holds, as long as it is now, without the requests of these keys; OSError where it cannot be read."""
+    """Return the content of a transcript at its current length, without the requests of these keys; OSError where it cannot be read."""
     return read(path, entries.size_of(path), copies)
 
 
 def of_user(
-    environ: Mapping[str, str], since: float, now: float, progress: Progress, where: Where = ANYWHERE,
+    environ: Mapping[str, str], since: float, now: float, progress: Progress, where: Workplace = ALL_CORES,
 ) -> list[Digest]:  # fmt: skip
     """Return the digests of all sessions and subagents of the user that had a request since a time, including those of deleted transcripts.
     Changed transcripts are read first, and their digests stored."""
@@ -153,11 +153,11 @@ def _brought_up(digest: Digest, form: int) -> Digest:
             used["lifetimes"], used["bridged"] = [], 0
     if form < KINDS_SINCE:
         for used in digest["used"]:
-            used["kinds"] = {UNTOLD: columns_of(used)}
+            used["kinds"] = {UNATTRIBUTED: columns_of(used)}
         left = {at: plain + read + written - before for at, plain, read, written, _, before in digest["by_time"]}
         for loss in digest["losses"]:
             left[int(loss["at"]) // SLOT_S * SLOT_S] -= loss["tokens"]
-        digest["kinds_by_time"] = [{UNTOLD: left[slot[0]]} for slot in digest["by_time"]]
+        digest["kinds_by_time"] = [{UNATTRIBUTED: left[slot[0]]} for slot in digest["by_time"]]
     return digest
 
 
@@ -204,7 +204,9 @@ def _stamp(path: str) -> tuple[int, int] | None:
     return status.st_size, status.st_mtime_ns
 
 
-def _read(db: sqlite3.Connection, changed: list[Source], stamps: Mapping[str, tuple[int, int]], progress: Progress, where: Where) -> None:
+def _read(
+    db: sqlite3.Connection, changed: list[Source], stamps: Mapping[str, tuple[int, int]], progress: Progress, where: Workplace
+) -> None:
     rows = [_row(path, got, stamps[path]) for (path, *_), got, _ in _each(changed, progress, where, read_file) if got is not None]
     _store(db, rows)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # Conversations that an earlier version has read and whose transcripts are gone: what they were made of is unknown.
-UNTOLD = "untold"
+UNATTRIBUTED = "untold"
 _SERVER = "mcp__"
 
 
@@ -71,9 +71,9 @@ def kind_rows(
     tokens: Mapping[str, int], usd: Mapping[str, float] | None = None, calls: Mapping[str, list[float]] | None = None
 ) -> list[Row]:
     """Return what conversations were made of as rows {kind, name, tokens, parts}, the most expensive first, with `usd` and `used` where
-    `usd` and `calls` are given. `kind`: one of policy/composition.py, UNTOLD, `result` of the tool of this `name`, or `server` for the
-    tools of an MCP server, which are its `parts` · `tokens`: over all requests · `used`: [times, when last] of calls, None for anything but
-    results."""
+    `usd` and `calls` are given. `kind`: one of policy/composition.py, UNATTRIBUTED, `result` of the tool of this `name`, or `server` for
+    the tools of an MCP server, which are its `parts` · `tokens`: over all requests · `used`: [times, when last] of calls, None for anything
+    but results."""
     rows: list[Row] = []
     servers: dict[str, list[Row]] = {}
     for kind, count in tokens.items():

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         usd: float | None
         share: float | None
 
-    class Took(TypedDict):
+    class Consumption(TypedDict):
         used: Tokens
         tokens: int
         usd: float
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 SOURCES = ("conversation", "standing", "pauses", "lost", "output", "subagents")
 
 
-def took(digests: Iterable[Digest], since: float, models: Models) -> Took:
+def took(digests: Iterable[Digest], since: float, models: Models) -> Consumption:
     """Return the usage of sessions since a time (seconds, to ten minutes): `used` and `tokens` in all, their price, and the `parts`, the
     most expensive first."""
     parts: dict[tuple[str, bool], Part] = {}

@@ -1,4 +1,4 @@
-"""The records of a bill: a digest of a transcript, and what it is made of."""
+"""The records of a bill: the digest of a transcript, and its parts."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from hooks.utils.views.lost_caches import CAUSES, cause_in_words
 from ..dashboard.failures import ASKING, failures
 from ..dashboard.shapes import NotThere, Unusable
 from ..dashboard.tile import Tile
-from ..parallel.results import Where
+from ..parallel.results import Workplace
 from . import costs, digests, statement
 from .paid import MONTH_S
 from .statement import bill_of
@@ -99,7 +99,7 @@ class BillReport:
 
     def _read(self) -> None:
         try:
-            self._known = digests.of_user(self._app_state.environ, 0.0, self._app_state.now(), self._progress, Where(1))
+            self._known = digests.of_user(self._app_state.environ, 0.0, self._app_state.now(), self._progress, Workplace(1))
             self._problem = ""
         except (OSError, StoreError, sqlite3.Error) as error:
             path = os.path.join(self._app_state.home, digests.FILE)

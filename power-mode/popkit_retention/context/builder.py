@@ -159,7 +159,7 @@ class _Build:
         if self.previous is NOTHING and not self.dialogue.thinks_on and not self.dialogue.is_stuck(self.changes):
             first = 0
         if self.bound and first is not None:
-            self.changes.unthought |= {number for number in range(first, last) if self.dialogue.parsed[number].thoughts}
+            self.changes.without_thinking |= {number for number in range(first, last) if self.dialogue.parsed[number].thoughts}
 
     def result(self) -> ContextResult:
         changed = self.changed_from
@@ -170,5 +170,5 @@ class _Build:
 
     def _thoughts(self, changes: Changes) -> list[int]:
         """Return the number of its message for each block of thinking that is out."""
-        out = changes.unthought | changes.left
+        out = changes.without_thinking | changes.left
         return [number for number in out for _ in range(self.dialogue.parsed[number].thoughts)]

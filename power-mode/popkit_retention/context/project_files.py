@@ -1,5 +1,5 @@
-"""The files of a project as a source of builds. Nothing outside of the project's folder is read, nothing but text, no file whose name
-says that it holds secrets."""
+"""The files of a project as a source of builds. Nothing is read outside the project's folder, nothing but text, and no file whose name
+suggests secrets."""
 
 from __future__ import annotations
 

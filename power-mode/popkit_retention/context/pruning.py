@@ -25,7 +25,7 @@ def apply_pruning(context: ContextResult, strategy: PruningStrategy) -> ContextR
     """Return a built context with no more of each layer than a strategy lets in, and layer 1 as it is. A looser strategy restores nothing.
     A context whose messages were not valid, or whose turn under way needs its thinking, stays as it is."""
     previous = continuity.read(context.state, str(context.state.get("model")))
-    out = previous.changes.left | (previous.changes.unthought & previous.alone)
+    out = previous.changes.left | (previous.changes.without_thinking & previous.alone)
     sent = [number for number in range(len(previous.digests)) if number not in out]
     if previous is continuity.NOTHING or len(sent) != len(context.messages):
         return context
@@ -70,8 +70,8 @@ class _Pruned:
             sent = context.pruning_strategy.tier4_messages
             return context.model_copy(update={"pruning_strategy": self.strategy.model_copy(update={"tier4_messages": sent})})
         if bound:
-            changes.unthought = {at for at in range(first, len(self.sent)) if dialogue.parsed[at].thoughts}
-        out = sum([dialogue.parsed[at].thoughts for at in changes.unthought | changes.left])
+            changes.without_thinking = {at for at in range(first, len(self.sent)) if dialogue.parsed[at].thoughts}
+        out = sum([dialogue.parsed[at].thoughts for at in changes.without_thinking | changes.left])
         assembled = Assembled(options, self.strategy, dialogue, changes, 0, self.strategy.tier4_messages)
         result = assembled.result(first, out, list(context.notes))
         return _with_layer_1(result, context).model_copy(update={"full_tokens": context.full_tokens, "state": self._state(changes)})
@@ -102,7 +102,7 @@ class _Pruned:
         """Return the state to hand on, by the numbers of the caller's messages."""
         whole, sent = self.built.copy(), self.sent
         whole.left |= {sent[at] for at in changes.left}
-        whole.unthought |= {sent[at] for at in changes.unthought}
+        whole.without_thinking |= {sent[at] for at in changes.without_thinking}
         whole.notices = {sent[at]: notices for at, notices in changes.notices.items()}
         whole.additions = {sent[at]: additions for at, additions in changes.additions.items()}
         return {**self.context.state, **continuity.as_json(whole), "level": self.strategy.tier4_messages}

@@ -1,4 +1,4 @@
-"""The service that builds contexts for clients: their sources, budgets and usage. It fails no call but one that a limit refuses.
+"""The service that builds contexts for clients: their sources, budgets and usage. No call fails unless a limit refuses it.
 
 Builds are traced through OpenTelemetry: a span for each, and an event with the size of its context. They have no contents. They go to the
 application's own tracer provider where it has set one up. Where it has none, and the user has configured a receiver (`context.traces`),
@@ -35,10 +35,10 @@ _log = logging.getLogger("popkit_retention.context")
 
 class UsageLog(Protocol):
     """The log of users' usage. It writes in the background. One that also has `exceeded(user_id, session_id)`, which returns a
-    `usage_log.Exceeded` or None, lets its limits warn and refuse."""
+    `usage_log.ExceededLimit` or None, lets its limits warn and refuse."""
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
-        """Return the used percentage of the limit that is used up most; None where there is no limit."""
+        """Return the used percentage of the most used limit; None where there is no limit."""
         ...
 
     def built(self, caller: Caller, request: Request, result: ContextResult) -> None: ...

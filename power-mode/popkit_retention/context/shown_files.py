@@ -1,4 +1,4 @@
-"""The files that a conversation shows whole, as they are now: those that were read or written, with the edits since. Pure."""
+"""The files that a conversation shows whole, in their current state: read or written, with the edits since. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users' own policies held to the interface: one is ended where it raises or does what no policy may.
+"""Hold users' own policies to the interface: a policy that raises or breaks a rule is ended.
 
 A policy shares its arguments with the replay and with the policies that are replayed after it, so it must change none of them: the past
 changes only by its answers.

@@ -1,4 +1,4 @@
-"""Policies that follow a replayed conversation with the engine, as the hooks do: the tiers of a profile, `auto`."""
+"""Policies that follow a replayed conversation with the engine, like the hooks: the tiers of a profile, `auto`."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ class AutoPolicy(Tracked):
             return []
         choices = [self._cleared(decision) for decision in going]
         if self.prices.bound:
-            self._call("unthought", going[0].result.id)
+            self._call("drop_thinking", going[0].result.id)
         self._clear([decision.result.id for decision in going])
         self.out.update((decision.result.id, decision.gain) for decision in going)
         return choices

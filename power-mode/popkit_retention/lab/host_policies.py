@@ -1,4 +1,4 @@
-"""The policy that follows what Claude Code does by itself: its clearing after a long pause. Pure."""
+"""The policy that reproduces Claude Code's own clearing after a long pause. Pure."""
 
 from __future__ import annotations
 

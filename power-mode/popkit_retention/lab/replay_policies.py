@@ -1,4 +1,4 @@
-"""All policies that ship, by name, with a session's prices."""
+"""The shipped policies, by name, with a session's prices."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def prices_for(session: Session, ttl_s: float, model: str = "") -> Prices:
 
 
 def has_price(model: str) -> bool:
-    """Return whether the table of models says what a model costs."""
+    """Return whether the table of models has the model's price."""
     return models().model(model).input_usd is not None
 
 

@@ -22,7 +22,7 @@ from ..cli.answering import Refused
 from ..cli.terminal import Bar
 from ..operations import session_lookup
 from ..parallel.attempts import Skipped
-from ..parallel.results import Where, results, results_of
+from ..parallel.results import Workplace, results, results_of
 from ..parallel.sources import Source
 from .extraction import lesson_of, observe
 from .place import Place
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _STAMP = b'"timestamp"'
-HERE = Where(1)
+HERE = Workplace(1)
 _ALONE_BYTES = 16 * 1024 * 1024  # one process reads fewer before others would have started
 _LOOKED_INTO = 200  # lines at the head of a transcript until one has a time
 
@@ -110,7 +110,7 @@ def _of_project(environ: Mapping[str, str], key: str, host: str) -> list[str]:
     return paths
 
 
-def learn(sources: Sequence[Source], environ: Mapping[str, str], into: Place | None, bar: Bar, where: Where = HERE) -> Learnt:
+def learn(sources: Sequence[Source], environ: Mapping[str, str], into: Place | None, bar: Bar, where: Workplace = HERE) -> Learnt:
     """Learn from transcripts, in the order in which they began: each for the project that it began in, or all for one. MEMORY.md is
     rewritten at the end. A transcript that cannot be read is left out and counted, unless it is the only one: then NoSession says why.
     Transcripts are read `where` the user wants it; the results are stored here, one after the other."""

@@ -31,7 +31,7 @@ MESSAGE_CHARS = 60  # characters of an error
 
 
 class Unavailable(Exception):
-    """The work needs something that is missing; the message says what, and what to do."""
+    """The work needs something that is missing; the message names it, and says what to do."""
 
 
 class Source(NamedTuple):

@@ -1,4 +1,4 @@
-"""Ingestion of usage into the store in our folder, done before any question about usage is answered.
+"""Ingest usage into the store in our folder, before any question about usage is answered.
 
 For every session that our folder knows, the new lines of its transcript, of those of its subagents and of its journal are read and
 recorded. Unchanged files cost one stat each. Lines that are read twice, even by two processes at once, are recorded once. Where a
