@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from hooks.utils import archive, text, units
-from hooks.utils.archive.holds import ITEM, SESSION
 from hooks.utils.reclaim import access
+from hooks.utils.retention_kit.holds import ITEM, SESSION
 
 from ..governance import BadRequest, GovernanceError
 from ..governance import NotThere as NothingThere

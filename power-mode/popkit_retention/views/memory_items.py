@@ -22,7 +22,6 @@ from ..memory.items import (
     USER,
     Item,
 )  # fmt: skip
-from ..memory.transitions import GRACE_S
 from . import ago, ahead, pair, pairs
 
 TYPE_CHECKING = False
@@ -95,8 +94,8 @@ def label(item: Item) -> str:
 
 def standing(item: Item, now: float, names: bool = True) -> str:
     """Return in a few words what is unusual about an item, "" for nothing. `names`: say who marked it, if not the reader."""
-    if item.marked_at is not None:
-        left = item.marked_at + GRACE_S - now
+    if item.mark:
+        left = item.mark.due_at - now
         return _BY.get(item.marked_by, "") * names + (f"gone in {units.span(left)}" if left > 0 else "gone with the next run")
     return ", ".join(words for words, holds in _standings(item) if holds)
 
