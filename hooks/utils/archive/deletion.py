@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 
 from ..io.sqlite_file import Transaction
-from . import marks
 from .content import names_of, plain, stamp, subjects_of
 from .holds import held
 from .sizes import STORED
@@ -83,6 +82,8 @@ def delete_records(db: Connection, ids: Iterable[str], now: float | None = None,
     overwrite_what_is_freed(db)
     with Transaction(db):
         if only_marked:
+            from . import marks  # seldom
+
             wanted &= marks.unused(db)
         leaving = deletable(db, _chains_of(db, list(wanted)), lambda handle, _: handle in wanted, held(db, now))
         delete(db, leaving, now)
