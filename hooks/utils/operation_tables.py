@@ -124,10 +124,11 @@ class Table:
 
     def function(self, operation: Operation) -> Callable[..., Any]:
         """Return the function of an operation; its module is loaded now."""
-        from importlib import import_module
+        from sys import modules
 
         place, _, name = operation.does.rpartition(":")
-        function: Callable[..., Any] = getattr(import_module(place or self.module), name)
+        __import__(place or self.module)
+        function: Callable[..., Any] = getattr(modules[place or self.module], name)
         return function
 
     def flags_of(self, operation: Operation, shell: bool = True) -> dict[str, Flag]:

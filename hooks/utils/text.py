@@ -27,9 +27,7 @@ _MARKS = 2
 # around letters.
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Cn", "Me"))
 _EMOJI_STYLE = "\ufe0f"  # makes some terminals draw the letter before it two columns wide
-_CONTROLS = {
-    code: chr(code).encode("unicode_escape").decode("ascii") for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r"
-}
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r"}
 
 
 def clean(text: object) -> str:

@@ -8,7 +8,7 @@ texts: a module is loaded when something of it is wanted.
 from __future__ import annotations
 
 import os
-from importlib import import_module
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,9 +101,22 @@ def every() -> list[Feature]:
     """Return the features that are there, in the order of their ranks."""
     if not _known:
         here = os.path.dirname(os.path.abspath(__file__))
-        names = [name for name in os.listdir(here) if os.path.isfile(os.path.join(here, name, "feature.py"))]
-        _known.extend(sorted((import_module(f"{__package__}.{name}.feature").FEATURE for name in names), key=lambda each: each.rank))
+        paths = {name: os.path.join(here, name, "feature.py") for name in os.listdir(here)}
+        brought = [_read(name, path) for name, path in paths.items() if os.path.isfile(path)]
+        _known.extend(sorted(brought, key=lambda feature: feature.rank))
     return _known
+
+
+def _read(name: str, path: str) -> Feature:
+    """Return what a folder brings. Its package is not loaded for that, which would cost the start of each command some milliseconds."""
+    full = f"{__package__}.{name}.feature"
+    if full not in sys.modules:
+        loader: Any = type(__spec__.loader)
+        rows = sys.modules[full] = type(sys)(full)
+        rows.__package__, rows.__file__ = f"{__package__}.{name}", path
+        loader(full, path).exec_module(rows)
+    feature: Feature = sys.modules[full].FEATURE
+    return feature
 
 
 def whole() -> list[Feature]:
@@ -131,5 +144,11 @@ def offering(name: str) -> Iterator[Callable[..., Any]]:
 
 def found(place: str) -> Any:
     """Return what a place names, as module:name; its module is loaded now."""
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+    where, _, name = place.partition(":")
+    return getattr(module(where), name)
+
+
+def module(name: str) -> Any:
+    """Return a module by its name, loaded if need be. `importlib` would cost the start of every command a millisecond."""
+    __import__(name)
+    return sys.modules[name]

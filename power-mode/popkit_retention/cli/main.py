@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 
@@ -84,7 +83,7 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
         code: int = features.found(command.run)(rest, environ)
         return code
     table = command.operations()
-    mistakes = getattr(importlib.import_module(table.module), "MISTAKES", ())
+    mistakes = getattr(features.module(table.module), "MISTAKES", ())
     return answering.run(table, lambda parsed, environ: table.function(parsed.operation)(parsed, environ), rest, environ, mistakes)
 
 

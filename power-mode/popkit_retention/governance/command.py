@@ -172,7 +172,7 @@ def undo(request: Request) -> Answer:
 
 
 def hold_add(request: Request) -> Answer:
-    from ..usage.configured_database import login_name  # only here: it loads all that usage needs
+    from ..operations.login import login_name
 
     why = request.flags["why"]
     if not why.strip():

@@ -17,7 +17,7 @@ from ..dashboard.failures import ASKING, CHANGING, failures
 from ..dashboard.shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Problem, Unusable
 from ..dashboard.tile import Tile
 from ..operations import stores
-from ..usage.configured_database import login_name
+from ..operations.login import login_name
 from . import BadRequest, GovernanceError
 from . import NotThere as NothingThere
 from . import activity_views as retention_activity

@@ -17,6 +17,7 @@ from hooks.utils.text import clean
 from hooks.utils.units import counted
 
 from .. import extras
+from ..operations.login import login_name
 from . import budgets
 from .old_file import has_old_file
 from .records import month_of
@@ -91,17 +92,6 @@ def is_configured(context: Mapping[str, Any], environ: Mapping[str, str]) -> boo
 def user_in(environ: Mapping[str, str]) -> str:
     """Return the user whose sessions these are: the configured one, else the login name. NoHome."""
     return configuration(environ)["user"] or login_name(environ)
-
-
-def login_name(environ: Mapping[str, str]) -> str:
-    """Return the login name."""
-    import getpass
-
-    named = next((environ[key] for key in ("LOGNAME", "USER", "USERNAME") if environ.get(key)), "")
-    try:
-        return named or getpass.getuser()
-    except (KeyError, OSError):  # an account without a name
-        return str(os.getuid())
 
 
 _NEXT_SESSION = "(the next session)"  # the limits of a session apply to it, of which nothing is used yet
