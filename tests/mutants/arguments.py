@@ -53,4 +53,10 @@ ARGUMENTS = [
             'return cwd, "to", " ".join(words[2:])',
         )
     ),
+    Argument(
+        "hooks/utils/policy/commandline/wrappers.py",
+        'return "".join(words[at + 1 : at + 2])',
+        "\"\" -> 'mutant'",
+        "nothing stands between the words of a list of one",
+    ),
 ]
