@@ -40,4 +40,23 @@ ARGUMENTS = [
         "20_000 -> (19999)",
         "as above",
     ),
+    *(
+        Argument(
+            "hooks/utils/policy/commandline/worktree.py", line, "\"to\" -> ''", "a move that has none of the other names is one to a place"
+        )
+        for line in (
+            'return (cwd, "to", " ".join(named)) if named and rest[:1] != ["--"] and named[0] not in ("HEAD", "@") else None',
+            'return (cwd, "to", named[0]) if named and named[0] not in ("HEAD", "@") else None',
+            'return cwd, "to", " ".join(["bisect", *rest])',
+            'return (cwd, "to", " ".join([source, *paths])) if is_of_files and source not in ("", "HEAD", "@") else None',
+            'return cwd, "to", " ".join(named[1:])',
+            'return cwd, "to", " ".join(words[2:])',
+        )
+    ),
+    Argument(
+        "hooks/utils/policy/commandline/wrappers.py",
+        'return "".join(words[at + 1 : at + 2])',
+        "\"\" -> 'mutant'",
+        "nothing stands between the words of a list of one",
+    ),
 ]

@@ -71,6 +71,11 @@ def test_what_the_first_request_holds_beyond_what_was_said_is_system_and_tools(d
     assert Driver().conversation.base == 0
 
 
+def test_where_nothing_was_measured_estimates_stand_as_they_are(driver):
+    assert driver.conversation.scaled == 1.0
+    assert two_results(driver).scaled == 1.0
+
+
 def test_the_prompt_is_the_last_request_and_what_came_since(driver):
     assert driver.conversation.prompt == 0
     assert two_results(driver).prompt == 20_480 + 630

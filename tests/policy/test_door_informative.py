@@ -137,7 +137,8 @@ def test_rows_of_tables_and_configurations_enter_whole(text: str):
     "Building the shop\n" + "".join(f"step {at} of it, then another one\n" for at in range(300)),
     "Server is running\n" + "".join(f"2026-11-28 00:00:{at % 60:02} INFO  request {at} was served\n" for at in range(300)),
     "".join(f"web-{at:<7} 1/1     Running   {at:<10} {at}d\n" for at in range(90)),
-], ids=["prose", "log", "no head"])  # fmt: skip
+    "  STEP     SAID\n" + "".join(f"  step{at:03}  said{at:03}\n" for at in range(600)),
+], ids=["prose", "log", "no head", "one gutter"])  # fmt: skip
 def test_lines_that_are_only_written_alike_are_no_table(text: str):
     assert shorten(text, "other").lines
 

@@ -228,6 +228,11 @@ def test_the_password_of_curls_file_is_masked_however_it_is_written(word: str, f
     assert mask(line) == line.replace("heron-grey", "****")
 
 
+@pytest.mark.parametrize("password", ["heron;grey", "heron grey", "heron|grey & more"])
+def test_in_curls_file_quotes_hold_a_password_together(password: str):
+    assert mask(f"curl -K - <<< 'user = \"bob:{password}\"'") == "curl -K - <<< 'user = \"bob:****\"'"
+
+
 @pytest.mark.parametrize("value", ["bob", ":heron-grey", "bob:", "https://example.invalid"])
 def test_what_is_no_password_in_curls_file_stays(value: str):
     assert mask(f"curl -K - <<< 'user = {value}'") == f"curl -K - <<< 'user = {value}'"

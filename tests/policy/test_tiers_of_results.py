@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hooks.utils.policy.classify import LABEL_CHARS
 from tests.policy.scenario import Scenario
 
 TOOLS = [
@@ -183,3 +184,12 @@ def test_a_pin_by_pattern_does_not_look_at_what_is_searched_for(session: Scenari
 def test_a_pattern_is_held_against_every_file_that_a_line_reads(session: Scenario):
     session.bash("cat a.py docs/STATUS.json | head -50")
     assert session.tier("T1") == "preserved"
+
+
+@pytest.mark.parametrize("more", [0, 1, 50])
+def test_a_label_is_as_long_as_it_may_be_and_says_that_something_is_missing(session: Scenario, more: int):
+    command = "thing " + "x" * (LABEL_CHARS - len("Bash thing ") + more)
+    session.bash(command)
+    label = session.result("T1").label
+    assert len(label) == LABEL_CHARS
+    assert label == (f"Bash {command}" if not more else f"Bash {command}"[: LABEL_CHARS - 1] + "…")
