@@ -39,7 +39,7 @@ NEED_MORE = {
 # What an extra brings is imported where it is used, and nowhere else.
 WITHIN_A_FUNCTION = {
     SERVICES / "popkit_retention" / "lab" / "parquet_rows.py": {"pyarrow"},
-    SERVICES / "popkit_retention" / "parallel" / "workers.py": {"distributed"},
+    SERVICES / "popkit_retention" / "parallel" / "cluster.py": {"distributed"},
     SERVICES / "popkit_retention" / "parallel" / "sources.py": {"fsspec"},
     SERVICES / "popkit_retention" / "memory" / "stores" / "neo4j.py": {"neo4j"},
     SERVICES / "popkit_retention" / "memory" / "minilm.py": {"numpy", "onnxruntime"},

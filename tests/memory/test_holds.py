@@ -288,6 +288,16 @@ def test_what_a_session_was_given_is_struck_and_all_else_in_its_journal_stays(tm
     assert session_journals.blank_out(str(tmp_path), ["call zyxomatic é"]) == 0
 
 
+def test_the_words_of_what_is_on_hold_stay_in_journals_until_it_is_over(kept: Remembering, tmp_path: Path):
+    path = _journal(tmp_path, journal.remembered("- the zyxomatic thing", 30, 5.0))
+    kept.keep("dead", text="the zyxomatic thing", marked_at=NOW, marked_by="user")
+    kept.store.set_value(holds.KEY, [hold(until=NOW + 3 * DAY)])
+    kept.after(2 * DAY).run()
+    assert "zyxomatic" in path.read_text()
+    kept.after(2 * DAY).run()
+    assert "zyxomatic" not in path.read_text()
+
+
 def test_nothing_is_struck_outside_of_our_folder_nor_in_what_is_no_journal(tmp_path: Path):
     elsewhere = _journal(tmp_path / "elsewhere", journal.remembered("zyxomatic", 3, 5.0))
     before = elsewhere.read_bytes()

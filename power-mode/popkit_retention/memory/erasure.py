@@ -53,7 +53,8 @@ UNWIPED_KEY = "unwiped"  # of the value in the store that says so
 
 def prepare_erasure(store: Store, folder: Folder | None, now: float) -> None:
     """Blank the words of items that are about to be deleted out of sessions' journals: afterwards nobody knows them."""
-    going = [item for item in store.scan(marked=True, bare=True) if _goes(item, now)]
+    held = read(store, now)
+    going = [item for item in store.scan(marked=True, bare=True) if _goes(item, now, held)]
     if not going:
         return
     store.set_value(UNWIPED_KEY, True)
@@ -69,8 +70,10 @@ def finish_erasure(store: Store, folder: Folder | None, now: float) -> None:
         store.set_value(UNWIPED_KEY, None)
 
 
-def _goes(item: Item, now: float) -> bool:
-    return item.marked_by in (BY_USER, BY_TOOL) and sweep.next_step(item.mark, now) == sweep.DELETE
+def _goes(item: Item, now: float, held: Holds) -> bool:
+    if item.marked_by not in (BY_USER, BY_TOOL):
+        return False
+    return sweep.next_step(item.mark, now, held=held.on(item) is not None) == sweep.DELETE
 
 
 def _texts(store: Store, item: Item) -> Iterator[str]:
