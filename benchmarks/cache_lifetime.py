@@ -30,7 +30,7 @@ from held_out import LEAST_REQUESTS
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.models import HOUR_S
 from popkit_retention.lab import measure, sent_requests
-from popkit_retention.lab.policy import Request, Session
+from popkit_retention.lab.recorded import Request, Session
 
 FIVE_S = 300
 READS = (0.1, 0.05, 0.025)

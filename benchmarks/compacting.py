@@ -46,10 +46,10 @@ from hooks.utils.policy import compacting, events, left_names, lists, ways
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.list_text import handle_of_list
 from hooks.utils.policy.messages import USER, Message, NotUnderstood, result_tokens, texts_in
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.tools import READ
-from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
-from popkit_retention.lab.policy import strings_of
+from popkit_retention.lab.recorded import strings_of
 
 SHARES = (0.1, 0.2, 0.4)
 FEWEST_NEEDS = 5

@@ -23,7 +23,7 @@ from popkit_retention.lab.compacting import Compact
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.ruleset import Ruleset
-    from popkit_retention.lab.policy import Block
+    from popkit_retention.lab.recorded import Block
 
 # A result of so many characters or more, of which so many lines stand in one that an earlier compaction left whole, was not needed again.
 LEAST_CHARS, SAME_LINES = 200, 0.9

@@ -26,7 +26,7 @@ from popkit_retention.context.build_types import ContextBuildOptions
 from popkit_retention.context.builder import build_context
 from popkit_retention.context.meter import Meter
 from popkit_retention.lab import sent_requests
-from popkit_retention.lab.policy import Block
+from popkit_retention.lab.recorded import Block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from popkit_retention.context.build_types import ContextResult, Sources
+    from popkit_retention.context.build_types import ContextResult
+    from popkit_retention.context.sources import Sources
 
     Message = dict[str, Any]
 

@@ -27,11 +27,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import own_sessions
 
 from hooks.utils.config import layers
-from hooks.utils.hosts.claude_code import entries
-from hooks.utils.hosts.claude_code.entries import is_answer
 from hooks.utils.hosts.claude_code.host import arriving_call
-from hooks.utils.hosts.claude_code.responses import text_of_blocks
-from hooks.utils.hosts.claude_code.usage import usage_of
+from hooks.utils.hosts.transcripts import entries
+from hooks.utils.hosts.transcripts.blocks import text_of_blocks
+from hooks.utils.hosts.transcripts.entries import is_answer
+from hooks.utils.hosts.transcripts.usage import usage_of
 from hooks.utils.io.home import plugin_root
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify

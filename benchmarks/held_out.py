@@ -41,13 +41,13 @@ from lab import fitting
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import THINKING_AGAIN, Prices
 from hooks.utils.policy.least_needed import COLD_TARGET
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
-from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.door_policy import DOOR_NAMES, Door, door_settings_of
 from popkit_retention.lab.engine_policies import AutoPolicy
-from popkit_retention.lab.policy import Block, Session
+from popkit_retention.lab.recorded import Block, Session
 
 LEAST_REQUESTS = 5
 LEAST_CHARS = 20  # of a line that is looked for
@@ -216,7 +216,7 @@ class Followed(Door):
             return text
         entered = block.text if text is None else text
         # What a result itself holds, and no reference put there, is none.
-        whole = door.enter(arrival, door.Shown(), self.settings, UNREFERRED).text
+        whole = door.enter(arrival, door.ContextLines(), self.settings, UNREFERRED).text
         references = [(at, one) for at, one in reference_decoder.references(entered) if one[0] not in whole]
         found = {at: self.reader.follows(one) for at, one in references}
         self.counts["references"] += len(references)

@@ -27,7 +27,7 @@ from hooks.utils.policy.tools import OUTPUT, SHELLS
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.door_policy import Door, door_settings_of
-from popkit_retention.lab.policy import Block, Session
+from popkit_retention.lab.recorded import Block, Session
 
 RUNNERS = (*SHELLS, OUTPUT)
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\x1b[()][A-Z0-9]")

@@ -27,7 +27,7 @@ from hooks.utils.policy.outlines import NAME
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state.memory_reading import paths_in
 from popkit_retention.lab import sent_requests
-from popkit_retention.lab.policy import Session, strings_of
+from popkit_retention.lab.recorded import Session, strings_of
 from popkit_retention.memory import document, extraction
 from popkit_retention.memory.learning import learn
 from popkit_retention.memory.stores.in_memory import InMemoryStore

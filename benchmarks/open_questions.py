@@ -34,7 +34,8 @@ from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.ruleset import SPEC, Ruleset
 from hooks.utils.state import shipped
 from popkit_retention.lab.engine_policies import AutoPolicy, Tiers, Tracked
-from popkit_retention.lab.policy import Block, Policy, Request, Session
+from popkit_retention.lab.policy import Policy
+from popkit_retention.lab.recorded import Block, Request, Session
 
 REQUESTS = 20  # that an edit is followed for
 HAPPENINGS = ("read", "needed", "edited")

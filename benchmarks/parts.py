@@ -35,7 +35,7 @@ from hooks.utils.policy.outlines import outline
 from hooks.utils.policy.tools import READ
 from hooks.utils.state import shipped
 from popkit_retention.lab import sent_requests
-from popkit_retention.lab.policy import CHARS_PER_TOKEN, Block, Request, Session, strings_of
+from popkit_retention.lab.recorded import CHARS_PER_TOKEN, Block, Request, Session, strings_of
 
 LEAST_LINES, MOST_LINES = 8, 60
 LEAST_SAVED = 300  # characters

@@ -19,8 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import own_sessions
 
-from hooks.utils.hosts.claude_code import entries, seconds_of
-from hooks.utils.hosts.claude_code.usage import usage_of
+from hooks.utils.hosts.transcripts import entries
+from hooks.utils.hosts.transcripts.stamps import seconds_of
+from hooks.utils.hosts.transcripts.usage import usage_of
 from hooks.utils.policy.economics import LIKELY_REQUESTS
 
 INTERRUPTED = "[Request interrupted"

@@ -18,7 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import own_sessions
 
-from hooks.utils.hosts.claude_code import TOOLS, transcript
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import transcript
 from hooks.utils.policy import engine
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.events import Call, Outcome

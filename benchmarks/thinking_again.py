@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hooks.utils.hosts.claude_code import entries, seconds_of
+from hooks.utils.hosts.transcripts import entries
+from hooks.utils.hosts.transcripts.stamps import seconds_of
 from hooks.utils.policy.messages import thinking_tokens
 
 WINDOW = 20

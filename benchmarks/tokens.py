@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hooks.utils.hosts.claude_code import entries, transcript, usage
+from hooks.utils.hosts.transcripts import entries, transcript, usage
 from hooks.utils.policy import events, kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.conversation import Conversation

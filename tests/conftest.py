@@ -55,8 +55,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     choose(slow=config.getoption("--slow"), fast=config.getoption("--fast"))
-    if config.getoption("--fast"):
-        sys.addaudithook(alone)
     # No example is too slow: that would be a time, and the machine may be busy.
     leave = [HealthCheck.too_slow, HealthCheck.data_too_large]
     settings.register_profile("any time", max_examples=examples(25, 100), deadline=None, suppress_health_check=leave)
@@ -73,8 +71,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             # A browser's driver that may not start does not say so, but fails.
             if item.get_closest_marker("server") or "browser" in getattr(item, "fixturenames", ()):
                 item.add_marker(pytest.mark.skip(reason=ALONE))
-            if "transcripts" in getattr(item, "fixturenames", ()):
-                item.add_marker(pytest.mark.skip(reason="it goes through real sessions: scripts/test without --fast runs it"))
     for marker, what in OPT_IN.items():
         if config.getoption("--" + marker):
             continue
@@ -89,7 +85,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[object]:
+def pytest_collection(session: pytest.Session) -> Iterator[object]:
+    # What hands tests out starts the workers, and each of those has asked the system about itself by now.
+    if session.config.getoption("--fast") and not session.config.getoption("numprocesses", None):
+        sys.addaudithook(alone)
     gc.disable()  # nothing of the tests is garbage, and looking for some takes a third of the time
     try:
         return (yield)
@@ -155,9 +154,9 @@ def repo_root() -> Path:
 
 
 @pytest.fixture
-def count(request: pytest.FixtureRequest):
-    """`count(few, many)`: how often a test repeats something; many with --slow."""
-    return lambda few, many: many if request.config.getoption("--slow") else few
+def count():
+    """`count(few, many)`: how often a test repeats something; many with --slow, hardly ever with --fast."""
+    return examples
 
 
 @pytest.fixture
@@ -175,18 +174,20 @@ def golden(request: pytest.FixtureRequest):
 
 
 @pytest.fixture(scope="session")
-def transcripts() -> Path:
-    """The folder of real sessions that lie beside the repository, unpacked once; skips where there are none."""
-    return unpacked(SESSIONS)
+def transcripts(pytestconfig: pytest.Config) -> Path:
+    """The folder of real sessions that lie beside the repository, unpacked once; skips where there are none, and with --fast."""
+    return unpacked(SESSIONS, pytestconfig)
 
 
 @pytest.fixture(scope="session")
-def transcripts_of_2026() -> Path:
+def transcripts_of_2026(pytestconfig: pytest.Config) -> Path:
     """The same of those with newer models."""
-    return unpacked(SESSIONS.with_name("dev-sessions-2026.tar.xz"))
+    return unpacked(SESSIONS.with_name("dev-sessions-2026.tar.xz"), pytestconfig)
 
 
-def unpacked(sessions: Path) -> Path:
+def unpacked(sessions: Path, config: pytest.Config) -> Path:
+    if config.getoption("--fast"):
+        pytest.skip("it goes through real sessions: scripts/test without --fast runs it")
     if not sessions.exists():
         pytest.skip(f"no real sessions at {sessions}")
     stamp = sessions.stat()

@@ -1,4 +1,5 @@
-"""How many examples a property is tried with: few in the ordinary run, many with --slow, hardly any with --fast."""
+"""How many examples a property is tried with, and how often a test repeats something: few in the ordinary run, many with --slow, hardly any
+with --fast."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ def choose(slow: bool, fast: bool) -> None:
 
 
 def examples(few: int, many: int) -> int:
-    """For `max_examples`; what a test repeats itself asks the fixture `count`."""
+    """For `max_examples`; a test has it as the fixture `count`, which may also choose between other things than numbers."""
     if _slow:
         return many
-    return max(min(few, _LEAST), few // _SHARE) if _fast else few
+    return max(min(few, _LEAST), few // _SHARE) if _fast and isinstance(few, int) else few

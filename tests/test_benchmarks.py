@@ -59,7 +59,7 @@ def test_the_benchmark_of_restoring_runs():
     assert json.loads(done.stdout)["records"] == 50
 
 
-def test_the_benchmark_of_searching_runs_and_the_index_is_smaller_than_what_it_is_of():
+def test_the_benchmark_of_searching_runs_and_the_index_is_smaller_than_its_source():
     done = run("archive_search", "--records", "300", "--runs", "1", "--json")
     figures = json.loads(done.stdout)
     assert 0 < figures["share"] < 0.5
@@ -95,7 +95,7 @@ def test_no_text_holds_a_hook_for_long():
     assert {piece: seconds for piece, seconds in took_s.items() if seconds >= 1.5} == {}
 
 
-def test_the_held_out_benchmark_tells_what_the_door_brings_and_what_is_written_again(tmp_path: Path):
+def test_the_held_out_benchmark_reports_the_door_s_savings_and_its_rewrites(tmp_path: Path):
     """Of a file that is read five times over, the second time in a reference; then an edit of a line that only the first reading shows."""
     written = Written(tmp_path)
     lines = [f"    value_{at} = configure('the shop', step={at})" for at in range(1, 301)]
@@ -167,7 +167,7 @@ def test_the_held_out_benchmark_compares_compactions_with_the_hosts_own(tmp_path
     assert {(own, ours) for _, own, ours in rows} == {("2", "2")}
 
 
-def test_the_benchmark_of_parts_lets_in_what_is_needed_of_a_file_and_brings_back_what_was_missed(tmp_path: Path):
+def test_the_benchmark_of_parts_admits_needed_lines_and_restores_missed_ones(tmp_path: Path):
     """Of a long file that is read an edit quotes one line; nothing else is ever written of it."""
     written = Written(tmp_path)
     names = ["price", "stock", "order", "shipping", "invoice", "customer", "voucher", "return"]

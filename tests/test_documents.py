@@ -82,3 +82,10 @@ def test_the_files_that_contributors_are_sent_to_are_there():
     named = re.findall(r"`([\w/.-]+/[\w/.-]*)`", read(ROOT / "CONTRIBUTING.md"))
     assert named
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_a_test_s_name_has_less_than_80_characters():
+    """A name says the behaviour; its docstring has room for the law."""
+    names = {name for test in (ROOT / "tests").rglob("test_*.py") for name in re.findall(r"\bdef (test_\w+)\(", read(test))}
+    assert names
+    assert [name for name in sorted(names) if len(name) >= 80] == []

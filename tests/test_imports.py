@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.hosts.transcripts.projects import folder_name
 from hooks.utils.io.repository import blob_of
 from hooks.utils.state.memory_records import COMMAND, NAME, PATH, TEST, Entry, Fact
 from hooks.utils.state.memory_text import render

@@ -46,7 +46,7 @@ def test_from_the_tenth_request_on_the_context_is_shown_within_a_twentieth(trans
     assert sum(abs(shown - 1) <= 0.05 for _, shown, _ in rows) / len(rows) > 0.95
 
 
-def test_a_step_is_what_came_between_two_requests_and_of_the_kind_that_most_of_it_is(tmp_path: Path):
+def test_a_step_is_what_came_between_two_requests_and_takes_its_largest_kind(tmp_path: Path):
     session, text = Transcript(), "x = 1\n" * 500
     session.prompt("begin")
     for id, message, prompt in (("a", "m1", 20_000), ("b", "m2", 22_000), ("c", "m3", 25_000)):

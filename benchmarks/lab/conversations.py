@@ -9,20 +9,21 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from hooks.utils.hosts.claude_code import TOOLS, entries
-from hooks.utils.hosts.claude_code.entries import is_answer
-from hooks.utils.hosts.claude_code.responses import text_of_blocks
-from hooks.utils.hosts.claude_code.usage import prompt_tokens
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import entries
+from hooks.utils.hosts.transcripts.blocks import text_of_blocks
+from hooks.utils.hosts.transcripts.entries import is_answer
+from hooks.utils.hosts.transcripts.usage import prompt_tokens
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
 from hooks.utils.state.rebuild import Rebuilt, rebuild
-from popkit_retention.lab.policy import strings_of, texts_in
+from popkit_retention.lab.recorded import strings_of, texts_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hooks.utils.hosts.claude_code.entries import Entry
-    from hooks.utils.hosts.claude_code.transcript import Index
+    from hooks.utils.hosts.transcripts.entries import Entry
+    from hooks.utils.hosts.transcripts.transcript import Index
     from hooks.utils.policy.ruleset import Ruleset
 
 AUTO, FULL = "automatic compaction", "nearly full"
@@ -145,7 +146,7 @@ def _messages(path: str, index: Index) -> Iterator[Message]:
                 yield Message(ASSISTANT, "", [Use(block["id"], TOOLS.of(str(block.get("name"))), block["input"])])
             elif block.get("type") == "tool_result":
                 text = text_of_blocks(block.get("content"))[0]
-                yield Message(USER, "", (), [Shown(block["tool_use_id"], text, block.get("is_error") is True)])
+                yield Message(USER, "", (), [ShownResult(block["tool_use_id"], text, block.get("is_error") is True)])
 
 
 def _remains(entry: Entry, index: Index) -> bool:

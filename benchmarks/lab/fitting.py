@@ -21,8 +21,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
 
+from hooks.utils.policy.need_model import FEATURES, NeedModel, features
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.worth import FEATURES, NeedModel, features
 from hooks.utils.state import shipped
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.engine_policies import Tracked
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from hooks.utils.policy.ruleset import Ruleset
-    from popkit_retention.lab.policy import Block, Session
+    from popkit_retention.lab.recorded import Block, Session
 
     Row = tuple[list[tuple[str, float]], int, float]  # the features of a result, whether it was needed, weight
     Group = tuple[list[array[float]], array[float], array[float]]

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
-from popkit_retention.lab.policy import Block, Choice, Policy, Session, View, rewound, tokens_of
+from popkit_retention.lab.policy import Choice, Policy, View
+from popkit_retention.lab.recorded import Block, Session, rewound, tokens_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import re
 
 from hooks.utils.policy.calls import verdict_of
 from hooks.utils.policy.tools import DELEGATE, EDITS, PLAN, READ, SEARCH, SHELL, SKILL, TASKS
-from popkit_retention.lab.policy import Block, Choice, View
+from popkit_retention.lab.policy import Choice, View
+from popkit_retention.lab.recorded import Block
 
 from .rules import Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of, signature, text_of
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from hooks.utils.policy.parts import normal_path
 from hooks.utils.policy.tools import EDITS
-from popkit_retention.lab.policy import Block, Choice, Policy, Request, View, rewound
+from popkit_retention.lab.policy import Choice, Policy, View
+from popkit_retention.lab.recorded import Block, Request, rewound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hooks.utils.policy.events import Event
     from hooks.utils.policy.ruleset import Ruleset
-    from popkit_retention.lab.policy import Block, Request, Session
+    from popkit_retention.lab.recorded import Block, Request, Session
 
 # Quiet requests after which it is counted what is needed again.
 QUIET = (0, 1, 2, 4, 8, 16, 32, 64, 128)

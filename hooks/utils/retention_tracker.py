@@ -66,9 +66,14 @@ def _take_in_pending(paths: store.ContextFiles, stored: store.Stored, rules: Rul
     return pending.take_in(paths, stored, rules, lambda call: observe_call(paths, stored, call, rules, False))
 
 
-def add_call(site: Site, paths: store.ContextFiles, transcript_path: str, call: Call, commits: bool) -> None:
-    """Observe a completed call in its context and save it; a call that is there already changes nothing, because a hook may be registered
-    twice. What another process's lock keeps out waits beside the state."""
+def add_call(site: Site, paths: store.ContextFiles, transcript_path: str, call: Call, output: str) -> None:
+    """Observe a completed call in its context and save it, with the files of a commit that it made, as its `output` names that. A call that
+    is there already changes nothing: a hook may be registered twice. What another process's lock keeps out waits beside the state."""
+    commits = _makes_commit(call)
+    if commits:
+        from .io import git
+
+        call.committed = git.committed_files(call.cwd or ".", output, call.at)
 
     def observe(stored: store.Stored, rules: Ruleset) -> bool:
         if call.id in stored.state.live:
@@ -82,6 +87,16 @@ def add_call(site: Site, paths: store.ContextFiles, transcript_path: str, call: 
         from .state import journal, pending
 
         pending.note(paths, call, entries=[journal.committed(call.id, call.committed, call.at)] if commits else [])
+
+
+def _makes_commit(call: Call) -> bool:
+    """Return whether a call made a git commit."""
+    command = call.command
+    if call.outcome.error or "commit" not in command or "git" not in command:
+        return False
+    from .policy.commandline import bash
+
+    return any(action.commits for action in bash.actions(command, call.cwd))
 
 
 def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, commits: bool) -> list[Decision]:

@@ -8,8 +8,9 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 from .context_carrier import HookContext, ToolResultMeta
-from .hosts.claude_code import TOOL_TIERS, TOOLS, calls
-from .hosts.claude_code.calls import hash_content
+from .hosts.tools import tools_of
+from .hosts.transcripts import outcomes
+from .hosts.transcripts.outcomes import hash_content
 from .policy import engine, kinds, lifecycle, parts
 from .policy.calls import Call, Outcome
 from .policy.classify import classify
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from .policy.events import Event
     from .policy.lifecycle import Decision
     from .policy.parts import Part
+
+TOOLS = tools_of("")
+TOOL_TIERS = TOOLS.tiers
 
 
 class RetentionTracker:
@@ -216,7 +220,7 @@ def keys_of(pattern: str, cwd: str) -> list[str]:
 
 def _call_of(ctx: HookContext, tool_result: str, cwd: str, index: int) -> Call:
     tool = TOOLS.of(ctx.tool_name)
-    outcome = calls.outcome_of_error(tool_result) if ctx.error else calls.outcome_of_text(tool, ctx.tool_input, tool_result)
+    outcome = outcomes.outcome_of_error(tool_result) if ctx.error else outcomes.outcome_of_text(tool, ctx.tool_input, tool_result)
     at = ctx.timestamp or time.time()
     return Call(ctx.tool_use_id or f"call-{index}", tool, ctx.tool_input, outcome, at, ctx.cwd or cwd, ctx.prompt_id)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from .hosts.claude_code import TOOLS, calls
+from .hosts.tools import tools_of
+from .hosts.transcripts import outcomes
 from .policy import engine, events
 from .policy.context import ContextState
 from .policy.ruleset import Ruleset
@@ -33,12 +34,12 @@ _FOLDER = "/project"
 
 def _walk(committed: list[str] | None = None) -> Iterator[tuple[int, list[Decision], ContextState]]:
     """Yield (step, decisions, state) for each step; `committed` are the files that git names for the commit, None when it cannot."""
-    rules = Ruleset.from_config({}, TOOLS)
+    rules = Ruleset.from_config({}, tools_of(""))
     state = ContextState("timeline")
     engine.reindex(state, rules)
     for number, (name, tool_input, fails, text) in enumerate(_STEPS, 1):
-        tool = TOOLS.of(name)
-        outcome = calls.outcome_of_error(text) if fails else calls.outcome_of_text(tool, tool_input, text)
+        tool = tools_of("").of(name)
+        outcome = outcomes.outcome_of_error(text) if fails else outcomes.outcome_of_text(tool, tool_input, text)
         call = events.Call(f"T{number}", tool, tool_input, outcome, 10.0 * number, _FOLDER, "turn", committed)
         yield number, engine.observe(state, call, rules), state
 

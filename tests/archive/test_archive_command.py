@@ -210,7 +210,7 @@ def test_nothing_that_came_from_outside_moves_the_cursor(shell: Shell) -> None:
         assert not {"\x1b", "\r", "\u202e"} & set(shown)
 
 
-def test_a_content_is_written_as_it_is_when_it_is_asked_for_and_harmless_to_a_pipe_or_a_terminal(shell: Shell) -> None:
+def test_content_is_printed_verbatim_when_asked_for_and_safe_for_a_pipe_or_terminal(shell: Shell) -> None:
     hostile = "one\ttab\n\x1b[2Jtwo\rthree\u202e\n\nend"
     with shell.open() as db:
         (id,) = archive.add_records(db, CHAIN, [new(0, content=json.dumps(hostile))]).ids

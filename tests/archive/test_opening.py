@@ -200,7 +200,7 @@ def test_a_full_or_read_only_file_is_an_error_that_changes_nothing(opened: sqlit
     assert verify(opened).records == 3
 
 
-def test_importing_it_loads_nothing_that_takes_time_and_of_the_other_packages_the_io_seam_alone() -> None:
+def test_importing_it_loads_nothing_slow_and_only_the_io_seam_of_other_packages() -> None:
     asked = "import sys; import hooks.utils.archive; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-S", "-E", "-c", asked], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = done.stdout.split()

@@ -70,7 +70,7 @@ def test_another_chain_call_or_content_is_another_record(db: sqlite3.Connection)
     assert verify(db).broken == []
 
 
-def test_what_has_gone_cold_and_is_added_again_becomes_a_new_record_with_a_longer_handle(db: sqlite3.Connection) -> None:
+def test_content_added_again_after_going_cold_is_a_new_record_with_a_longer_handle(db: sqlite3.Connection) -> None:
     ids = fill(db, 3)
     archive.archive_record(db, ids[0], hot_max=1, warm_max=1)
     (again,) = add_records(db, CHAIN, [new(0)]).ids

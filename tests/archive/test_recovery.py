@@ -104,7 +104,7 @@ def test_a_part_of_a_line_is_not_the_line(file: Path) -> None:
     assert source_of(quoted("     1→def add(a, b):\n     2→    return"), str(file)) is None
 
 
-def test_windows_lines_a_mark_at_the_beginning_and_utf_16_are_read_as_the_client_does(file: Path) -> None:
+def test_crlf_lines_a_byte_order_mark_and_utf_16_are_read_as_the_client_reads_them(file: Path) -> None:
     for data in (TEXT.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + TEXT.encode(), TEXT.encode("utf-16")):
         file.write_bytes(data)
         assert content_from(source_of(shown(TEXT), str(file))) == shown(TEXT)
@@ -155,6 +155,15 @@ def test_a_source_that_is_none_gives_nothing(value: object) -> None:
         {"path": __file__, "count": 1, "first": 1, "width": value},
     ):
         assert content_from(source) is None
+
+
+@pytest.mark.parametrize("change", [{"first": 0, "count": 0}, {"first": -1}, {"count": 4}, {"count": -1}, {"width": -1}, {"width": 10**9}])
+def test_a_source_of_lines_that_are_not_there_gives_nothing(tmp_path: Path, change: dict) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one\ntwo\nthree")
+    source = {"path": str(path), "first": 1, "count": 2, "width": 6, "separator": "\t", "suffix": "."}
+    assert content_from(source) == json.dumps("     1\tone\n     2\ttwo.")
+    assert content_from({**source, **change}) is None
 
 
 def test_a_file_that_git_has_is_had_from_git_when_it_has_changed_or_gone(file: Path) -> None:

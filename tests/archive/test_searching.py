@@ -33,6 +33,10 @@ from tests.archive.written import CHAIN, fill, new, tamper
         ("cafe\u0301", ["café"]),
         ("x" * 41 + " " + "aB" * 15, ["ab" * 15]),
         ("test_" + "long_" * 20 + "name", ["long", "name", "test"]),
+        ("AaBb" * 4, ["aa", "aabbaabbaabbaabb", "bb"]),
+        ("AaBb" * 4 + "Cc", ["aabbaabbaabbaabbcc"]),
+        ("a1 1a 99 100 x" + "y" * 38 + " x" + "y" * 39 + " x" + "y" * 40, ["100", "1a", "a1", "x" + "y" * 38, "x" + "y" * 39]),
+        ("数 数据 数ab据库", ["ab", "据库", "数", "数据"]),
         ("\"' OR NEAR(a b) * ^ : \0 \ud800", ["near", "or"]),
     ],
 )
@@ -138,7 +142,7 @@ def test_a_write_indexes_little_and_queues_the_rest(db: sqlite3.Connection) -> N
     assert verify(db).problems == []
 
 
-def test_an_older_archive_is_queued_by_its_migration_and_found_after_the_first_search(tmp_path: Path) -> None:
+def test_migration_queues_an_older_archive_which_the_first_search_then_indexes(tmp_path: Path) -> None:
     path = str(tmp_path / "archive.sqlite")
     with closing(archive.open_archive(path)) as db:
         ids = fill(db, 250)

@@ -70,7 +70,7 @@ def test_the_newest_record_of_a_chain_has_position_1(db: sqlite3.Connection) -> 
     assert get_record_position(db, "nobody") is None
 
 
-def test_archive_record_on_the_newest_record_leaves_it_hot_and_its_content_unchanged(db: sqlite3.Connection) -> None:
+def test_archive_record_keeps_the_newest_record_hot_and_its_content_unchanged(db: sqlite3.Connection) -> None:
     ids = fill(db, 3)
     assert row(db, ids[-1])["zone"] is None
     assert archive_record(db, ids[-1]) == {"id": ids[-1], "from_zone": "hot", "to_zone": "hot", "changed": False}

@@ -7,7 +7,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from popkit_retention.bill.digests import digest_of
+from popkit_retention.bill.digest import digest_of
 from tests.lab.transcripts import Transcript
 
 TYPE_CHECKING = False

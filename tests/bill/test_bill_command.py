@@ -14,10 +14,10 @@ from hooks.utils import text
 from hooks.utils.operations import offers
 from hooks.utils.state import hidden_tools, prompt_breakdowns
 from hooks.utils.views import bill as views
-from popkit_retention.bill import statement
+from popkit_retention.bill import costs, statement
 from popkit_retention.bill import views as spending
-from popkit_retention.bill.digests import digest_of
-from popkit_retention.bill.sums import misses
+from popkit_retention.bill.digest import digest_of
+from popkit_retention.bill.paid import MONTH_S
 from popkit_retention.parallel.sources import DAMAGED, NO_CONVERSATION
 from tests.bill.conversations import BASE, DOCS, OTHER, SERVER, Conversation, at_work, breakdown
 from tests.bill.test_digests import MODELS
@@ -64,7 +64,7 @@ def shop(tmp_path: Path) -> Shop:
 def drawn(place: Shop, columns: int, details: bool = False, hosts: tuple[str, ...] = ()) -> str:
     """The bill as it is drawn, with the project's own path left out; of sessions of these hosts."""
     since = AT - 86_400
-    bill = statement.bill_of(str(place.home), str(place.project), place.digests, since, since + statement.MONTH_S, MODELS)
+    bill = statement.bill_of(str(place.home), str(place.project), place.digests, since, since + MONTH_S, MODELS)
     bill["project"] = "/shop"
     bill["whole"]["hosts"] = list(hosts) or bill["whole"]["hosts"]
     lines = text.laid_out(views.lines_of(bill, AT + 7_200, details), columns)
@@ -99,7 +99,7 @@ def test_a_file_that_is_broken_is_named_and_the_others_count(shop: Shop):
 def test_the_pane_offers_to_hide_and_to_defer_and_what_is_out_to_come_back(shop: Shop):
     def offered() -> list[tuple[str, str, str]]:
         since = AT - 86_400
-        bill = statement.bill_of(str(shop.home), str(shop.project), shop.digests, since, since + statement.MONTH_S, MODELS)
+        bill = statement.bill_of(str(shop.home), str(shop.project), shop.digests, since, since + MONTH_S, MODELS)
         return [(offer.id, offer.key, offer.sum.split(":")[0]) for offer in offers.of_bill(bill, AT)]
 
     again = "the same saving, and Claude still finds it when it looks for a tool"
@@ -263,7 +263,9 @@ def lost(folder: Path) -> Path:
 
 @pytest.mark.parametrize("columns", [40, 72, 100])
 def test_people_read_a_table_with_the_dearest_cause_first(columns: int, tmp_path: Path, golden):
-    lost_caches = misses([digest_of(str(path), path.stat().st_size) for path in sorted(lost(tmp_path / "sessions").iterdir())], MODELS)
+    lost_caches = costs.misses(
+        [digest_of(str(path), path.stat().st_size) for path in sorted(lost(tmp_path / "sessions").iterdir())], MODELS
+    )
     lines = text.laid_out(spending.misses(lost_caches, "sessions since 2026-10-25", "2026-11"), columns)
     assert max(map(text.width, lines)) <= columns
     golden(GOLDENS / f"misses-{columns}.txt", "\n".join(lines) + "\n")

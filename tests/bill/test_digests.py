@@ -13,9 +13,12 @@ from hooks.utils.policy import lost_cache
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.models import Models
 from hooks.utils.views import paid_for
-from popkit_retention.bill import digests, statement, sums
+from popkit_retention.bill import costs, digests, paid
+from popkit_retention.bill.costs import usd_of
+from popkit_retention.bill.digest import FORM, digest_of
+from popkit_retention.bill.kind_sums import UNATTRIBUTED
+from popkit_retention.bill.prompt_rows import calls_of
 from popkit_retention.bill.records import Digest
-from popkit_retention.bill.sums import misses, usd_of
 from popkit_retention.parallel.sources import Source
 from tests.bill.conversations import BASE, Conversation
 from tests.kit.disks import read_only
@@ -134,7 +137,7 @@ def test_a_session_whose_transcript_is_gone_is_remembered(place: Path):
     assert asked(place, since=ENDED + 10_000)[0] == []
 
 
-@pytest.mark.parametrize(("form", "stays"), [(digests.KINDS_SINCE - 1, True), (0, False), (digests.FORM + 1, False)])
+@pytest.mark.parametrize(("form", "stays"), [(digests.KINDS_SINCE - 1, True), (0, False), (FORM + 1, False)])
 def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_kinds_and_lifetimes(form: int, stays: bool, place: Path):
     path = Path(Conversation().write(place / "one.jsonl"))
     ((now,), _) = asked(place)
@@ -149,9 +152,9 @@ def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_ki
     for digest in results:
         (was,), (used,) = now["used"], digest["used"]
         assert (used["lifetimes"], used["bridged"]) == ([], 0)
-        assert used["kinds"] == {sums.UNTOLD: [sum(column) for column in zip(*was["kinds"].values())]}
-        assert digest["kinds_by_time"] == [{sums.UNTOLD: sum(row.values())} for row in now["kinds_by_time"]]
-        assert "not broken down" in paid_for.kind_words(statement.whole([digest], MODELS)["kinds"][0])
+        assert used["kinds"] == {UNATTRIBUTED: [sum(column) for column in zip(*was["kinds"].values())]}
+        assert digest["kinds_by_time"] == [{UNATTRIBUTED: sum(row.values())} for row in now["kinds_by_time"]]
+        assert "not broken down" in paid_for.kind_words(paid.whole([digest], MODELS)["kinds"][0])
     path.write_text(text)
     assert asked(place)[0] == [now]
 
@@ -201,7 +204,7 @@ def counted(results: list[Digest]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("order", [("parent", "fork"), ("fork", "parent")])
-def test_a_request_of_a_session_that_was_forked_counts_once_whichever_file_is_seen_first(order: tuple[str, str], place: Path):
+def test_a_forked_session_s_request_counts_once_whichever_file_is_seen_first(order: tuple[str, str], place: Path):
     parent, fork = forked()
     files = {"parent": (WORKED, parent), "fork": (FORKED, fork)}
     for name in order:
@@ -210,9 +213,9 @@ def test_a_request_of_a_session_that_was_forked_counts_once_whichever_file_is_se
     whole = counted(results)
     assert whole == {"parent": 2, "fork": 1}
     assert asked(place) == (results, 0)
-    calls = statement.calls_of(results)
+    calls = calls_of(results)
     assert (calls["Bash"][0], calls["skill review"][0]) == (2, 1)
-    (loss,) = misses(results, MODELS)["causes"]
+    (loss,) = costs.misses(results, MODELS)["causes"]
     assert loss["times"] == 1, "the fork's own request still has those before it, with which it is compared"
 
 
@@ -268,7 +271,7 @@ def test_lines_that_are_none_are_passed_over(tmp_path: Path):
         b"{",
     ]
     path.write_bytes(b"\n".join(lines) + b"\n" + path.read_bytes() + b"\n".join(lines))
-    digest = digests.digest_of(str(path), path.stat().st_size)
+    digest = digest_of(str(path), path.stat().st_size)
     assert digest["used"] == conversation.digest(tmp_path)["used"]
 
 
@@ -280,7 +283,7 @@ def test_lines_without_blanks_as_the_client_writes_them_tell_the_same(tmp_path: 
     loose = conversation.digest(tmp_path)
     path = tmp_path / "tight.jsonl"
     path.write_text("".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in conversation.entries))
-    tight = digests.digest_of(str(path), path.stat().st_size)
+    tight = digest_of(str(path), path.stat().st_size)
     assert tight["losses"] == loose["losses"]
     assert [loss["cause"] for loss in tight["losses"]] == ["rewind"]
 
@@ -290,7 +293,7 @@ def test_losses_are_summed_by_cause_and_one_without_a_price_says_so(tmp_path: Pa
     for conversation in (priced, unpriced):
         conversation.wait(4_000)
         conversation.request(reads=0)
-    lost_caches = misses([priced.digest(tmp_path), unpriced.digest(tmp_path)], MODELS)
+    lost_caches = costs.misses([priced.digest(tmp_path), unpriced.digest(tmp_path)], MODELS)
     assert lost_cache.usd(MODELS, "claude-opus-4-6", 24_000, 22_000, 3_600) == pytest.approx(22_000 * 1.9 * 5e-6)
     (row,) = lost_caches["causes"]
     assert (row["cause"], row["times"], row["tokens"], row["unpriced"]) == ("pause", 2, 44_000, 1)

@@ -22,8 +22,9 @@ from hooks.utils.state import shipped
 from hooks.utils.views.plan_limits import limits_pane_lines
 from popkit_retention import extras
 from popkit_retention.bill import views as spending
-from popkit_retention.bill.digests import digest_of
-from popkit_retention.bill.sums import SLOT_S, took
+from popkit_retention.bill.digest import digest_of
+from popkit_retention.bill.limit_window import took
+from popkit_retention.bill.sums import SLOT_S
 from popkit_retention.cli import main, settings_file
 from popkit_retention.usage import views as budget_views
 from popkit_retention.usage.configured_database import open_store, report

@@ -13,7 +13,7 @@ from hooks.utils.policy import lost_cache
 from hooks.utils.policy.lost_cache import Between, Sent
 from hooks.utils.policy.usage import Usage
 from hooks.utils.state import shipped
-from popkit_retention.bill.digests import digest_of
+from popkit_retention.bill.digest import digest_of
 from tests.bill.conversations import BASE, Conversation
 
 MODELS = shipped.models()
@@ -73,7 +73,8 @@ def test_whatever_changed_the_prompt_once_the_cache_was_cold_has_lost_nothing(ca
 
 
 @pytest.mark.parametrize("cause", CHANGES)
-def test_what_changed_the_prompt_while_the_cache_was_warm_stays_the_cause_however_long_nobody_asks_then(cause: str, tmp_path: Path):
+def test_a_change_to_the_prompt_while_the_cache_was_warm_stays_the_cause(cause: str, tmp_path: Path):
+    """However long nobody asks after that."""
     conversation = Conversation(hour=False)
     conversation.request()
     conversation.wait(20)
@@ -92,7 +93,7 @@ def test_a_prompt_that_has_shrunk_lacks_what_was_cleared(tmp_path: Path):
     assert conversation.losses(tmp_path) == [(lost_cache.CLEARED, 40_000)]
 
 
-def test_what_an_answer_says_was_cleared_is_reported_though_the_prompt_is_no_smaller(tmp_path: Path):
+def test_clears_that_an_answer_reports_count_even_if_the_prompt_is_no_smaller(tmp_path: Path):
     conversation = Conversation()
     conversation.request(total=80_000)
     conversation.request(reads=BASE, total=81_000)
@@ -254,7 +255,7 @@ def test_where_something_else_in_the_request_is_another_an_event_may_be_the_caus
     assert _causes_of(conversation, tmp_path) == [(lost_cache.COMMAND, "/fast")]
 
 
-def test_an_answer_that_names_its_request_is_known_by_it_though_the_note_of_it_comes_later(tmp_path: Path):
+def test_an_answer_that_names_its_request_is_matched_even_if_the_note_comes_later(tmp_path: Path):
     conversation = Conversation()
     first = conversation.sent(messages=ONE)
     conversation.request(requestRef=first)

@@ -14,9 +14,15 @@ from hooks.utils.policy.lost_cache import Sent, losses, lost_tokens
 from hooks.utils.policy.usage import Usage
 from hooks.utils.state.prompt_breakdowns import parsed_breakdown
 from hooks.utils.views.bill import hiding
-from popkit_retention.bill import statement, sums
+from popkit_retention.bill import paid, removals
+from popkit_retention.bill.costs import usd_of
+from popkit_retention.bill.kind_sums import shared_out
+from popkit_retention.bill.limit_window import took
+from popkit_retention.bill.paid import MONTH_S
+from popkit_retention.bill.prompt_rows import calls_of, rows_of
+from popkit_retention.bill.removals import LEAST_SESSIONS, drafts
 from popkit_retention.bill.sums import by_time as summed_by_time
-from popkit_retention.bill.sums import of_models, took, usd_of
+from popkit_retention.bill.sums import of_models
 from tests.bill.conversations import BASE, DOCS, LINEAR, OTHER, SERVER, Conversation, at_work, breakdown
 from tests.bill.test_digests import MODELS
 
@@ -24,7 +30,7 @@ FILES = {"/shop/CLAUDE.md": "intro\n\n# Tests\n\nEvery change has one.\n\n```\n#
 
 
 def rows(calls=None, hidden=None, hooks=0, **more) -> list[dict]:
-    return statement.rows_of(parsed_breakdown(breakdown(**more)), hooks, hidden or {}, calls or {}, FILES.get)
+    return rows_of(parsed_breakdown(breakdown(**more)), hooks, hidden or {}, calls or {}, FILES.get)
 
 
 def by_name(some: list[dict]) -> dict[str, dict]:
@@ -57,7 +63,7 @@ def test_sections_of_a_file_share_its_tokens_and_what_is_fenced_is_no_heading():
 
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 10**5), max_size=12))
 def test_a_total_is_shared_out_without_a_rest(total: int, weights: list[int]):
-    shares = sums.shared_out(total, weights)
+    shares = shared_out(total, weights)
     assert len(shares) == len(weights)
     assert sum(shares) == (total if sum(weights) else 0)
     assert all(share >= 0 for share in shares)
@@ -82,7 +88,7 @@ def test_tools_that_load_on_demand_stand_nowhere_until_they_are_loaded():
 
 def test_tools_skills_and_agents_know_when_they_were_used(tmp_path: Path):
     digest = at_work().digest(tmp_path)
-    by_row = by_name(rows(statement.calls_of([digest, digest])))
+    by_row = by_name(rows(calls_of([digest, digest])))
     assert (by_row[OTHER]["used"][0], by_row[SERVER]["used"]) == (2, [0, 0.0])
     assert by_name(by_row["Custom agents"]["parts"])["reviewer"]["used"][0] == 2
     assert by_row[OTHER]["used"][1] == pytest.approx(digest["ended"], abs=60)
@@ -92,7 +98,7 @@ def test_a_command_that_the_user_types_is_a_use_of_the_skill(tmp_path: Path):
     it = Conversation()
     it.command("/docs:write")
     it.request()
-    skills = by_name(rows(statement.calls_of([it.digest(tmp_path)])))["Skills"]
+    skills = by_name(rows(calls_of([it.digest(tmp_path)])))["Skills"]
     assert by_name(skills["parts"])["docs:write"]["used"][0] == 1
     assert by_name(skills["parts"])["loop"]["used"][0] == 0
 
@@ -110,27 +116,27 @@ def test_a_call_counts_once_however_often_its_line_is_there(tmp_path: Path):
 
 def test_a_server_without_a_use_and_single_tools_of_another_can_go():
     calls = {DOCS[0]: [3, 5.0]}
-    proposals = statement.proposals(rows(calls), statement.LEAST_SESSIONS)
+    proposals = removals.proposals(rows(calls), LEAST_SESSIONS)
     assert [row["name"] for row in proposals] == [SERVER, DOCS[1]]
     assert proposals[0]["key"] == "mcp__linear__"
-    assert statement.proposals(rows(calls), statement.LEAST_SESSIONS - 1) == []
+    assert removals.proposals(rows(calls), LEAST_SESSIONS - 1) == []
 
 
 @given(st.sets(st.sampled_from([*LINEAR, *DOCS])), st.booleans())
 def test_nothing_that_was_ever_used_is_proposed(used: set[str], deferred: bool):
     more = {"categories": breakdown()["categories"][:2]} if deferred else {}
-    proposals = statement.proposals(rows({name: [1, 1.0] for name in used}, **more), 100)
+    proposals = removals.proposals(rows({name: [1, 1.0] for name in used}, **more), 100)
     names = {tool for row in proposals for tool in ([part["name"] for part in row["parts"]] or [row["name"]])}
     assert not names & used
     assert names == (set() if deferred else {*LINEAR, *DOCS} - used)
 
 
-def test_a_large_section_could_be_a_skill_with_what_is_below_it_and_a_title_could_not():
+def test_a_large_section_with_subsections_could_be_a_skill_but_a_title_could_not():
     texts = {
         "/shop/CLAUDE.md": "# Shop\n\nintro\n\n## Deploying\n\nAsk.\n\n### At night\n\n" + "Never. " * 900 + "\n\n## Tests\n\nAlways.\n"
     }
-    listed = statement.rows_of(parsed_breakdown(breakdown()), 0, {}, {}, texts.get)
-    (draft,) = statement.drafts(listed, "/shop")
+    listed = rows_of(parsed_breakdown(breakdown()), 0, {}, {}, texts.get)
+    (draft,) = drafts(listed, "/shop")
     parts = {part["name"]: part["tokens"] for part in by_name(listed)["/shop/CLAUDE.md"]["parts"]}
     assert draft == {"name": "Deploying", "file": "CLAUDE.md", "tokens": parts["Deploying"] + parts["At night"]}
 
@@ -165,7 +171,7 @@ def test_a_token_costs_what_requests_of_a_month_read_or_write_of_it(tmp_path: Pa
     it.request()
     it.request(reads=0)
     digest = it.digest(tmp_path)
-    pace = statement.pace([{**digest, "began": digest["ended"] - 3 * 86_400}], MODELS, 15 * 86_400)
+    pace = paid.pace([{**digest, "began": digest["ended"] - 3 * 86_400}], MODELS, 15 * 86_400)
     assert pace["usd"] == pytest.approx(2 * (2 * 2.0 + 0.1) * 5e-6)
     assert (pace["requests"], pace["unpriced"]) == (6, 0)
 
@@ -175,7 +181,7 @@ def test_of_an_hour_no_dollars_a_month_are_told(tmp_path: Path):
     it.request()
     it.wait(3_600)
     it.request()
-    pace = statement.pace([it.digest(tmp_path)], MODELS, statement.MONTH_S)
+    pace = paid.pace([it.digest(tmp_path)], MODELS, MONTH_S)
     assert (pace["is_told"], pace["usd"], pace["requests"]) == (False, 0.0, 3)
     row = {"name": "jira", "kind": "server", "parts": [], "tokens": 900, "used": [0, 0.0]}
     assert "$" not in hiding(row, pace, 1.0)
@@ -185,8 +191,8 @@ def test_requests_of_a_model_without_a_price_are_reported_and_in_no_sum(tmp_path
     digest = Conversation("claude-nobody-1").digest(tmp_path)
     over_days = {**digest, "began": digest["ended"] - 3 * 86_400}
     found = {"usd": 0.0, "requests": 1, "unpriced": 1, "is_told": True}
-    assert statement.pace([over_days], MODELS, statement.MONTH_S) == found
-    whole = statement.whole([digest], MODELS)
+    assert paid.pace([over_days], MODELS, MONTH_S) == found
+    whole = paid.whole([digest], MODELS)
     assert (whole["usd"], whole["unpriced"], whole["requests"]) == (0.0, 1, 1)
 
 
@@ -194,7 +200,7 @@ def test_a_pause_is_apart_from_what_is_always_sent_and_both_are_in_the_whole(tmp
     it = Conversation()
     it.wait(4_000)
     it.request(reads=0)
-    whole = statement.whole([it.digest(tmp_path)], MODELS)
+    whole = paid.whole([it.digest(tmp_path)], MODELS)
     begin_tokens = estimate_tokens("begin")
     assert whole["parts"]["pauses"] == pytest.approx(22_000 * 1.9 * 5e-6)
     assert whole["parts"]["standing"] == pytest.approx((22_000 - begin_tokens) * (2.0 + 0.1) * 5e-6)
@@ -231,10 +237,10 @@ def test_the_parts_of_a_bill_are_never_negative_and_add_up_to_what_was_used(requ
         "by_time": by_time, "kinds_by_time": kinds_by_time, "by_price": [],
         "losses": [{"at": loss.usage.at, "cause": loss.cause, "tokens": loss.tokens} for loss in lost.values()],
     }  # fmt: skip
-    whole = statement.whole([digest], MODELS)
+    whole = paid.whole([digest], MODELS)
     assert all(usd >= 0 for usd in whole["parts"].values())
-    paid = sum(sum(usd_of(one, MODELS).values()) for one in used)
-    assert sum(whole["parts"].values()) == pytest.approx(whole["usd"]) == pytest.approx(paid)
+    usd = sum(sum(usd_of(one, MODELS).values()) for one in used)
+    assert sum(whole["parts"].values()) == pytest.approx(whole["usd"]) == pytest.approx(usd)
     assert sum(sum(one["cold"]) for one in used) == sum(not usage.read for usage, _ in requests)
     # What the conversation was made of is the conversation: in dollars, and in the tokens of a window of a limit.
     rows = [part for row in whole["kinds"] for part in (row, *row["parts"])]
@@ -248,7 +254,7 @@ def test_the_parts_of_a_bill_are_never_negative_and_add_up_to_what_was_used(requ
 
 
 def test_the_tools_of_a_server_are_one_row_that_opens(tmp_path: Path):
-    whole = statement.whole([at_work().digest(tmp_path)], MODELS)
+    whole = paid.whole([at_work().digest(tmp_path)], MODELS)
     server = next(row for row in whole["kinds"] if row["kind"] == "server")
     assert (server["name"], server["used"][0], [part["name"] for part in server["parts"]]) == ("plugin_docs_docs", 1, [DOCS[0]])
     assert server["usd"] == pytest.approx(sum(part["usd"] for part in server["parts"]))

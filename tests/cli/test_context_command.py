@@ -12,7 +12,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.hosts.transcripts.projects import folder_name
 from hooks.utils.io import home
 from hooks.utils.operations.context_words import answer
 from hooks.utils.version import VERSION

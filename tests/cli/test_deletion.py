@@ -84,7 +84,7 @@ def test_everything_that_popkit_makes_goes(played: Played) -> None:
     assert not played.home.exists()
 
 
-def test_a_dry_run_deletes_nothing_says_so_and_names_a_way_to_keep_what_sessions_taught(played: Played) -> None:
+def test_a_dry_run_deletes_nothing_and_names_a_way_to_keep_what_sessions_taught(played: Played) -> None:
     lay(played.home, ("memory.sqlite",))
     done = played.run("uninstall", "--dry-run")
     assert done.returncode == 0, done

@@ -260,7 +260,7 @@ def test_it_says_how_large_each_part_of_our_folder_is(played: Played) -> None:
     assert sum(part["bytes"] for part in check["parts"].values()) == pytest.approx(check["bytes"], abs=50_000)
 
 
-def test_a_folder_that_the_plugin_came_from_is_to_be_kept_and_missed_where_it_is_gone(played: Played, tmp_path: Path) -> None:
+def test_doctor_says_to_keep_the_plugin_s_source_folder_and_misses_it_once_gone(played: Played, tmp_path: Path) -> None:
     installed(played, {"popkit@popkit": True})
     clone = tmp_path / "clone"
     clone.mkdir()

@@ -131,7 +131,7 @@ def test_failures_of_the_helper_are_counted(played: Played) -> None:
     assert "2 failures of it in the log" in check["text"]
 
 
-def test_where_the_patterns_of_a_project_cost_too_much_its_file_is_reported_as_ignored(played: Played) -> None:
+def test_a_project_file_whose_patterns_cost_too_much_is_reported_as_ignored(played: Played) -> None:
     folder = Path(played.project) / ".claude"
     folder.mkdir(exist_ok=True)
     (folder / "retention-config.json").write_text(json.dumps({"retention": {"pins": ["?" * 250] * 200}}))

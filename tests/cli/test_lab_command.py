@@ -40,7 +40,7 @@ def lab(environ: dict, capsys: pytest.CaptureFixture, *words: str) -> tuple[int,
     return code, *capsys.readouterr()
 
 
-def test_the_table_has_a_line_for_each_policy_the_cheapest_first_and_says_what_was_left_out(environ, capsys) -> None:
+def test_the_table_lists_policies_from_the_cheapest_and_says_what_was_left_out(environ, capsys) -> None:
     code, shown, err = lab(environ, capsys, *FEW)
     assert (code, err) == (0, "")
     rows = re.findall(r"^(.) ([a-z0-9-]+) +(\d\.\d{3}) +\d\.\d{3} +\d+\.\d\d +\d+\.\d% +\d+\.\d%$", shown, re.MULTILINE)

@@ -198,7 +198,7 @@ def test_an_answer_says_what_to_type_where_it_is_read(shop: Remembered) -> None:
     assert "To bring it back: /popkit:context memory undo" in " ".join(asked("why", id).split())
 
 
-def test_all_that_is_remembered_about_a_project_is_forgotten_at_once_and_brought_back_at_once(shop: Remembered) -> None:
+def test_all_memories_of_a_project_are_forgotten_and_brought_back_in_one_step(shop: Remembered) -> None:
     ids = {shop.add(f"the server number {number} is called otter") for number in range(30)}
     shown = shop.memory("forget", "--all")
     assert shown.startswith("Forgotten: 30 items\n")
@@ -254,7 +254,7 @@ def test_where_memory_is_on_memory_md_follows_every_change(shop: Remembered) -> 
     assert not path.exists() or "make check" not in path.read_text()
 
 
-def test_other_folders_of_a_checkout_are_the_same_project_and_other_projects_are_not(shop: Remembered, tmp_path: Path) -> None:
+def test_folders_of_one_checkout_are_one_project_and_other_projects_are_not(shop: Remembered, tmp_path: Path) -> None:
     id = shop.add("run the tests with make check")
     inside, other = shop.project / "src" / "deep", tmp_path / "other"
     inside.mkdir(parents=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.hosts.transcripts.projects import folder_name
 from hooks.utils.state import memory
 from tests.cli.remembered import GOLDENS, Remembered, fits
 from tests.kit.forks import Forks
@@ -223,7 +223,7 @@ def test_why_says_what_has_become_of_the_file_that_an_item_was_learnt_from(shop:
     assert "basket_total" not in shop.memory("admin", "file")
 
 
-def test_status_says_what_claude_codes_own_memory_costs_and_memory_md_does_not_repeat_it(shop: Remembered):
+def test_status_prices_claude_code_s_own_memory_and_memory_md_does_not_repeat_it(shop: Remembered):
     shop.memory("on")
     shop.memory("admin", "learn", str(shop.session("first")))
     theirs = shop.transcript.parent / "memory"

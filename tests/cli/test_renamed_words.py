@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
-from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.hosts.transcripts.projects import folder_name
 from hooks.utils.operations.context_words import answer
 from hooks.utils.policy import placeholder
 from hooks.utils.policy.kinds import OF_THE_ARCHIVE
@@ -101,7 +101,7 @@ def test_an_argument_is_no_old_word(words: str, tmp_path: Path) -> None:
     assert "is now" not in run(words, tmp_path).stderr
 
 
-def test_inside_claude_code_the_old_word_works_and_names_the_new_one_as_it_is_typed_there(tmp_path: Path) -> None:
+def test_the_old_word_works_in_claude_code_and_names_the_new_one_as_typed_there(tmp_path: Path) -> None:
     written = spec_session(tmp_path / "projects" / folder_name("/home/dev/shop"), session="one")
     site = written.site(tmp_path / "popkit")
     old, new_answer = (answer(f"{word} show", site, str(written.path), written.now) for word in ("cold", "auto"))
@@ -181,7 +181,7 @@ def test_a_word_of_context_answers_the_same_as_a_command(line: str, form: str, t
     assert answers[0] == answers[1]
 
 
-def test_the_words_of_context_that_are_commands_are_all_that_are_no_command_otherwise() -> None:
+def test_the_words_of_context_that_are_commands_are_those_with_no_other_form() -> None:
     words = {operation.name for operation in TABLES["context"].operations}
     assert set(words_of_context()) == words - {"retention", "restore", "memory", "help"}
     assert set(first()) <= set(names())

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
-from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.hosts.transcripts.projects import folder_name
 from hooks.utils.state.noted import Noted
 from hooks.utils.state.site import Site
 from popkit_retention.cli.main import main

@@ -257,7 +257,8 @@ def cleared(house: Governed) -> Governed:
     return house
 
 
-def test_what_a_placeholder_replaced_stays_unless_the_user_insists_and_is_told_where(cleared: Governed) -> None:
+def test_content_behind_a_placeholder_stays_unless_the_user_insists(cleared: Governed) -> None:
+    """The user is told where it stands."""
     assert "Eligible   2" in cleared.retention("show", "--domain", "rag")
     shown = cleared.retention("gc", "--dry-run", "--domain", "rag")
     assert "Kept       2 needed by a placeholder in a transcript" in shown

@@ -62,7 +62,7 @@ def test_in_a_narrow_terminal_what_a_name_is_for_is_printed_below_it(indexed: Pl
     assert "\nopencode    not set up  PopKit in OpenCode: its plugin in opencode.json and\n" in "\n".join(laid_out(listed, 80))
 
 
-def test_it_makes_an_environment_for_us_alone_and_changes_nothing_when_it_is_done_again(indexed: Played) -> None:
+def test_setup_makes_a_private_environment_and_changes_nothing_when_run_again(indexed: Played) -> None:
     indexed.env |= {
         "PIP_USER": "1",
         "PIP_TARGET": str(indexed.project),
@@ -170,7 +170,7 @@ def test_an_activated_environment_that_has_it_is_used(indexed: Played, tmp_path:
     assert listed["tokens"]["python"] == str(active)
 
 
-def test_looking_for_a_library_loads_nothing_of_it_and_doctor_reports_one_that_cannot_be_loaded(indexed: Played) -> None:
+def test_probing_a_library_loads_nothing_and_doctor_reports_one_that_fails_to_load(indexed: Played) -> None:
     ran = indexed.project / "ran"
     ours = python_with(indexed.home / "venv", {"bpe_openai/__init__.py": f"open({str(ran)!r}, 'w')\nraise ImportError\n"})
     assert json.loads(indexed.popkit("setup", "--json").stdout)["tokens"]["python"] == str(ours)

@@ -63,7 +63,7 @@ def test_the_context_is_yellow_from_warning_and_red_from_critical_on(ratio: floa
     assert statusline_command.line({"ratio": ratio}, THRESHOLDS, coloured=True) == expected
 
 
-def test_until_a_clear_is_planned_it_shows_what_has_expired_and_the_time_the_cache_has_left(worked: Played) -> None:
+def test_until_a_clear_is_planned_it_shows_expired_results_and_the_cache_time_left(worked: Played) -> None:
     worked.now += 100
     answer = worked.run("statusline", stdin=worked.status())
     state = json.loads((worked.home / "sessions" / SESSION / "main.expired.jsonl").read_text().splitlines()[-1])

@@ -377,7 +377,8 @@ def size(body: Body) -> int:
     return len(json.dumps([body["tools"], body["system"], body["messages"]], ensure_ascii=False))
 
 
-def test_the_prompt_of_a_long_session_is_a_sixth_smaller_after_half_a_day_and_a_quarter_after_all_of_it(newest: Long, without: Long):
+def test_a_long_session_s_prompt_shrinks_by_a_sixth_and_in_the_end_by_a_quarter(newest: Long, without: Long):
+    """A sixth after half a day, a quarter after all of it."""
     small, whole = newest.last_prompt(), without.last_prompt()
     assert len(results(small)) == len(results(whole)) == newest.of_day(40, 80)
     share = size(small) / size(whole)

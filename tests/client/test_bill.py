@@ -41,9 +41,8 @@ def tools(api: ScriptedApi) -> list[set[str]]:
     return [{tool["name"] for tool in request.body["tools"] if tool["name"].startswith("mcp__demo")} for request in api.turns()]
 
 
-def test_tools_that_are_hidden_or_deferred_are_in_no_request_of_the_next_session_until_a_word_or_a_search(
-    clients: dict[str, installs.Installed], tmp_path: Path
-):
+def test_hidden_or_deferred_tools_are_in_no_request_of_the_next_session(clients: dict[str, installs.Installed], tmp_path: Path):
+    """Until a word or a search brings them back."""
     looks = [call(("ToolSearch", {"query": f"select:{DEFERRED}"})), say("found")]
     with ScriptedApi({"hi": [say("hello")], "looks": looks}) as api:
         home = ClientHome(tmp_path, clients["newest"], api.url, {"POPKIT_DOOR_MS": "60000"})
@@ -87,9 +86,8 @@ def test_the_dollars_of_a_session_are_those_of_the_client(clients: dict[str, ins
         assert results == {"Bash": 2, "Read": 2}
 
 
-def test_what_the_api_has_counted_is_billed_once_after_resume_continue_fork_rewind_and_compaction(
-    clients: dict[str, installs.Installed], tmp_path: Path
-):
+def test_tokens_the_api_counted_are_billed_once_however_the_session_goes_on(clients: dict[str, installs.Installed], tmp_path: Path):
+    """After resume, continue, fork, rewind and compaction."""
     scripts = {
         "work": [call(("Bash", {"command": "seq 300"})), call(("Agent", JOB)), say("worked")],
         "job": [call(("Bash", {"command": "true"})), say("the job is done")],

@@ -168,7 +168,7 @@ def test_between_turns_the_compaction_is_ours_and_in_mid_turn_the_clients_own(lo
 # --- blocks of the server's tools --------------------------------------------------------------------------------------------------------
 
 
-def test_blocks_of_the_servers_tools_and_citations_are_carried_or_the_client_sums_them_up(loading: Story):
+def test_server_tool_blocks_and_citations_are_carried_or_the_client_summarises(loading: Story):
     before, after = loading.requests["searched"], loading.requests["search compacted"]
     assert holds(before, OF_THE_SERVER) == dict.fromkeys(OF_THE_SERVER, 1)
     if holds(after, OF_THE_SERVER) == holds(before, OF_THE_SERVER):

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.hosts.claude_code import sent
+from hooks.utils.hosts.transcripts import sent
 from hooks.utils.policy import lost_cache
 from hooks.utils.policy.lost_cache import (
     CLEARED,

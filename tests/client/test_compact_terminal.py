@@ -150,7 +150,7 @@ def test_a_rewind_to_before_a_compaction_has_what_stood_then(story: Story):
     assert words(sent, "user")[:-1] == words(then, "user")[:-1]
 
 
-def test_every_request_is_one_that_the_provider_takes_and_rows_of_commands_do_not_pile_up(story: Story):
+def test_the_provider_accepts_every_request_and_command_rows_do_not_pile_up(story: Story):
     assert {stage: good(request) for stage, request in story.requests.items()} == {stage: [] for stage in story.requests}
     rows = {stage: own_rows(request) for stage, request in story.requests.items()}
     assert {stage for stage, names in rows.items() if names not in ([], ["compact"])} == set()
@@ -174,7 +174,7 @@ def unframed(shown: str) -> str:
     return " ".join(shown.replace("│", " ").split())
 
 
-def test_the_pane_has_the_receipt_of_a_compaction_and_puts_it_back_without_a_request(story: Story):
+def test_the_pane_shows_a_compaction_s_receipt_and_undoes_it_without_a_request(story: Story):
     shown = story.screens["receipt"]
     joined = unframed(shown)
     assert f"{len(story.receipt['calls'])} results left the context, and all can be restored." in joined

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from hooks.utils.hosts.claude_code import compaction_point
+from hooks.utils.policy import compaction_point
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET
 from hooks.utils.state import shipped, sockets
 from hooks.utils.state.rebuild import rebuild
@@ -77,7 +77,8 @@ def test_a_full_window_in_mid_turn_is_compacted_to_the_target_and_the_turn_goes_
     assert world.errors() == ""
 
 
-def test_where_the_target_is_missed_the_summariser_gets_the_older_part_and_the_newer_stays_word_for_word(world: Compacted):
+def test_a_missed_target_sends_the_older_part_to_the_summariser(world: Compacted):
+    """The newer part stays word for word."""
     world.home.extra_env |= WINDOW
     world.configure(compact_target=0.05)
     world.api.summary = "It was a long turn. [[SCRIPT:fill]]"
@@ -142,7 +143,7 @@ def test_a_percentage_lowers_where_it_compacts_though_the_client_does_not_say_so
 
 
 @pytest.mark.slow
-def test_where_there_is_too_little_to_sum_up_ours_is_used_though_the_target_is_missed(world: Compacted):
+def test_with_too_little_to_summarise_ours_is_used_though_the_target_is_missed(world: Compacted):
     world.home.extra_env |= WINDOW
     world.configure(compact_target=0.05)
     prompt = f"{LONG.format('one')} [[SCRIPT:fill]]"
@@ -173,7 +174,7 @@ def test_with_words_behind_it_the_summariser_gets_what_is_left_and_the_words(wor
     assert world.errors() == ""
 
 
-def test_once_the_cache_is_cold_what_the_user_has_agreed_to_leaves_before_the_next_prompt(worked: Worked):
+def test_once_the_cache_is_cold_agreed_results_leave_before_the_next_prompt(worked: Worked):
     world = worked.world
     world.configure(compact_when_cold="on", auto_misses=100)
     world.home.extra_env["POPKIT_CLOCK"] = str(time.time() + 3_000)
@@ -375,9 +376,8 @@ def answer(*given):
 
 
 @pytest.mark.parametrize("how", ["SIGKILL", pytest.param("SIGSTOP", marks=pytest.mark.slow)])
-def test_a_helper_that_is_killed_or_hangs_while_it_answers_leaves_it_to_the_client_and_nothing_is_half_done(
-    worked: Worked, tmp_path: Path, how: str
-):
+def test_a_helper_that_dies_or_hangs_while_answering_leaves_the_job_to_the_client(worked: Worked, tmp_path: Path, how: str):
+    """Nothing is left half done."""
     world, plugin = worked.world, copied(tmp_path / "popkit")
     with (plugin / "hooks" / "utils" / "reclaim" / "in_place.py").open("a") as file:
         file.write(INTERRUPTED.format(signal=how))

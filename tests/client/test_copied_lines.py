@@ -52,7 +52,7 @@ def test_a_reference_is_not_written_back_and_a_text_about_popkit_is(session: Ses
     assert session.log() == ""
 
 
-def test_a_mark_before_what_only_looks_like_a_line_of_ours_is_not_written_into_its_file(session: Session):
+def test_a_mark_before_a_mere_lookalike_of_our_line_is_not_written_into_its_file(session: Session):
     file, page = "{work}/notes.md", session.home.work / "notes.md"
     page.write_text(f"# Notes\n{OURS[0]}\nthe end\n")
     guide = f"The mark: {own_lines.MARK}{OURS[1]}\n"

@@ -160,9 +160,8 @@ def test_the_second_plugin_gives_the_model_tools_that_find_what_left_the_context
     assert story.tracked.stored(story.searched.session_id)["index"] == 4
 
 
-def test_without_the_first_plugin_the_marketplaces_own_copy_is_started_and_where_there_is_none_it_says_what_to_install(
-    story: Story, tmp_path: Path
-) -> None:
+def test_without_the_first_plugin_the_marketplace_s_own_copy_starts(story: Story, tmp_path: Path) -> None:
+    """Where there is none either, it says what to install."""
     plugins = shutil.copytree(story.home.config / "plugins", tmp_path / "plugins", symlinks=True)
     shutil.rmtree(plugins / "cache" / "popkit" / "popkit")
     (script,) = plugins.glob("cache/popkit/popkit-mcp/*/start.sh")

@@ -184,7 +184,8 @@ def test_what_memory_holds_is_given_to_each_context_once(teaching: Taught):
     assert shop.log() == ""
 
 
-def test_the_words_are_answered_by_the_command_without_a_request_and_after_off_nothing_is_learnt_or_given(teaching: Taught):
+def test_the_command_answers_its_words_without_a_request(teaching: Taught):
+    """After `off`, nothing is learnt or given."""
     shop = teaching.shop
     assert teaching.is_on == [True, False, True]
     assert teaching.requests_for_the_words == 0

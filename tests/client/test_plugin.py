@@ -201,7 +201,7 @@ def test_a_compaction_ends_what_was_before_it(day: Day):
     assert day.stored["gone on"]["epoch"] == 1
 
 
-def test_a_rejected_call_fires_no_hook_and_is_found_in_the_transcript_when_somebody_asks(day: Day):
+def test_a_rejected_call_fires_no_hook_and_is_found_in_the_transcript_on_demand(day: Day):
     tracked = day.tracked
     if tracked.home.installed.version == installs.OLDEST_SUPPORTED:  # where the mod runs, its band may have asked already
         assert day.stored["rejected"]["index"] == day.stored["gone on"]["index"]

@@ -169,7 +169,7 @@ def orders(values):
 
 @settings(max_examples=examples(60, 1500), deadline=None)
 @given(DOCUMENTS, st.sampled_from(LAYERS))
-def test_a_document_that_is_free_of_problems_is_read_as_it_stands_and_satisfies_the_schema(document, layer):
+def test_a_document_without_problems_is_read_as_it_stands_and_satisfies_the_schema(document, layer):
     same(document, layer)
 
 

@@ -154,7 +154,7 @@ def test_a_bad_value_is_left_out_alone(tmp_path, document, values):
 
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
-def test_a_number_that_json_does_not_have_is_left_out_and_does_not_reset_the_layer_below(tmp_path, constant):
+def test_a_number_that_json_lacks_is_left_out_and_does_not_reset_the_layer_below(tmp_path, constant):
     layer = read(tmp_path, f'{{"tiers": {{"short": {{"ttl_tools": {constant}}}}}, "pins": ["NaN\\"", "Infinity"]}}')
     assert layer.values == {"tiers": {"short": {}}, "pins": ['NaN"', "Infinity"]}
 

@@ -186,7 +186,7 @@ def test_what_ends_a_read_is_what_the_tier_of_reads_says(tables):
     assert end_of_reads(Scenario({"tiers": {}, "tool_overrides": {}})) == {"T1": "edited"}
 
 
-def test_a_commit_whose_files_nobody_knows_ends_every_tier_that_the_table_says_commits_end(tables):
+def test_a_commit_of_unknown_files_ends_each_tier_that_the_table_says_commits_end(tables):
     tables[0]["session"]["expiry_events"] = ["commit", "supersede"]
     session = Scenario({"tiers": {}})
     session.bash("npm test")
@@ -195,7 +195,8 @@ def test_a_commit_whose_files_nobody_knows_ends_every_tier_that_the_table_says_c
     assert session.bash("git commit -m x") == {"T1": "committed", "T3": "committed"}
 
 
-def test_a_failing_command_replaces_its_last_run_in_whatever_tier_the_table_lets_runs_replace_each_other(tables):
+def test_a_failing_command_replaces_its_last_run_in_tiers_where_runs_may(tables):
+    """In whatever tier the table lets runs replace each other."""
     tables[1]["Bash"] = {"default": "medium"}
     tables[0]["medium"]["expiry_events"] = ["edit", "supersede"]
     session = Scenario({"tiers": {}, "tool_overrides": {}})

@@ -47,7 +47,7 @@ def test_small_conversations_can_be_left_out(session):
     assert row["builds"] == 1
 
 
-def test_of_a_chat_without_tools_it_is_told_what_was_sent_and_what_of_it_is_said_later(tmp_path):
+def test_for_a_chat_without_tools_it_reports_what_was_sent_and_what_of_it_recurs(tmp_path):
     written = Written(tmp_path)
     for number in range(12):
         written.say(f"What about part_{number}?" + " And why is that so?" * 20)
@@ -77,7 +77,7 @@ def test_the_times_of_builds_are_measured_with_and_without_snapshots():
     assert "count_tokens of 200 KB, estimate" in names
 
 
-def test_builds_of_recorded_conversations_are_timed_where_there_are_some_of_that_size(session):
+def test_recorded_conversations_of_a_size_have_their_builds_timed_if_there_are_any(session):
     rows = json.loads(run("speed", "--json", "--tokens", "40000", "--runs", "1", "--transcripts", str(session)))
     assert [row["what"] for row in rows][12:16] == [f"build, {level} % remain, cold, 1 recorded" for level in (90, 70, 50, 30)]
     output = run("speed", "--tokens", "3000", "--runs", "1", "--transcripts", str(session))

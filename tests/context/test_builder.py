@@ -36,7 +36,7 @@ def test_a_conversation_that_fits_goes_out_as_it_is(provider):
 
 
 @BOTH
-def test_the_less_remains_the_less_of_the_history_enters_and_the_request_always_does(provider):
+def test_the_less_room_remains_the_less_history_enters_but_the_request_always_does(provider):
     talk = worked(provider)
     sizes = []
     for used in (0.0, 30.0, 50.0, 70.0, 100.0, 250.0):
@@ -51,7 +51,7 @@ def test_the_less_remains_the_less_of_the_history_enters_and_the_request_always_
 
 
 @BOTH
-def test_below_40_percent_no_message_of_the_history_enters_but_what_was_asked_and_its_names(provider):
+def test_below_40_percent_only_requested_messages_and_their_names_enter(provider):
     result = worked(provider).build(70.0)
     history = [message for message in result.messages if message["role"] != "system"]
     assert len(history) == 1
@@ -69,7 +69,7 @@ def test_the_tools_calls_of_the_turn_under_way_are_part_of_the_current_request()
     assert result.tier_breakdown.tier1.tokens > 1_000
 
 
-def test_a_dead_result_leaves_first_with_a_notice_that_says_what_it_was_and_keeps_its_names():
+def test_a_dead_result_leaves_first_and_its_notice_describes_it_and_keeps_its_names():
     talk = Talk()
     talk.work("Read and change it.", reading("/p/app.py", 120), *(editing("/p/app.py") for _ in range(6)))
     talk.work("Read it again.", reading("/p/app.py", 120, 1))
@@ -98,7 +98,7 @@ def test_a_cut_says_what_it_has_changed_and_takes_the_thinking_behind_it_as_one_
     assert faults(result.messages) == []
 
 
-def test_where_nothing_was_handed_on_all_thinking_leaves_with_a_new_request_as_nobody_knows_what_it_is_bound_to():
+def test_without_a_handover_all_thinking_leaves_with_a_new_request():
     """As after a restart: memories had entered with the first request, and are not sent now."""
     talk = worked(exchanges=2, thinking=True, sources=Sources(Memories("We deploy on Fridays.")))
     talk.state, talk.sources = None, Sources()
@@ -111,7 +111,7 @@ def test_where_nothing_was_handed_on_all_thinking_leaves_with_a_new_request_as_n
     assert faults(talk.results[-1].messages) == []
 
 
-def test_where_nothing_was_handed_on_a_turn_under_way_keeps_its_thinking_and_goes_as_it_came():
+def test_without_a_handover_a_turn_under_way_keeps_its_thinking_and_goes_unchanged():
     talk = worked(exchanges=2, thinking=True)
     talk.build(0.0)
     talk.answer("", [reading("/p/new.py")], thinking=True)
@@ -129,7 +129,7 @@ def test_a_model_that_does_not_bind_its_thinking_keeps_it_from_80_percent_on():
 
 @pytest.mark.parametrize("provider", Provider)
 @pytest.mark.parametrize("model", [BOUND, UNBOUND])
-def test_below_80_percent_what_was_thought_before_and_long_inputs_of_calls_leave_first(provider, model):
+def test_below_80_percent_earlier_thinking_and_long_call_inputs_leave_first(provider, model):
     talk = Talk(provider, model)
     written = "\n".join(f"    line {n} of what is in the file now" for n in range(200))
     talk.work("Write it.", ("Write", {"file_path": "/p/a.py", "content": written}, "The file has been written."), thinking=True)
@@ -165,7 +165,8 @@ def test_while_a_turn_thinks_nothing_is_cut_and_the_next_request_cuts():
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_the_next_request_makes_up_for_a_cut_that_a_turn_under_way_did_not_allow_however_little_it_takes(is_known):
+def test_the_next_request_makes_up_for_a_cut_that_a_turn_under_way_prevented(is_known):
+    """However little it takes."""
     talk = Talk()
     talk.work("Read it.", reading("/p/old.py", 40, 1))
     talk.work("Tell me all about it.", ("Bash", {"command": "cat notes"}, "Nothing is dead here, as it was read this very moment.\n" * 300))
@@ -382,7 +383,7 @@ def test_the_state_holds_no_words_of_the_conversation():
     assert "quincunx" not in handed_on
 
 
-def test_under_a_limit_that_becomes_tighter_within_a_turn_even_what_replaces_exchanges_that_have_left_leaves():
+def test_a_limit_tightened_within_a_turn_removes_even_stand_ins_for_exchanges():
     talk = worked(model=UNBOUND)
     before = talk.build(70.0)
     assert "PopKit left out" in str(before.messages[0])
@@ -399,7 +400,7 @@ REMINDER = {"role": "system", "content": "Be brief."}
 
 @BOTH
 @pytest.mark.parametrize("remains", [100, 45, 10])
-def test_a_word_of_the_systems_behind_the_request_changes_nothing_of_what_enters_and_leaves(provider, remains):
+def test_a_system_message_after_the_request_does_not_change_what_enters_and_leaves(provider, remains):
     sizes = []
     for behind in ([], [REMINDER]):
         talk = worked(provider, model=UNBOUND, sources=Sources(Memories("We deploy on Fridays.")))
@@ -413,7 +414,7 @@ def test_a_word_of_the_systems_behind_the_request_changes_nothing_of_what_enters
     assert sizes[0] == sizes[1]
 
 
-def test_a_word_of_the_systems_behind_a_result_takes_no_thinking_of_the_turn_under_way():
+def test_a_system_message_after_a_result_removes_no_thinking_of_the_turn_under_way():
     talk = worked(thinking=True)
     talk.messages += [*turn_under_way(), REMINDER]
     talk.state = None
@@ -423,7 +424,7 @@ def test_a_word_of_the_systems_behind_a_result_takes_no_thinking_of_the_turn_und
 
 
 @pytest.mark.filterwarnings("ignore:open_binary is deprecated")  # as the counter loads its vocabulary
-def test_what_was_once_estimated_stays_an_estimate_in_the_builds_that_take_its_count_over():
+def test_an_estimate_stays_an_estimate_in_later_builds_that_reuse_its_count():
     talk = Talk(Provider.OPENAI, model="gpt-4o")
     talk.messages.append({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]})
     assert talk.build().counted == "estimate"

@@ -42,7 +42,7 @@ def texts(content: str | list) -> list[str]:
 
 @BOTH
 @pytest.mark.parametrize(("used", "least", "most"), [(40.0, 0.5, 0.7), (60.0, 0.35, 0.6), (80.0, 0.25, 0.4)])
-def test_a_chat_of_401_messages_is_sent_with_fewer_tokens_and_every_figure_says_what_was_sent(provider, used, least, most):
+def test_a_chat_of_401_messages_shrinks_and_every_figure_says_what_was_sent(provider, used, least, most):
     talk = chat(200, provider)
     result = talk.build(used)
     assert least <= result.total_tokens / result.full_tokens <= most
@@ -71,7 +71,7 @@ def test_the_newest_exchanges_stay_as_many_as_the_strategy_names(used, newest):
 
 
 @pytest.mark.parametrize("used", [30.0, 50.0, 80.0])
-def test_an_old_exchange_that_later_ones_speak_of_stays_and_others_leave_the_oldest_first(used):
+def test_an_old_exchange_mentioned_later_stays_and_others_leave_from_the_oldest(used):
     stays = sent(talk := chat(40, at_39=" as in topic_003_of_the_plan"), talk.build(used).messages)
     assert 3 in stays
     others = [n for n in stays if n != 3]
@@ -131,7 +131,8 @@ def test_below_40_percent_cuts_are_more_frequent_and_become_seldom_too(provider)
     assert result.total_tokens < 0.5 * result.full_tokens
 
 
-def test_in_a_session_with_tools_an_exchange_leaves_with_all_its_calls_and_results_and_one_whose_result_is_needed_stays():
+def test_in_a_session_with_tools_an_exchange_leaves_with_its_calls_and_results():
+    """One whose result is needed stays."""
     talk = Talk(model=UNBOUND)
     for n in range(20):
         talk.work(f"What about topic_{n:03}_of_the_plan? " + "Tell me all. " * 60, ("Bash", {"command": f"echo {n}"}, "done"))
@@ -157,7 +158,7 @@ def test_a_context_that_is_pruned_says_what_is_sent_then():
     assert context.pruning_strategy.tier4_messages == 0
 
 
-def test_below_40_percent_calls_count_too_so_a_session_with_tools_keeps_little_of_its_history():
+def test_below_40_percent_calls_count_too_so_tool_sessions_keep_little_history():
     talk = Talk(model=UNBOUND)
     steps = [[("Bash", {"command": f"echo part {n} of the whole plan, step {k}"}, "done " * 30) for k in range(6)] for n in range(20)]
     talk.went_on((f"What about topic_{n:03}_of_the_plan?", [([call], False, "") for call in calls]) for n, calls in enumerate(steps))

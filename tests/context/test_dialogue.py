@@ -115,7 +115,7 @@ def test_an_answer_of_thinking_alone_leaves_with_its_exchange(provider):
     assert "And now?" in str(result.messages)
 
 
-def test_an_answer_of_thinking_alone_leaves_with_its_thinking_where_its_neighbours_may_follow_each_other():
+def test_an_answer_of_only_thinking_leaves_if_its_neighbours_may_be_adjacent():
     talk = thinking_alone(Provider.OPENAI)
     result = talk.build(50.0)
     assert [message["role"] for message in result.messages] == ["user", "assistant", "tool", "assistant", "user", "user"]
@@ -123,7 +123,7 @@ def test_an_answer_of_thinking_alone_leaves_with_its_thinking_where_its_neighbou
     assert openai_faults(result.messages) == []
 
 
-def test_where_roles_alternate_a_conversation_with_an_answer_of_thinking_alone_stays_as_it_is():
+def test_an_answer_of_only_thinking_stays_where_roles_must_alternate():
     talk = thinking_alone(Provider.ANTHROPIC)
     result = talk.build(50.0)
     assert result.messages == talk.messages

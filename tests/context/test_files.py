@@ -45,7 +45,8 @@ def test_an_outline_comes_where_it_is_asked_for(project):
 
 
 @pytest.mark.parametrize("outline", ["", "1: def price(basket):"])
-def test_an_outline_is_made_once_for_as_long_as_the_file_stays_also_where_there_is_none(project, outline):
+def test_an_outline_is_made_once_per_file_version_even_if_it_turns_out_empty(project, outline):
+    """It lasts for as long as the file stays as it is."""
     asked: list[str] = []
     files = ProjectFiles(str(project), lambda text, path: asked.append(path) or outline)
     assert [files.read("src/a.py", with_outline=True).outline for _ in range(3)] == [outline] * 3

@@ -331,7 +331,7 @@ def test_who_is_refused_while_sending_sees_the_answer(served: Served) -> None:
     assert received.startswith(b"HTTP/1.1 401")
 
 
-def test_connections_that_say_nothing_are_dropped_and_keep_out_neither_the_owner_nor_a_page_that_asks(served: Served) -> None:
+def test_silent_connections_are_dropped_and_block_neither_owner_nor_page(served: Served) -> None:
     with ExitStack() as opened:
         page = opened.enter_context(connected(served))
         page.sendall(served.request("/api/changes"))

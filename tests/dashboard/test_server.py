@@ -92,7 +92,7 @@ def test_an_interpreter_that_has_only_the_extra_finds_us_by_the_servers_own_plac
 
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
-def test_it_prints_its_address_answers_there_and_ends_at_a_signal_with_open_connections(board: Board, begin, sig: int) -> None:
+def test_it_prints_its_address_and_a_signal_ends_it_despite_open_connections(board: Board, begin, sig: int) -> None:
     process = begin("--port", "0")
     address = process.address()
     assert urlsplit(address).hostname == "127.0.0.1"

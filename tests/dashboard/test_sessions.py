@@ -62,7 +62,7 @@ def test_the_list_goes_with_the_clock_without_a_look_at_the_session(board: Board
     assert cold["verdict"] == board.session()["session"]["verdict"] != warm["verdict"]
 
 
-def test_a_verdict_that_the_clock_has_overtaken_is_shown_for_no_session_that_has_ended(board: Board) -> None:
+def test_an_outdated_verdict_is_shown_for_no_session_that_has_ended(board: Board) -> None:
     board.shop.configure(profile="auto")
     board.worked()
     board.shop.at -= LATER_S - 10

@@ -196,7 +196,7 @@ def test_a_session_that_only_the_database_knows_is_listed_and_shown(board: Board
     board.get("/api/sessions/theirs/results/1", 404)
 
 
-def test_a_session_tells_by_which_strategy_it_is_assembled_and_what_the_next_would_change(board: Board) -> None:
+def test_a_session_tells_its_assembly_strategy_and_what_the_next_would_change(board: Board) -> None:
     board.worked()
     assert board.session(SESSION)["strategy"] is None
     book(board, "theirs", "erik")

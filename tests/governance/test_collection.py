@@ -205,7 +205,7 @@ def test_a_policy_that_keeps_what_is_marked_takes_the_marks_back(workspace: Work
     assert workspace.domain.marked() == {}
 
 
-def test_a_call_that_asks_for_less_than_the_policy_takes_no_mark_back_and_deletes_less(workspace: Workspace):
+def test_a_call_that_asks_for_less_than_the_policy_unmarks_nothing_and_deletes_less(workspace: Workspace):
     workspace.gc()
     done = workspace.gc_with(LATER, older_than_days=45)
     assert (ids(done.deletes), done.unmarked) == (["oldest", "older"], [])
@@ -213,7 +213,7 @@ def test_a_call_that_asks_for_less_than_the_policy_takes_no_mark_back_and_delete
     assert ids(workspace.gc(LATER).deletes) == ["old"]
 
 
-def test_a_call_that_asks_for_more_than_the_policy_needs_a_second_one_that_does_so_too(workspace: Workspace):
+def test_a_call_that_asks_for_more_than_the_policy_must_be_repeated_to_delete_more(workspace: Workspace):
     assert ids(workspace.gc_with(older_than_days=2).marks) == ["oldest", "older", "old", "new"]
     assert ids(workspace.gc_with(LATER, older_than_days=2).deletes) == ["oldest", "older", "old", "new"]
 
@@ -322,7 +322,7 @@ def test_a_deletion_that_was_cut_short_is_logged_as_far_as_it_came(workspace: Wo
     assert len(workspace.logged("deleted")) == 1, "once"
 
 
-def test_what_was_deleted_and_came_back_before_anybody_looked_was_deleted_all_the_same(workspace: Workspace):
+def test_a_resource_that_was_deleted_and_recreated_unseen_still_counts_as_deleted(workspace: Workspace):
     workspace.gc()
     workspace.log.append("deleting", "rag", ["oldest", "older"], {}, "job", LATER, {"do": "delete", "ids": ["oldest", "older"]})
     del workspace.domain.marks["oldest"], workspace.domain.marks["older"]

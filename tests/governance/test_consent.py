@@ -238,7 +238,7 @@ def test_a_projects_own_policy_ends_when_the_user_says_so(house: Home) -> None:
         assert controller.policies()["projects"] == {}
 
 
-def test_a_file_without_policies_of_projects_is_read_and_gets_them_with_the_next_change(house: Home) -> None:
+def test_a_file_without_project_policies_is_read_and_gains_them_at_the_next_change(house: Home) -> None:
     with house.user() as controller:
         controller.configure("memory", {"limit": 7})
     path = house.path / "data/state/retention-policies.json"

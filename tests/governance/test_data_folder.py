@@ -146,7 +146,8 @@ def test_processes_that_configure_at_once_lose_no_change_and_mix_no_domains(fork
 
 
 @pytest.mark.slow
-def test_sixteen_processes_that_configure_a_hundred_times_each_lose_no_change_and_mix_no_domains(forks: Forks, home: Path):
+def test_sixteen_processes_configuring_at_once_lose_no_change_and_mix_no_domains(forks: Forks, home: Path):
+    """Each configures a hundred times."""
     _assert_explained(home, _raced(forks, home, 16, 100), 3_200)
 
 

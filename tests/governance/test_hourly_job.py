@@ -107,7 +107,7 @@ def test_what_cannot_be_collected_is_reported_and_tried_again_an_hour_later(coll
     assert [each["id"] for each in collected["marks"]] == ["m1", "m2"]
 
 
-def test_every_domain_is_collected_whatever_becomes_of_another_one_and_the_index_is_worked_off(collecting: Collecting, home: Path) -> None:
+def test_every_domain_is_collected_even_if_another_fails_and_the_index_catches_up(collecting: Collecting, home: Path) -> None:
     rag = Rag(home, lambda: collecting.now)
     ids = [rag.add(number, NOW - 60 * DAY, "context", "session-1") for number in range(3)]
     large = archive.NewRecord("toolu_large", "read", "large", json.dumps("word " * index.AT_ONCE))
@@ -179,7 +179,7 @@ def test_what_the_user_forgot_or_collected_is_not_reported(home: Path, kept: Rem
     assert published_marks(home) == published_marks(home, "other") == []
 
 
-def test_what_the_hourly_job_marked_by_a_policy_is_reported_until_it_is_taken_back_or_deleted(home: Path, kept: Remembering) -> None:
+def test_marks_set_by_the_hourly_job_are_reported_until_unmarked_or_deleted(home: Path, kept: Remembering) -> None:
     with governing(home, kept, "job") as controller:
         controller.gc("memory")
         assert published_marks(home) == [("memory", "job", 6, ["m1", "m2", "m3", "m4", "m5"], DAY)]

@@ -104,7 +104,8 @@ def test_sweeping_a_folder_that_is_not_there_does_nothing(tmp_path: Path):
     assert durable.sweep_temporary(str(tmp_path / "none")) == 0
 
 
-def test_a_link_in_place_of_a_temporary_file_is_not_followed_and_one_in_place_of_the_file_is_replaced(tmp_path: Path):
+def test_a_link_at_the_temporary_file_is_not_followed_and_one_at_the_file_goes(tmp_path: Path):
+    """The link in place of the file is replaced."""
     (tmp_path / "elsewhere").write_text("mine")
     (tmp_path / "file").symlink_to(tmp_path / "elsewhere")
     durable.write_durably(str(tmp_path / "file"), b"x")

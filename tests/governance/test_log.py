@@ -326,7 +326,7 @@ def _world_of(folder: Folder):
     return world
 
 
-def test_an_operation_that_is_killed_at_any_call_is_logged_or_not_and_the_next_one_works(forks: Forks, folder: Folder, home: Path, count):
+def test_an_operation_killed_at_any_call_is_logged_or_not_and_the_next_one_works(forks: Forks, folder: Folder, home: Path, count):
     work = Function("tests.governance.operations:note", [str(home), ["a", "b"]])
     kills = kill_at_each_call(forks, work, _world_of(folder), lambda done: _check_noted(folder, done), step=count(2, 1))
     assert kills > 15

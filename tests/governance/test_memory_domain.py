@@ -285,7 +285,7 @@ def test_what_is_brought_back_while_a_collection_is_at_work_stays(governed: Gove
 # --- archives ----------------------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_archived_comes_back_byte_for_byte_and_counts_as_wanted_from_then_on(governed: Governed) -> None:
+def test_archived_content_returns_byte_for_byte_and_counts_as_wanted_from_then_on(governed: Governed) -> None:
     governed.store.add([replace(full("m1"), held=False, key=False, marked_at=None, marked_by=""), full("m2")])
     governed.store.keep_original("m1", "the whole text\r\n\u2028 é \U0001f993 \ud800")
     governed.old("m3", text="bare", kind="own", details={"a": ["é", None, {"b": 1.5}]})

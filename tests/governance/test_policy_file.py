@@ -69,7 +69,7 @@ def test_the_largest_policies_there_can_be_are_not_too_large_to_read(folder: Fol
     assert policy_file.read(folder.policies) == state
 
 
-def test_a_state_of_the_specifications_form_is_migrated_and_rewritten_with_the_next_change(folder: Folder):
+def test_a_state_in_the_specification_s_form_is_migrated_with_the_next_change(folder: Folder):
     theirs = {
         "version": 1,
         "updated_at": "2026-02-21T16:15:30.639Z",
@@ -189,7 +189,7 @@ def test_a_later_change_adds_to_an_earlier_one() -> None:
 
 @settings(max_examples=examples(100, 1_000))
 @given(hostile.policies, hostile.policies, hostile.policies, st.sets(st.sampled_from(KEYS)))
-def test_any_of_them_comes_back_as_it_was_and_never_keeps_less_because_the_user_keeps_more(
+def test_each_of_them_round_trips_and_never_keeps_less_when_the_user_keeps_more(
     users: RetentionPolicy, wanted: RetentionPolicy, more: RetentionPolicy, keys: set[str]
 ) -> None:
     own = Own().changed(users, {key: getattr(wanted, key) for key in keys})

@@ -129,7 +129,7 @@ def test_every_mutation_sets_updated_at_in_iso_8601_and_keeps_the_version(enviro
         assert controller.policies()["updated_at"] == "2026-11-22T23:30:09.000Z"
 
 
-def test_a_file_of_the_specifications_own_form_is_in_force_verifies_and_is_changed_from_there(environ: dict[str, str], home: Path):
+def test_a_file_in_the_specification_s_form_is_in_force_verifies_and_can_be_changed(environ: dict[str, str], home: Path):
     theirs = {"version": 1, "updated_at": "2026-02-21T16:15:30.639Z", "memory": DEFAULTS, "rag": {**DEFAULTS, "limit": 9}}
     (home / "data/state").mkdir(parents=True)
     (home / "data/state/retention-policies.json").write_text(json.dumps(theirs))

@@ -53,7 +53,7 @@ def test_each_rule_has_a_reason_and_the_first_one_decides(resource: Resource, re
     assert _reasons(KEEPS, resource) == [reasons]
 
 
-def test_what_is_exactly_as_old_as_the_period_may_go_and_what_is_a_moment_younger_may_not():
+def test_at_exactly_the_age_of_the_period_it_may_go_and_a_moment_earlier_it_may_not():
     cutoff = NOW - 30 * DAY_S
     applied = apply_rules(RetentionPolicy(), [Resource("a", cutoff, "context"), Resource("b", cutoff + 0.001, "context")], NOW)
     assert applied.cutoff == cutoff

@@ -67,7 +67,7 @@ def test_the_state_after_it_is_that_of_the_transcript(busy: Helper):
     assert "Read other.py" in timeline
 
 
-def test_a_clear_by_word_waits_until_the_client_compacts_and_takes_only_what_was_asked_for(busy: Helper):
+def test_a_requested_clear_waits_for_a_compaction_and_takes_only_what_was_requested(busy: Helper):
     answer = busy.ask("/command", {"words": "clear --id T3 --now", "columns": 70})
     assert answer["compact"] is True
     assert "/resume" not in answer["text"]
@@ -163,7 +163,8 @@ def test_messages_that_are_not_understood_are_left_to_the_client(busy: Helper, r
     assert busy.failures() == ""
 
 
-def test_an_archive_that_cannot_be_written_leaves_the_compaction_to_the_client_and_the_person_hears_why_once(busy: Helper):
+def test_an_unwritable_archive_leaves_the_compaction_to_the_client(busy: Helper):
+    """The person hears why once."""
     (busy.home / "archive.sqlite").mkdir()
     answer = Running(busy).compacts()
     assert answer["notice"].startswith("Claude Code compacts this time, not PopKit: the archive cannot be used: ")
@@ -190,7 +191,8 @@ def with_runs(helper_with, runs: int) -> Helper:
     return helper
 
 
-def test_where_ours_makes_little_room_the_summariser_gets_the_older_part_and_the_newer_stays(helper_with):
+def test_where_ours_frees_little_the_summariser_gets_the_older_part(helper_with):
+    """The newer part stays."""
     answer = Running(with_runs(helper_with, 4)).compacts("auto")
     assert answer["hand_on"] is True
     assert answer["rows"]
@@ -208,7 +210,7 @@ def operations_of(view: dict) -> list[str]:
     return [operation["id"] for operation in view["pane"]["operations"]]
 
 
-def test_the_pane_asks_once_whether_dead_results_may_leave_by_themselves_when_the_cache_is_cold(busy: Helper):
+def test_the_pane_asks_once_whether_dead_results_may_leave_when_the_cache_is_cold(busy: Helper):
     view = busy.ask("/view", {})
     assert view.get("compact") is None, "nothing leaves before somebody has said yes"
     (question,) = [operation["sum"] for operation in view["pane"]["operations"] if operation["id"] == "auto on"]
@@ -251,7 +253,7 @@ def test_once_the_user_has_said_yes_what_is_dead_leaves_by_itself_and_only_once(
     assert busy.ask("/view", {}).get("compact") is None
 
 
-def test_by_itself_it_leaves_everything_as_it_was_where_too_little_would_leave_to_pay(busy: Helper):
+def test_it_leaves_everything_as_it_was_where_too_little_would_leave_to_pay(busy: Helper):
     compactions = Compactions(str(busy.transcript))
     site = Site(busy.env, busy.session, str(busy.project))
     asked = {"trigger": "manual", "own": True, "rows": Running(busy).rows(), "sent": Running(busy).sent()}
@@ -262,7 +264,7 @@ def test_by_itself_it_leaves_everything_as_it_was_where_too_little_would_leave_t
     assert busy.journal() == [], "nothing is noted before it stands"
 
 
-def test_near_the_bound_more_stays_and_nothing_leaves_by_itself_but_a_person_clears_as_ever(helper_with):
+def test_near_the_bound_more_stays_and_only_a_person_s_clear_removes_results(helper_with):
     left = {}
     for most in (0, 2, 100):
         helper = helper_with({"auto_misses": most, "compact_when_cold": "on"})
@@ -295,7 +297,8 @@ def answers_now(helper: Helper) -> None:
 
 
 @pytest.mark.parametrize(("files", "is_long"), [(40, True), (12, False)])
-def test_with_a_warm_cache_what_is_needed_least_of_a_long_conversation_leaves_as_a_turn_ends(helper_with, files: int, is_long: bool):
+def test_with_a_warm_cache_the_least_needed_results_leave_as_a_turn_ends(helper_with, files: int, is_long: bool):
+    """In a long conversation."""
     helper = helper_with({"compact_when_cold": "on", "auto_misses": 100})
     transcript = helper.has_read("app.py", lines(400))
     for number in range(files):
@@ -336,7 +339,7 @@ def test_a_configuration_that_says_on_or_off_holds_whatever_was_answered(helper_
         )
 
 
-def test_a_reference_whose_source_leaves_is_whole_again_in_the_answer_and_for_the_tracker(helper_with):
+def test_a_reference_whose_source_leaves_is_whole_again_for_client_and_tracker(helper_with):
     helper = helper_with({"compact_target": 0.15})
     shown, other = lines(300), lines(40, "other")
     transcript = helper.has_read("app.py", shown)

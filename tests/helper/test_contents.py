@@ -25,8 +25,8 @@ from hooks.utils.helper.compactions import Outlines
 from hooks.utils.helper.door import MOST_AGENTS, Door
 from hooks.utils.helper.shown_context import MOST_BYTES, Context
 from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.claude_code.attachments import Attachments
-from hooks.utils.hosts.claude_code.sent import MOST_NAMES, Following
+from hooks.utils.hosts.transcripts.attachments import Attachments
+from hooks.utils.hosts.transcripts.sent import MOST_NAMES, Following
 from hooks.utils.policy import masking
 from hooks.utils.policy.door import Lines, Source
 from hooks.utils.policy.messages import Use

@@ -64,7 +64,7 @@ def writes(text: str) -> dict[str, tuple[str, dict]]:
     }
 
 
-def test_each_line_of_ours_is_refused_wherever_it_is_written_with_what_it_stands_for(context: Context):
+def test_each_of_our_lines_is_refused_wherever_it_is_written_with_its_meaning(context: Context):
     whole = {context.plain: "toolu_02", context.last: "toolu_02", context.count: "toolu_03"}
     meaning = {
         context.plain: "lines 2–29 of Read app.py", context.last: "lines 33–59 of Read app.py",

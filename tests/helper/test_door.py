@@ -30,7 +30,7 @@ def test_what_the_context_shows_enters_once_and_the_archive_has_the_whole(helper
     assert helper.failures() == ""
 
 
-def test_a_run_that_took_another_time_is_said_once_and_the_archive_has_every_digit_of_it(helper: Helper):
+def test_a_rerun_with_another_duration_enters_once_and_is_archived_to_the_digit(helper: Helper):
     before, after = ("\n".join(f"  ✔ adds item {at} and its price (0.{part}{at}ms)" for at in range(100, 140)) for part in (2, 7))
     first, _ = helper.result("Bash", {"command": "npm test"}, before)
     entered = helper.result("Bash", {"command": "npm test"}, after)[1]["content"][0]["content"]
@@ -151,7 +151,7 @@ def test_noise_stays_outside(helper: Helper):
     assert helper.run("restore", helper.journal()[0]["handle"]).rstrip("\n") == progress
 
 
-def test_an_output_over_its_budget_stays_outside_in_part_and_enters_whole_when_it_is_asked_for_again(tmp_path: Path):
+def test_an_output_over_budget_enters_in_part_and_whole_when_asked_for_again(tmp_path: Path):
     helper = Helper(tmp_path, config={"shape": "strong"})
     try:
         text = "\n".join(f"row {at}: copied to place {at * at} of the shop" for at in range(400))
@@ -181,7 +181,7 @@ def test_nothing_leans_on_what_was_folded(helper: Helper):
     assert helper.read("app.py", lines(40))[1] == numbered(lines(40))
 
 
-def test_what_a_compaction_leaves_standing_comes_in_once_more_as_it_is_and_is_referred_to(helper: Helper):
+def test_text_a_compaction_leaves_enters_once_more_whole_and_is_then_referred_to(helper: Helper):
     file, path = numbered(lines(40)), str(helper.project / "app.py")
     row = {"role": "assistant", "text": "", "toolUses": [{"tool_use_id": "toolu_77", "tool": "Read", "input": {"file_path": path}}]}
     assert helper.ask("/compact", {"trigger": "plugin", "rows": [row]}) == {}
@@ -193,7 +193,7 @@ def test_what_a_compaction_leaves_standing_comes_in_once_more_as_it_is_and_is_re
     assert [entry["leans_on"] for entry in helper.journal()] == [["toolu_77"]]
 
 
-def test_a_turn_of_which_nothing_was_taken_back_changes_nothing_but_the_configuration(helper: Helper):
+def test_a_turn_that_took_nothing_back_changes_only_the_configuration(helper: Helper):
     helper.read("app.py", lines(40))
     assert helper.ask("/rows", {}) == {}
     assert "as in your " in helper.read("app.py", [*lines(40), "more"])[1]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.hosts.opencode import host
+from hooks.utils.hosts.opencode.kept_transcripts import path_of
 from hooks.utils.state import store
 from popkit_retention.cli.main import main
 from tests.helper.asking import Helper
@@ -81,7 +81,7 @@ def test_at_its_end_the_session_has_ended_and_its_recording_is_kept(tmp_path: Pa
     helper.stop()
     journal = store.read_lines(store.ContextFiles(str(helper.home), SESSION).journal)
     assert [entry["event"] for entry in journal] == ["end"]
-    assert Path(host.path_of(str(helper.home), str(helper.project.resolve()), SESSION)).exists()
+    assert Path(path_of(str(helper.home), str(helper.project.resolve()), SESSION)).exists()
 
 
 def test_nothing_is_said_to_the_model_where_there_is_nothing_to_say(guest: Guest) -> None:

@@ -93,7 +93,7 @@ def test_a_loss_of_a_model_without_a_price_is_not_reported(watched: Watched):
     assert watched.notice() == ""
 
 
-def test_a_session_that_is_taken_up_again_is_told_what_that_cost_and_not_what_it_lost_before(watched: Watched):
+def test_a_resumed_session_is_told_what_resuming_cost_and_not_what_it_lost_before(watched: Watched):
     watched.conversation.request(reads=0)
     watched.write()
     misses = Misses(str(watched.path), BEGAN + watched.conversation.at)
@@ -123,7 +123,7 @@ def test_a_line_that_is_being_written_is_read_once_it_is_whole(watched: Watched)
     assert watched.misses.notice(MODELS).endswith("(a slash command: /context)")
 
 
-def test_a_request_that_is_noted_after_its_answer_is_reported_once_its_cause_is_known(watched: Watched):
+def test_a_request_noted_after_its_answer_is_reported_once_its_cause_is_known(watched: Watched):
     conversation = watched.conversation
     conversation.request(requestRef=conversation.sent(messages=("begin",)))
     assert watched.notice() == ""
@@ -198,7 +198,7 @@ def test_of_subagents_that_come_and_go_only_the_newest_are_held(watched: Watched
     assert max(held[MOST_AGENTS:]) == held[MOST_AGENTS]
 
 
-def test_a_subagent_that_was_let_go_and_goes_on_reports_what_it_loses_then_and_nothing_twice(watched: Watched):
+def test_a_dismissed_subagent_that_goes_on_reports_only_its_new_losses(watched: Watched):
     first = subagent_of(watched, "agent-000")
     first.conversation.request(reads=0)
     first.write()

@@ -173,7 +173,7 @@ def test_a_clear_of_a_session_that_does_not_run_is_noted_with_what_is_needed_lea
     assert said(busy, "retention")["verdict"]["kind"] == "clear"
 
 
-def test_a_clear_that_finds_the_cache_warm_again_takes_the_results_that_it_named_alone(busy: Helper):
+def test_a_clear_that_finds_the_cache_warm_again_takes_only_the_results_it_named(busy: Helper):
     busy.ask("/press", {"id": "clear"})
     warm = json.loads(busy.transcript.read_text().splitlines()[-1])
     warm.update(timestamp=time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()), uuid="warm", parentUuid=warm["uuid"])

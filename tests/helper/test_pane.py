@@ -51,7 +51,7 @@ def test_the_pane_has_pages_and_an_unknown_one_is_the_first(helper: Helper):
     assert len({page["key"] for page in shown["pages"]}) == 5
 
 
-def test_the_page_of_the_bill_begins_with_the_limits_of_the_plan_where_a_window_runs(helper: Helper):
+def test_the_bill_page_begins_with_the_plan_s_limits_where_a_window_is_running(helper: Helper):
     helper.has_read("app.py", lines(400))
     before = helper.ask("/view", {"page": "bill"})["pane"]["lines"]
     assert not any("Limits of your plan" in line for line in before)
@@ -64,7 +64,7 @@ def test_the_page_of_the_bill_begins_with_the_limits_of_the_plan_where_a_window_
     assert "What the bill was made of" in shown
 
 
-def test_a_chosen_result_says_why_and_what_can_be_done_about_it_and_that_can_be_undone(helper: Helper):
+def test_a_chosen_result_says_why_and_what_to_do_about_it_and_that_can_be_undone(helper: Helper):
     helper.has_read("app.py", lines(400))
     shown = helper.ask("/view", {"page": "results"})["pane"]
     assert "Tool call timeline" in shown["lines"][0]
@@ -82,7 +82,7 @@ def test_a_chosen_result_says_why_and_what_can_be_done_about_it_and_that_can_be_
     assert helper.ask("/view", {"page": "results", "chosen": chosen["value"]})["pane"]["operations"] == [pin]
 
 
-def test_what_entered_as_a_reference_can_be_shown_whole_in_the_pane_and_counts_as_restored_nowhere(helper: Helper):
+def test_a_reference_can_be_shown_whole_in_the_pane_without_counting_as_restored(helper: Helper):
     first, _ = helper.read("app.py", lines(400))
     id, entered = helper.read("app.py", lines(400))
     assert "as in your " in entered
@@ -179,7 +179,7 @@ def test_once_a_session_a_person_is_told_how_much_was_kept_out_when_it_is_much(h
     assert figures["kept_out_tokens"] >= 10_000
 
 
-def test_the_plan_s_limits_are_kept_and_shown_in_one_line_and_nothing_where_there_are_none(helper: Helper):
+def test_the_plan_s_limits_are_kept_and_shown_in_one_line_or_not_at_all_without_any(helper: Helper):
     helper.has_read("app.py", lines(400))
     assert not any(line.startswith("Limits") for line in helper.ask("/view", {"columns": 70})["pane"]["lines"])
     limits = [{"kind": "five_hour", "percentUsed": 62, "resetsAt": "2099-01-01T00:00:00Z"}, {"kind": "seven_day", "percentUsed": 31.2}]
@@ -335,7 +335,8 @@ def test_help_lists_all_words_that_work_and_answers_name_the_command_as_it_is_ty
     assert any("/popkit retention --profile" in answer for answer in answers)
 
 
-def test_the_line_under_the_prompt_is_drawn_once_the_person_wants_it_and_a_client_that_can_is_remembered(helper: Helper):
+def test_the_line_under_the_prompt_is_drawn_once_the_person_wants_it(helper: Helper):
+    """A client that can draw it is remembered."""
     helper.has_read("app.py", lines(400)).answered(9_000)
     helper.ask("/view", {"columns": 100})
     assert not status_line.has_site(str(helper.home))
@@ -362,9 +363,7 @@ def test_a_notice_names_the_command_that_is_answered_there(helper_with: Callable
     assert ("/popkit:context clear" if not is_helped else "/popkit clear") in told
 
 
-def test_a_command_that_takes_longer_than_a_person_waits_is_answered_when_it_is_asked_for_again(
-    helper: Helper, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_command_slower_than_a_person_s_patience_is_answered_when_asked_again(helper: Helper, monkeypatch: pytest.MonkeyPatch):
     asked = Commands(helper.env, str(helper.project))
     monkeypatch.setattr(commands, "_PATIENCE_S", 0.0)
     assert "still working on this" in asked.run("bill limits --json")

@@ -146,7 +146,7 @@ def test_what_went_to_the_summariser_is_shown_once_it_has(busy: Helper):
     (Path.unlink, "gone", "and all are gone for good."),
     (lambda path: path.write_bytes(b"no database at all" * 100), "unknown", "and all may be restorable."),
 ], ids=["lost", "unreadable"])  # fmt: skip
-def test_what_the_archive_has_lost_is_gone_for_good_and_while_it_cannot_be_read_nothing_is_claimed(
+def test_content_the_archive_lost_is_gone_and_an_unreadable_archive_claims_nothing(
     busy: Helper, spoil: Callable[[Path], object], state: str, ending: str
 ):
     Running(busy).compacts()

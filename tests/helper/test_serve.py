@@ -174,7 +174,7 @@ def test_a_compaction_is_advised_once_by_the_helper_or_by_the_hook(helper: Helpe
     assert helper.failures() == ""
 
 
-def test_what_is_asked_at_once_leaves_the_stored_state_as_transcript_and_journal_give_it(helper: Helper):
+def test_concurrent_questions_leave_the_state_as_transcript_and_journal_give_it(helper: Helper):
     transcript = Transcript(helper.transcript, helper.project)
     for number in range(12):
         transcript.called(f"toolu_{number + 1:02}", "Read", {"file_path": str(helper.project / "app.py")}, numbered(lines(40)[number:]))

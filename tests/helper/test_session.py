@@ -123,7 +123,7 @@ def test_words_that_are_none_are_answered_with_those_that_are(helper: Helper):
     assert "takes" in helper.ask("/command", {"words": "bill --since soon"})["text"]
 
 
-def test_the_pane_has_a_page_of_the_bill_and_what_is_hidden_there_is_back_at_a_press(helper: Helper):
+def test_the_pane_has_a_bill_page_and_hidden_tools_come_back_at_a_key_press(helper: Helper):
     shown = helper.ask("/view", {"page": "bill"})["pane"]
     assert "Claude Code has not said yet" in " ".join(shown["lines"])
     assert shown["operations"] == []
@@ -160,7 +160,8 @@ def placeholders(client: Running) -> list[str]:
     return [id for id, text in shown.items() if text.startswith("[PopKit cleared ")]
 
 
-def test_the_mod_hears_of_a_clear_in_a_shell_and_the_transcript_is_left_to_the_client(busy: Helper):
+def test_the_mod_hears_of_a_clear_in_a_shell_and_leaves_the_transcript_alone(busy: Helper):
+    """The transcript is the client's."""
     before = busy.transcript.read_bytes()
     output = shell(busy, "clear", "--id", "T1", "--now")
     assert busy.process.stdout.readline() == b"compact\n"

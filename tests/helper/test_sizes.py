@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hooks.utils import units
-from hooks.utils.hosts.claude_code import usage
+from hooks.utils.hosts.transcripts import usage
 from hooks.utils.state.site import Site
 from popkit_retention.cli.statusline_command import line_for
 from popkit_retention.dashboard.contexts import CachedContext
@@ -97,7 +97,8 @@ def worked(helper: Helper) -> Helper:
     return helper
 
 
-def test_each_place_says_the_same_size_after_a_compaction_and_an_undo_and_the_sentences_chain(worked: Helper):
+def test_all_places_give_the_same_size_after_a_compaction_and_an_undo(worked: Helper):
+    """The sentences chain."""
     client = Watched(worked)
     assert places(worked) == [worked.prompt] * 4
     first = client.compacts()["notice"]
@@ -196,7 +197,8 @@ def test_what_was_put_back_is_counted_no_more(worked: Helper):
     assert told(worked, "retention")["compacted"] == 0
 
 
-def test_turns_are_counted_by_what_the_person_says_and_once_each_whatever_a_compaction_writes_again(worked: Helper):
+def test_turns_are_counted_once_by_the_person_s_messages(worked: Helper):
+    """Whatever a compaction writes again."""
     assert told(worked, "retention")["turns"] == 1
     Watched(worked).compacts()
     assert told(worked, "retention")["turns"] == 1

@@ -267,7 +267,7 @@ def test_an_interpreter_that_lies_in_the_project_is_neither_started_nor_remember
     assert not machine.home.path.exists()
 
 
-def test_a_project_that_has_the_whole_home_folder_in_it_is_no_reason_to_find_nothing(machine: Machine, shell: str):
+def test_a_project_that_contains_the_whole_home_folder_does_not_stop_the_search(machine: Machine, shell: str):
     for project in (pwd.getpwuid(os.getuid()).pw_dir, "/"):
         shutil.rmtree(machine.home.path, ignore_errors=True)
         machine.runs(shell, CLAUDE_PROJECT_DIR=project)

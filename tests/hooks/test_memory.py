@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.hosts.transcripts.projects import folder_name
 from hooks.utils.io.codec import loads
 from hooks.utils.io.repository import blob_of
 from hooks.utils.state import data_rules, memory, memory_alerts, memory_json
@@ -102,7 +102,7 @@ def test_what_a_file_was_when_the_text_was_written_says_nothing_of_what_it_is(sh
     assert "total" not in context
 
 
-def test_what_claude_codes_own_memory_says_is_not_repeated_and_nothing_is_written_there(shop: Remembering):
+def test_claude_code_s_own_memory_is_neither_repeated_nor_written(shop: Remembering):
     rendered(shop)
     theirs = shop.home.parent / "claude" / "projects" / folder_name(str(shop.work)) / "memory"
     theirs.mkdir(parents=True)
@@ -292,7 +292,7 @@ class Asking(Remembering):
 
 
 @pytest.mark.parametrize("rules", [(), ("hipaa",)], ids=["no rule", "a rule"])
-def test_a_session_is_given_its_memory_before_its_client_has_said_which_data_rules_apply(tmp_path: Path, rules: tuple[str, ...]):
+def test_a_session_gets_its_memory_before_the_client_reports_its_data_rules(tmp_path: Path, rules: tuple[str, ...]):
     shop = Asking(tmp_path)
     shop.remember()
     assert [shop.begin(), shop.begin("resume")] == [MEMORY, ""]

@@ -205,7 +205,7 @@ def test_check_expirations(session, index, events, expired):
         ("supersede:search:other", {}),
     ],
 )
-def test_an_event_that_a_driver_reports_apart_from_any_call_ends_results_and_counts_as_no_call(session, event, ended):
+def test_an_event_reported_apart_from_any_call_ends_results_and_counts_as_no_call(session, event, ended):
     session.call("Read", READ)
     session.call("Grep", {"pattern": "login"})
     session.call("Read", {"file_path": "src/config.ts"})

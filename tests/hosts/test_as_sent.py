@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.claude_code.as_sent import MOST_MESSAGES, AsSent, read, text_of
-from hooks.utils.hosts.claude_code.attachments import SAID_AGAIN, Attachments
+from hooks.utils.hosts.transcripts.as_sent import MOST_MESSAGES, AsSent, read, text_of
+from hooks.utils.hosts.transcripts.attachments import SAID_AGAIN, Attachments
 from hooks.utils.policy.messages import ASSISTANT, USER, NotUnderstood
 
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
@@ -129,7 +129,7 @@ def test_what_was_typed_in_mid_turn_stands_behind_its_result_as_the_persons_word
     assert conversation.messages[2].results[0].text == "two\t"
 
 
-def test_before_the_transcript_has_it_what_was_typed_stands_in_the_clients_words_about_it():
+def test_before_it_is_in_the_transcript_typed_text_stands_in_the_client_s_words():
     assert words(reading(sent_with(result_text=f"two\n\n{reminder(QUEUED)}"))) == ["go", reminder(QUEUED), "done"]
 
 
@@ -160,7 +160,7 @@ def test_everything_else_is_carried_where_it_stood(transcript: Path):
     ]  # fmt: skip
 
 
-def test_of_what_the_client_counts_anew_only_the_newest_stands_and_the_others_are_known(transcript: Path):
+def test_of_what_the_client_recounts_only_the_newest_stands_and_the_rest_is_known(transcript: Path):
     counts = [reminder(f"{number} tokens left") for number in (300, 200, 100)]
     for count in counts:
         attach(transcript, "total_tokens_reminder", count)
@@ -195,7 +195,7 @@ def test_a_prompt_of_several_blocks_is_the_persons_in_each(transcript: Path):
 
 
 @pytest.mark.parametrize(("content", "text"), [([IMAGE], ""), ([DOCUMENT], ""), ([said("seen"), IMAGE], "seen")])
-def test_a_result_that_shows_a_picture_is_one_that_its_text_would_lose_and_its_whole_content_is_known(content: list, text: str):
+def test_a_result_with_a_picture_is_more_than_its_text_and_is_known_whole(content: list, text: str):
     rows = [*ROWS[:2], row(USER, "", (), (("t1", text),)), ROWS[3]]
     conversation = reading(sent_with(result_text=content), rows)
     assert conversation.lost == {"t1"}
@@ -351,7 +351,7 @@ def test_a_session_without_a_transcript_says_so():
 # --- a transcript that grows --------------------------------------------------------------------------------------------------------
 
 
-def test_a_transcript_is_read_on_as_it_grows_and_from_its_beginning_where_it_was_rewritten(transcript: Path):
+def test_a_transcript_is_read_on_as_it_grows_and_from_the_start_once_rewritten(transcript: Path):
     attach(transcript, "date", reminder("first"))
     attachments = Attachments(str(transcript))
     attachments.look()

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.hosts import protocol
-from hooks.utils.hosts.claude_code import TOOLS, projects
+from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.hosts.claude_code import host as claude_code
-from hooks.utils.hosts.claude_code.projects import OwnMemory
+from hooks.utils.hosts.claude_code.memory_files import own_memory
+from hooks.utils.hosts.own_memory import OwnMemory
+from hooks.utils.hosts.transcripts import projects, transcript, usage
+from hooks.utils.hosts.transcripts.spans import content_spans
 from hooks.utils.policy import tools
 from hooks.utils.policy.calls import Call, Outcome
 from tests.hosts.lines import Lines
@@ -27,7 +30,7 @@ def test_a_payload_a_row_and_a_transcript_tell_of_the_same_call(tmp_path: Path) 
     lines = Lines()
     lines.bash("T1", "npm test", "1 passed")
     path = str(lines.write(tmp_path / "t.jsonl"))
-    recorded = next(event for event in claude_code.events_of(path) if event.name == "call")
+    recorded = next(event for event in transcript.events_of(path) if event.name == "call")
     payload = {
         "hook_event_name": "PostToolUse", "tool_use_id": recorded.id, "tool_name": "Bash", "tool_input": {"command": "npm test"},
         "tool_response": {"stdout": "1 passed", "stderr": ""}, "cwd": recorded.cwd,
@@ -45,14 +48,14 @@ def test_a_call_in_the_foreground_is_the_same_whoever_says_that_it_is_one(tmp_pa
     lines = Lines()
     lines.use("T1", "Agent", {**asked, "run_in_background": False})
     lines.result("T1", "done")
-    recorded = next(event for event in claude_code.events_of(str(lines.write(tmp_path / "t.jsonl"))) if event.name == "call")
+    recorded = next(event for event in transcript.events_of(str(lines.write(tmp_path / "t.jsonl"))) if event.name == "call")
     payload = {"hook_event_name": "PostToolUse", "tool_use_id": recorded.id, "tool_name": "Agent", "tool_input": asked}
     assert recorded.tool_input == claude_code.call_of(payload, recorded.at).tool_input == asked
     behind = claude_code.arriving_call("T2", {"tool": "Agent", "input": {**asked, "run_in_background": True}}, False, 1.0, "/")
     assert behind.tool_input != asked
 
 
-def test_a_transcript_knows_what_the_host_has_moved_to_a_file_and_how_much_of_a_file_it_showed_after_an_edit(tmp_path: Path) -> None:
+def test_a_transcript_tells_what_the_host_moved_to_a_file_and_showed_after_an_edit(tmp_path: Path) -> None:
     moved = "<persisted-output>\nOutput too large (60KB). Full output saved to: /p/a\n\nPreview (first 2KB):\n" + "x" * 2_000
     shown = "The file /p/a.py has been updated. Here's the result of running `cat -n` on a snippet:\n" + "y" * 5_000
     lines = Lines()
@@ -60,7 +63,7 @@ def test_a_transcript_knows_what_the_host_has_moved_to_a_file_and_how_much_of_a_
     lines.result("T1", moved, {"stdout": "語" * 60_000, "stderr": ""})
     lines.use("T2", "Edit", {"file_path": "/p/a.py"})
     lines.result("T2", shown, {"filePath": "/p/a.py", "oldString": "a", "newString": "b"})
-    events = claude_code.events_of(str(lines.write(tmp_path / "t.jsonl")))
+    events = transcript.events_of(str(lines.write(tmp_path / "t.jsonl")))
     outcomes = {event.id: event.outcome for event in events if event.name == "call"}
     assert 2_000 <= outcomes["T1"].chars <= 2_500
     assert outcomes["T1"].wide <= outcomes["T1"].chars
@@ -71,7 +74,7 @@ def test_the_content_of_a_result_is_where_its_span_says(tmp_path: Path) -> None:
     lines = Lines()
     lines.bash("T1", "ls", "a.py")
     line = next(line for line in Path(lines.write(tmp_path / "t.jsonl")).read_bytes().splitlines(True) if b"tool_result" in line)
-    begin, end = claude_code.spans_of(line)["T1"]
+    begin, end = content_spans(line)["T1"]
     assert json.loads(line[begin:end]) == "a.py"
 
 
@@ -80,11 +83,11 @@ def test_the_transcripts_are_those_of_main_threads(tmp_path: Path) -> None:
     (folder / "s" / "subagents").mkdir(parents=True)
     for name in ("s.jsonl", "agent-1.jsonl", "s/subagents/agent-2.jsonl"):
         (folder / name).write_text("")
-    assert claude_code.transcripts({"CLAUDE_CONFIG_DIR": str(tmp_path)}) == [str(folder / "s.jsonl")]
+    assert projects.every({"CLAUDE_CONFIG_DIR": str(tmp_path)}) == [str(folder / "s.jsonl")]
 
 
 def test_where_no_request_was_answered_there_is_no_usage(tmp_path: Path) -> None:
-    assert claude_code.usage_of(str(tmp_path / "none.jsonl")) is None
+    assert usage.newest_usage(str(tmp_path / "none.jsonl")) is None
 
 
 def test_every_operation_is_one_of_the_list() -> None:
@@ -138,7 +141,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def read(tmp_path: Path) -> OwnMemory:
-    return projects.own_memory({"CLAUDE_CONFIG_DIR": str(tmp_path)}, ROOT)
+    return own_memory({"CLAUDE_CONFIG_DIR": str(tmp_path)}, ROOT)
 
 
 def test_its_document_and_topics_are_read(folder: Path, tmp_path: Path):
@@ -206,7 +209,7 @@ def texts_elsewhere() -> list[tuple[str, int, str]]:
     return texts()
 
 
-@pytest.mark.parametrize("host", protocol.ALL, ids=lambda host: host.NAME)
+@pytest.mark.parametrize("host", protocol.every(), ids=lambda host: host.NAME)
 def test_no_tool_is_known_by_its_name_outside_of_its_host(host: protocol.Host, texts_elsewhere: list[tuple[str, int, str]]) -> None:
     words = {"read", "edit", "write", "list", "grep", "glob", "bash", "task", "patch", "question", "skill"}  # and much else besides
     named = [(*where, text) for *where, text in texts_elsewhere if text.strip(" :(") in host.TOOLS and text.strip(" :(") not in words]

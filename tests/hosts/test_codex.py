@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from hooks.utils import hosts
 from hooks.utils.hosts import recordings
-from hooks.utils.hosts.claude_code import entries, sent, transcript, usage
 from hooks.utils.hosts.codex import calls, translation
+from hooks.utils.hosts.codex.patches import patched_files
+from hooks.utils.hosts.codex.scripts import calls_of
 from hooks.utils.hosts.tools import recorded_tools, tools_of
+from hooks.utils.hosts.transcripts import entries, sent, transcript, usage
 from hooks.utils.policy.events import Call, Compacted, Prompted
 from hooks.utils.policy.models import models_of
 from hooks.utils.policy.ruleset import Ruleset
@@ -173,7 +175,7 @@ def test_a_patch_names_what_it_adds_updates_deletes_and_moves() -> None:
         "*** Begin Patch\n*** Add File: new.py\n+*** Update File: not one\n*** Update File: a b.py\n*** Move to: c.py\n@@\n-x\n+y\n"
         "*** Delete File: old.py\n*** End Patch"
     )
-    assert calls.patched_files(patch) == ["new.py", "a b.py", "c.py", "old.py"]
+    assert patched_files(patch) == ["new.py", "a b.py", "c.py", "old.py"]
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ def test_a_script_counts_as_its_calls_where_they_are_written_out(script: str, to
 
 @given(st.text(max_size=80).map(lambda text: "tools.exec_command({cmd: " + text))
 def test_a_script_of_any_text_is_read_or_left_alone(script: str) -> None:
-    assert isinstance(calls.calls_of(script), list)
+    assert isinstance(calls_of(script), list)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +275,7 @@ def test_a_recording_is_translated_the_same_each_time(tmp_path) -> None:
     assert all(entry["sessionId"] == SESSION and entry["host"] == translation.NAME for entry in read(path))
 
 
-def test_the_models_that_answer_in_codex_are_priced_without_a_surcharge_for_writes_where_none_is_taken() -> None:
+def test_codex_models_have_a_write_surcharge_only_where_one_is_charged() -> None:
     models = shipped.rules().models
     assert (models.model("gpt-5.5").input_usd, models.model("gpt-5.5").write_5m) == (5, 1.0)
     assert (models.model("gpt-5.6-sol").input_usd, models.model("gpt-5.6-sol").write_5m) == (5, 1.25)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.claude_code import sent
+from hooks.utils.hosts.transcripts import sent
 from hooks.utils.policy.composition import ADDED, CALLED, OTHER, SAID, SUMMARY, THOUGHT, WROTE
 from hooks.utils.policy.estimate import CHARS_PER_TOKEN, IMAGE_TOKENS
-from popkit_retention.bill.digests import digest_of
+from popkit_retention.bill.digest import digest_of
 from tests.bill.conversations import Conversation
 from tests.hosts import rollouts, test_opencode
 
@@ -74,7 +74,7 @@ def test_lines_that_are_written_down_twice_count_once(tmp_path: Path):
     assert sizes_of(it, tmp_path, tight=True)[READ] == pytest.approx(once[READ], rel=0.01)
 
 
-def test_what_a_script_called_and_what_a_subagent_did_is_in_no_prompt_of_the_main_thread(tmp_path: Path):
+def test_calls_of_scripts_and_subagents_are_in_no_prompt_of_the_main_thread(tmp_path: Path):
     it = Conversation()
     it.use("t1", "Read", {}, message="m-1")
     it.result("t1", FILE, isVirtual=True)

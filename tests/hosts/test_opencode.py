@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hooks.utils.hosts import recordings
-from hooks.utils.hosts.claude_code import entries, sent, transcript
+from hooks.utils.hosts.transcripts import entries, sent, transcript
 from hooks.utils.policy.events import Call, Compacted, Prompted
 from hooks.utils.state import shipped
 from hooks.utils.state.rebuild import rebuild

@@ -11,9 +11,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import entries, transcript
-from hooks.utils.hosts.opencode import host, translation
-from hooks.utils.hosts.opencode.host import Kept
+from hooks.utils.hosts.opencode import translation
+from hooks.utils.hosts.opencode.kept_transcripts import Kept, path_of
+from hooks.utils.hosts.transcripts import entries, projects, transcript
 from hooks.utils.policy.events import Call, Compacted
 from tests.hosts.test_opencode import PROJECT, SESSION, worked
 from tests.lab.test_robust import altered
@@ -23,7 +23,7 @@ CALLS = ["c1", "c2", "c3", "c4"]
 
 
 def path_in(folder: Path) -> Path:
-    return Path(host.path_of(str(folder), PROJECT, SESSION))
+    return Path(path_of(str(folder), PROJECT, SESSION))
 
 
 def opened(folder: Path) -> Kept:
@@ -63,7 +63,7 @@ def test_others_can_read_neither_it_nor_its_folders(tmp_path: Path) -> None:
 
 def test_it_is_one_of_the_transcripts_of_the_host(tmp_path: Path) -> None:
     opened(tmp_path).take(MESSAGES)
-    assert host.transcripts({"POPKIT_HOME": str(tmp_path)}) == [str(path_in(tmp_path))]
+    assert projects.every({"POPKIT_HOME": str(tmp_path)}) == [str(path_in(tmp_path))]
 
 
 moves = st.lists(st.tuples(st.sampled_from(["some", "all", "back", "again"]), st.integers(1, len(MESSAGES))), max_size=8)

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.hosts import recordings
-from hooks.utils.hosts.claude_code import entries, sent, transcript
+from hooks.utils.hosts import recorded_sessions, recordings
 from hooks.utils.hosts.opencode import database, stored_sessions
+from hooks.utils.hosts.transcripts import entries, sent, transcript
 from hooks.utils.state import shipped
 from hooks.utils.state.rebuild import rebuild
 from popkit_retention.lab import sent_requests
@@ -115,7 +115,7 @@ def test_a_subagent_s_session_counts_among_many_and_is_nobody_s_newest(tmp_path:
     path = stores.database(tmp_path / "opencode", worked())
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         stores.store(db, worked(OTHER), parent=SESSION)
-    assert [each.id for each in recordings.of_opencode({"XDG_DATA_HOME": str(tmp_path)})] == [SESSION]
+    assert [each.id for each in recorded_sessions.of_opencode({"XDG_DATA_HOME": str(tmp_path)})] == [SESSION]
     assert len(find([str(path)], lambda *_: None)) == 2
 
 

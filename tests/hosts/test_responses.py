@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS, calls
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import outcomes
 from hooks.utils.policy.calls import BACKGROUND, CUT, NEVER_RAN, STOPPED, TOLD, Outcome
 
 TASK = {
@@ -81,7 +82,7 @@ TASK = {
     ],
 )  # fmt: skip
 def test_a_structure_is_as_large_as_the_text_that_the_model_got(tool: str, structure: dict, text: str) -> None:
-    of_structure, of_text = calls.outcome_of(TOOLS.of(tool), {}, structure), calls.outcome_of_text(TOOLS.of(tool), {}, text)
+    of_structure, of_text = outcomes.outcome_of(TOOLS.of(tool), {}, structure), outcomes.outcome_of_text(TOOLS.of(tool), {}, text)
     assert (of_structure.chars, of_structure.content_hash) == (of_text.chars, of_text.content_hash)
 
 
@@ -96,7 +97,7 @@ def test_a_structure_is_as_large_as_the_text_that_the_model_got(tool: str, struc
     ],
 )
 def test_what_the_host_shortens_or_only_confirms_counts_as_it_is(tool: str, structure: dict, least: int, most: int) -> None:
-    assert least <= calls.outcome_of(TOOLS.of(tool), {}, structure).chars <= most
+    assert least <= outcomes.outcome_of(TOOLS.of(tool), {}, structure).chars <= most
 
 
 @pytest.mark.parametrize("tool", ["mcp__asana__list", "SomethingNew", "Read2"])
@@ -114,7 +115,7 @@ def test_what_the_host_shortens_or_only_confirms_counts_as_it_is(tool: str, stru
 )
 def test_what_another_tool_answers_is_taken_as_it_is(tool: str, structure: dict) -> None:
     """Whatever keys it shares with an answer of Claude Code's own tools."""
-    assert calls.outcome_of(TOOLS.of(tool), {}, structure).chars > 9_000
+    assert outcomes.outcome_of(TOOLS.of(tool), {}, structure).chars > 9_000
 
 
 READ = {"type": "text", "file": {"filePath": "/a.py", "content": "x = 1\ny = 2\n", "numLines": 3, "startLine": 1, "totalLines": 3}}
@@ -144,7 +145,10 @@ def facts(outcome):
     ],
 )  # fmt: skip
 def test_structure_and_text_give_the_same_outcome(tool, tool_input, structure, text):
-    of_structure, of_text = calls.outcome_of(TOOLS.of(tool), tool_input, structure), calls.outcome_of_text(TOOLS.of(tool), tool_input, text)
+    of_structure, of_text = (
+        outcomes.outcome_of(TOOLS.of(tool), tool_input, structure),
+        outcomes.outcome_of_text(TOOLS.of(tool), tool_input, text),
+    )
     assert facts(of_structure) == facts(of_text)
 
 
@@ -154,8 +158,8 @@ def test_a_read_has_all_its_lines_however_they_are_numbered_and_indented(form: s
     text = "\n".join(form.format(number, line) for number, line in enumerate(lines, first))
     file = {"content": "\n".join(lines), "numLines": len(lines), "startLine": first, "totalLines": 9_000}
     for outcome in (
-        calls.outcome_of(TOOLS.of("Read"), {"offset": first}, {"type": "text", "file": file}),
-        calls.outcome_of_text(TOOLS.of("Read"), {"offset": first}, text),
+        outcomes.outcome_of(TOOLS.of("Read"), {"offset": first}, {"type": "text", "file": file}),
+        outcomes.outcome_of_text(TOOLS.of("Read"), {"offset": first}, text),
     ):
         # Numbers count as wide as the last, and a tab.
         assert outcome.chars == len(file["content"]) + len(lines) * (len(str(first + len(lines))) + 1)
@@ -163,9 +167,9 @@ def test_a_read_has_all_its_lines_however_they_are_numbered_and_indented(form: s
 
 
 def test_a_whole_read_and_a_partial_one_have_their_intervals():
-    assert calls.outcome_of(TOOLS.of("Read"), {}, READ).interval == [1, 0]
+    assert outcomes.outcome_of(TOOLS.of("Read"), {}, READ).interval == [1, 0]
     part = {"type": "text", "file": {"content": "b\nc\n", "numLines": 2, "startLine": 2, "totalLines": 9}}
-    assert calls.outcome_of(TOOLS.of("Read"), {}, part).interval == [2, 3]
+    assert outcomes.outcome_of(TOOLS.of("Read"), {}, part).interval == [2, 3]
 
 
 BASH, GREP, GLOB = "Bash", "Grep", "Glob"
@@ -193,7 +197,7 @@ FATES = [
 
 @pytest.mark.parametrize(("name", "response", "fate"), FATES)
 def test_a_response_tells_whether_it_shows_how_the_call_went(name: str, response, fate: str):
-    assert calls.outcome_of(TOOLS.of(name), {}, response).fate == fate
+    assert outcomes.outcome_of(TOOLS.of(name), {}, response).fate == fate
 
 
 @pytest.mark.parametrize(
@@ -213,7 +217,7 @@ def test_a_response_tells_whether_it_shows_how_the_call_went(name: str, response
     ],
 )
 def test_so_does_an_error(error: str, fate: str):
-    assert calls.outcome_of_error(error).fate == fate
+    assert outcomes.outcome_of_error(error).fate == fate
 
 
 @pytest.mark.parametrize(("code", "is_whole"), [(0, True), (1, True), (101, True), (124, False), (127, False), (130, False), (137, False)])
@@ -222,24 +226,24 @@ def test_an_exit_code_tells_that_a_program_was_ended_or_not_found(code: int, is_
 
 
 def test_an_error_has_its_exit_code_and_what_it_said():
-    outcome = calls.outcome_of_error("Exit code 2\n\nboom\n")
+    outcome = outcomes.outcome_of_error("Exit code 2\n\nboom\n")
     assert (outcome.error, outcome.exit_code, outcome.tail) == (True, 2, "boom")
-    assert calls.outcome_of_error("Exit code 1").chars == 0
-    assert calls.outcome_of_error("<tool_use_error>Error: no such tool</tool_use_error>").tail == "no such tool"
-    assert calls.outcome_of_error("Exit code many\nx").exit_code is None
+    assert outcomes.outcome_of_error("Exit code 1").chars == 0
+    assert outcomes.outcome_of_error("<tool_use_error>Error: no such tool</tool_use_error>").tail == "no such tool"
+    assert outcomes.outcome_of_error("Exit code many\nx").exit_code is None
 
 
 def test_an_output_that_the_host_moved_to_a_file_counts_what_is_left_of_it():
     moved = {"stdout": "x" * 60_000, "stderr": "", "persistedOutputPath": "/p", "persistedOutputSize": 60_000}
-    assert calls.outcome_of(TOOLS.of("Bash"), {}, moved).chars == 2_300
+    assert outcomes.outcome_of(TOOLS.of("Bash"), {}, moved).chars == 2_300
 
 
 def test_images_count_by_their_size_and_never_by_their_bytes():
     image = {"type": "image", "file": {"base64": "A" * 500_000, "dimensions": {"displayWidth": 750, "displayHeight": 100}}}
-    outcome = calls.outcome_of(TOOLS.of("Read"), {}, image)
+    outcome = outcomes.outcome_of(TOOLS.of("Read"), {}, image)
     assert (outcome.chars, outcome.image_tokens) == (0, 100)
-    assert calls.outcome_of(TOOLS.of("mcp__x__shot"), {}, [{"type": "image", "source": {"data": "A" * 9_000}}]).image_tokens == 1_600
-    assert calls.outcome_of(TOOLS.of("Bash"), {}, {"isImage": True, "stdout": "A" * 9_000}).chars == 0
+    assert outcomes.outcome_of(TOOLS.of("mcp__x__shot"), {}, [{"type": "image", "source": {"data": "A" * 9_000}}]).image_tokens == 1_600
+    assert outcomes.outcome_of(TOOLS.of("Bash"), {}, {"isImage": True, "stdout": "A" * 9_000}).chars == 0
 
 
 @pytest.mark.parametrize(
@@ -247,11 +251,11 @@ def test_images_count_by_their_size_and_never_by_their_bytes():
 )
 @pytest.mark.parametrize("tool", ["Read", "Bash", "Grep", "Glob", "Edit", "mcp__a__b", ""])
 def test_odd_responses_are_outcomes_too(tool, odd):
-    outcome = calls.outcome_of(TOOLS.of(tool), {}, odd)
+    outcome = outcomes.outcome_of(TOOLS.of(tool), {}, odd)
     assert outcome.chars >= 0
     assert not outcome.error
 
 
 def test_the_hash_is_sha_256():
-    assert calls.hash_content("ü") == hashlib.sha256("ü".encode()).hexdigest()
-    assert len(calls.hash_content("\ud800")) == 64
+    assert outcomes.hash_content("ü") == hashlib.sha256("ü".encode()).hexdigest()
+    assert len(outcomes.hash_content("\ud800")) == 64

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS, transcript
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import transcript
 from hooks.utils.policy.list_text import folded
 from hooks.utils.policy.messages import NO_RESULT
 from hooks.utils.policy.placeholder import placeholder
@@ -354,7 +355,7 @@ def test_a_rewind_to_before_a_second_compaction_has_what_the_first_one_left(once
     assert handles(once, tmp_path) == {"t1": "abcd2345"}
 
 
-def test_a_fork_that_begins_at_the_boundary_knows_its_placeholders_and_what_they_stand_for(once, tmp_path):
+def test_a_fork_that_begins_at_the_boundary_knows_what_its_placeholders_stand_for(once, tmp_path):
     start = next(at for at, entry in enumerate(once.entries) if entry["type"] == "system")
     fork = Rewritten()
     fork.entries = once.entries[start:]

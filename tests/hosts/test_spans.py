@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code.spans import NotUnderstood, content_spans
+from hooks.utils.hosts.transcripts.spans import NotUnderstood, content_spans
 from tests.examples import examples
 from tests.work import steps
 

@@ -6,8 +6,9 @@ import tracemalloc
 
 import pytest
 
-from hooks.utils.hosts import claude_code
-from hooks.utils.hosts.claude_code import TOOLS, entries, transcript
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import entries, transcript
+from hooks.utils.hosts.transcripts.stamps import seconds_of
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import rebuild
 
@@ -118,7 +119,7 @@ def test_a_compaction_whose_command_hangs_before_its_boundary_is_on_the_branch(l
     assert [entry["uuid"] in indexed.chain for entry in lines.entries] == [True] * len(lines.entries), "the summary too"
 
 
-def test_a_rewind_to_right_before_a_compaction_undoes_it_even_if_it_begins_with_a_command(lines, tmp_path):
+def test_a_rewind_to_just_before_a_compaction_undoes_it_even_with_a_command_first(lines, tmp_path):
     compacted_by_hand(lines, typed_before_s=-2)
     assert list(rebuilt(lines, tmp_path).live) == ["t1", "t2"]
 
@@ -211,7 +212,7 @@ def test_journal_entries_stand_where_they_belong(lines, tmp_path):
     assert "t1" in rebuilt(lines, tmp_path).live, "the transcript tells of no change of it"
     pin = {"event": "pin", "target": "a.py", "at": 1.0}
     assert "t1" in rebuilt(lines, tmp_path, [pin, changed]).live
-    later = claude_code.seconds_of("2026-01-05T10:00:04.500Z")
+    later = seconds_of("2026-01-05T10:00:04.500Z")
     assert "t2" in rebuilt(lines, tmp_path, [{"event": "over", "at": later + 60}]).expired
     assert "t2" not in rebuilt(lines, tmp_path, [{"event": "over", "at": 1.0}]).expired
     assert rebuilt(lines, tmp_path, [{"event": "end", "at": later + 60, "why": "other"}]).closed == later + 60
@@ -410,7 +411,7 @@ def test_memory_follows_the_longest_line_and_not_the_file(lines, tmp_path):
     assert peak < 6 * longest + 2_000_000
 
 
-def test_calls_inside_a_script_have_no_place_in_the_context_and_what_the_script_returns_has(lines, tmp_path):
+def test_calls_inside_a_script_are_not_in_the_context_but_the_script_s_result_is(lines, tmp_path):
     """The declared shape of Code Mode: rows that no request carries are virtual."""
     lines.use("s1", "REPL", {"code": "await read('a.py')"})
     for id in ("s1_0", "s1_1"):

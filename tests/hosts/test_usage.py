@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.handlers import context_monitor, session_events
-from hooks.utils.hosts import claude_code
-from hooks.utils.hosts.claude_code import TOOLS, compaction_point, usage
+from hooks.utils.hosts.claude_code import TOOLS, compaction_settings
+from hooks.utils.hosts.transcripts import usage
+from hooks.utils.hosts.transcripts.stamps import seconds_of
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.host_compaction import FILE_TOKENS
 from hooks.utils.policy.ruleset import Ruleset
@@ -32,7 +33,7 @@ def test_the_newest_answer_of_the_main_chain_gives_the_size(tmp_path):
     lines.prompt("and")
     newest = usage.newest_usage(lines.write(tmp_path / "t.jsonl"))
     assert newest.tokens == 11_203
-    assert newest.at == claude_code.seconds_of("2026-01-05T10:00:03.000Z")
+    assert newest.at == seconds_of("2026-01-05T10:00:03.000Z")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_a_missing_file_and_odd_usage_tell_nothing(tmp_path):
      (None, 0.0), ("2026-13-xx", 0.0)],
 )  # fmt: skip
 def test_times_are_read_as_the_host_writes_them(stamp, seconds):
-    assert claude_code.seconds_of(stamp) == seconds
+    assert seconds_of(stamp) == seconds
 
 
 # --- the window --------------------------------------------------------------------------------------------------------------------------
@@ -139,7 +140,7 @@ SAID = {"tokens": 467_000, "told": TOLD, "model": None, "window": 1_000_000}
         ({"window_tokens": 200_000}, 220_000, 60_000, (1_000_000, "model")),
     ],
 )  # fmt: skip
-def test_the_window_ends_where_the_host_compacts_and_is_never_smaller_than_what_was_in_it(facts, largest, newest, expected):
+def test_the_window_ends_where_the_host_compacts_and_is_no_smaller_than_its_content(facts, largest, newest, expected):
     rules = Ruleset.from_config(SHIPPED, TOOLS)
     assert usage.window_of(rules, facts, Usage(newest, IN_MAY, OPUS), largest) == expected
 
@@ -150,8 +151,8 @@ def test_the_window_ends_where_the_host_compacts_and_is_never_smaller_than_what_
      ("", None), ("auto", None), ("-1", None), ("k", None), ("9" * 5_000, None), ("²", None)],
 )  # fmt: skip
 def test_the_window_that_is_compacted_for_is_read_as_the_client_reads_it(said, expected):
-    assert compaction_point.window_told({"CLAUDE_CODE_AUTO_COMPACT_WINDOW": said}) == expected
-    assert compaction_point.window_told({}) is None
+    assert compaction_settings.window_told({"CLAUDE_CODE_AUTO_COMPACT_WINDOW": said}) == expected
+    assert compaction_settings.window_told({}) is None
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ def test_the_window_that_is_compacted_for_is_read_as_the_client_reads_it(said, e
     ],
 )  # fmt: skip
 def test_the_environment_tells_when_the_host_compacts(environ, expected, tmp_path):
-    assert compaction_point.told({"CLAUDE_CONFIG_DIR": str(tmp_path), **environ}, "") == {**TOLD, **expected}
+    assert compaction_settings.told({"CLAUDE_CONFIG_DIR": str(tmp_path), **environ}, "") == {**TOLD, **expected}
 
 
 @pytest.mark.parametrize(
@@ -190,10 +191,10 @@ def test_settings_and_autocompact_tell_when_the_host_compacts(own, local, expect
     for path, settings in (("own/settings.json", own), ("shop/.claude/settings.local.json", local)):
         (tmp_path / path).parent.mkdir(parents=True)
         (tmp_path / path).write_text(json.dumps(settings))
-    told = compaction_point.told({"CLAUDE_CONFIG_DIR": str(tmp_path / "own")}, str(tmp_path / "shop"), OPUS + "-20260101")
+    told = compaction_settings.told({"CLAUDE_CONFIG_DIR": str(tmp_path / "own")}, str(tmp_path / "shop"), OPUS + "-20260101")
     assert told == {**TOLD, **expected}
     first = {"CLAUDE_CONFIG_DIR": str(tmp_path / "own"), "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "500k"}
-    assert compaction_point.told(first, str(tmp_path / "shop"), OPUS)["window"] == 500_000, "the environment decides"
+    assert compaction_settings.told(first, str(tmp_path / "shop"), OPUS)["window"] == 500_000, "the environment decides"
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ def test_settings_and_autocompact_tell_when_the_host_compacts(own, local, expect
     ],
 )  # fmt: skip
 def test_the_client_says_where_it_compacts(breakdown, expected):
-    assert compaction_point.reported(breakdown) == expected
+    assert compaction_settings.reported(breakdown) == expected
 
 
 def test_a_model_that_was_switched_to_in_the_session_has_its_own_window():
@@ -305,7 +306,7 @@ def test_a_compaction_that_begins_shows_how_large_the_window_is(tmp_path, trigge
     assert (window // 1_000 * 1_000, source) == expected
 
 
-def test_of_real_sessions_that_compacted_themselves_no_window_is_larger_than_a_fifth_above_that(transcripts, tmp_path, count):
+def test_real_self_compacted_sessions_have_windows_at_most_a_fifth_above_that(transcripts, tmp_path, count):
     """Of a third of the sessions, of all with --slow."""
     seen = 0
     for path in sorted(transcripts.rglob("*.jsonl"))[:: count(3, 1)]:

@@ -57,7 +57,7 @@ def test_a_project_is_what_git_or_the_host_say_is_one(tmp_path: Path, monkeypatc
     assert foreign.is_in_project(folder, {"CLAUDE_PROJECT_DIR": str(tmp_path / "shop")})
 
 
-def test_a_project_with_the_whole_home_folder_in_it_is_none_whatever_the_environment_calls_home(shop: Path):
+def test_a_project_that_contains_the_home_folder_is_none_whatever_home_is_called(shop: Path):
     for project in (OWN, "/", str(Path(OWN).parent)):
         assert not foreign.is_in_project(f"{OWN}/.claude/popkit", {"CLAUDE_PROJECT_DIR": project})
     assert foreign.fault_of(f"{OWN}/.claude/popkit", {"CLAUDE_PROJECT_DIR": f"{OWN}/.claude"}) == "", "who works on their own settings"

@@ -5,11 +5,12 @@ Results have the ids T1, T2, …; the folder is `/p`; one request follows anothe
 
 from __future__ import annotations
 
-from hooks.utils.hosts.claude_code import TOOLS, calls
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import outcomes
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.events import Call, Compacted, Prompted
 from popkit_retention.lab import measure
-from popkit_retention.lab.policy import Block, Request, Session, tokens_of
+from popkit_retention.lab.recorded import Block, Request, Session, tokens_of
 from tests.policy.priced import prices
 
 BEGAN = 1_000_000.0
@@ -39,7 +40,7 @@ class SessionBuilder:
         """A call and its result: a text, or so many characters of one that no other result has."""
         self.calls += 1
         text = text or f"{self.calls}-".ljust(chars, "x")
-        outcome = calls.outcome_of_error(text) if error else calls.outcome_of_text(TOOLS.of(tool), tool_input, text)
+        outcome = outcomes.outcome_of_error(text) if error else outcomes.outcome_of_text(TOOLS.of(tool), tool_input, text)
         id = f"T{self.calls}"
         self._add(20).asks = id
         return self._add(tokens_of(len(text)), id=id, text=text, call=Call(id, TOOLS.of(tool), tool_input, outcome, self.at, "/p"))

@@ -6,8 +6,8 @@ import json
 
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import seconds_of
-from popkit_retention.lab.policy import CHARS_PER_TOKEN
+from hooks.utils.hosts.transcripts.stamps import seconds_of
+from popkit_retention.lab.recorded import CHARS_PER_TOKEN
 from tests.lab.transcripts import BEGAN, Transcript
 
 TYPE_CHECKING = False

@@ -14,7 +14,7 @@ from hooks.utils.state import shipped
 from popkit_retention.lab import measure, sent_requests
 from popkit_retention.lab.compacting import Compact, messages_of
 from popkit_retention.lab.door_policy import Door
-from popkit_retention.lab.policy import Block, Request, Session
+from popkit_retention.lab.recorded import Block, Request, Session
 from tests.lab.session_builder import SessionBuilder
 from tests.lab.tales import Tale, tales
 from tests.lab.transcripts import BASE, Transcript, filled
@@ -93,7 +93,7 @@ def transcript() -> Transcript:
     return lines
 
 
-def test_the_summariser_reads_what_is_cached_writes_the_rest_and_its_summary_costs_its_output(tmp_path: Path):
+def test_the_summariser_reads_the_cached_part_and_pays_for_the_rest_and_its_output(tmp_path: Path):
     session = sent_requests.read(transcript().write(tmp_path / "session.jsonl"))
     assert session.base == BASE
     own = score(session, measure.Policy())
@@ -115,7 +115,7 @@ def test_what_was_put_back_beside_a_summary_remains_from_then_on(tmp_path: Path)
     assert score(session, measure.Policy()).curve[2:] == [BASE + 1_100, BASE + 1_100 + 10 + 10]
 
 
-def test_where_no_usage_tells_what_was_put_back_it_is_the_files_that_were_touched_last():
+def test_without_usage_the_last_touched_files_count_as_put_back():
     def carried(files: int) -> int:
         builder = SessionBuilder()
         for number in range(files):
@@ -220,7 +220,8 @@ def in_the_middle(tmp_path: Path) -> Session:
     return sent_requests.read(lines.write(tmp_path / "session.jsonl"))
 
 
-def test_a_conversation_before_the_recording_is_told_from_system_and_tools_and_leaves_with_the_first_compaction(tmp_path: Path):
+def test_a_conversation_before_the_recording_leaves_with_the_first_compaction(tmp_path: Path):
+    """It is told apart from system and tools."""
     session = in_the_middle(tmp_path)
     assert (session.base, session.earlier) == (BASE, 149_900)
     was = score(session, measure.Policy())
@@ -353,7 +354,7 @@ def test_all_thinking_is_lost_and_costs_its_output_once():
 # --- what stands --------------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_fetched_again_though_it_is_still_there_enters_in_the_dearer_count_alone():
+def test_a_refetch_of_content_still_in_the_context_enters_only_the_dearer_count():
     builder = worked(SessionBuilder(), chars=5_500)
     builder.compact(40_000)
     newest = next(step[1] for step in reversed(builder.session.steps) if step[0] == "add" and step[1].id)
@@ -366,7 +367,7 @@ def test_what_was_fetched_again_though_it_is_still_there_enters_in_the_dearer_co
 
 @settings(_given, max_examples=25)
 @given(tales())
-def test_in_any_session_calls_keep_their_results_and_nothing_comes_that_was_not_there(tmp_path, tale: Tale) -> None:
+def test_in_any_session_calls_keep_their_results_and_nothing_is_invented(tmp_path, tale: Tale) -> None:
     session = sent_requests.read(tale.write(tmp_path / "session.jsonl"))
     for how in ({"target": 0.05}, {"target": 0.4, "cold": True, "caution": 0.0}):
         scored, policy = ours(session, bound=True, **how)

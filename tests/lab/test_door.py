@@ -17,7 +17,8 @@ from hooks.utils.policy.door.rules import ANY, OFF, READS, SAFE, STRONG
 from hooks.utils.state import shipped
 from popkit_retention.lab import measure
 from popkit_retention.lab.door_policy import DOOR_SWITCHES, Door
-from popkit_retention.lab.policy import Policy, tokens_of
+from popkit_retention.lab.policy import Policy
+from popkit_retention.lab.recorded import tokens_of
 from tests.lab.session_builder import SessionBuilder
 from tests.lab.transcripts import Script
 from tests.policy.priced import prices
@@ -42,7 +43,7 @@ def _twice(between=lambda builder: None) -> SessionBuilder:
     return builder
 
 
-def test_a_second_read_enters_as_a_reference_and_the_prompt_is_smaller_by_what_it_left_out():
+def test_a_second_read_enters_as_a_reference_and_shrinks_the_prompt():
     builder = _twice()
     played, whole = builder.under(policy()), builder.under(Policy())
     lines = numbered("a").split("\n")

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from benchmarks.lab.fitting import L2, Table, auc, fit, judged, learn, log_loss, rows_of, solve
 from benchmarks.lab.survival import survival
 from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.policy.need_model import FEATURES, model_of
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.worth import FEATURES, model_of
 from popkit_retention.lab import sent_requests
-from popkit_retention.lab.policy import Session
+from popkit_retention.lab.recorded import Session
 from tests.lab.session_builder import SessionBuilder
 from tests.lab.transcripts import Transcript, filled
 
@@ -80,7 +80,7 @@ def test_small_results_are_left_out():
     assert labels(builder) == []
 
 
-def test_a_result_gives_a_row_with_every_request_while_it_is_young_and_with_few_of_the_later():
+def test_a_young_result_gives_a_row_per_request_and_an_older_one_only_a_few():
     builder = SessionBuilder()
     builder.read("/p/a.py")
     for number in range(300):

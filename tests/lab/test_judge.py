@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.lab import measure, replay_policies, sent_requests
-from popkit_retention.lab.policy import STANDS, Policy, Session
+from popkit_retention.lab.policy import STANDS, Policy
+from popkit_retention.lab.recorded import Session
 from tests.lab.judge import Told, bill
 from tests.lab.test_online import long_tale
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.claude_code import seconds_of
+from hooks.utils.hosts.transcripts.stamps import seconds_of
 from hooks.utils.state import journal, shipped
 from hooks.utils.state.rebuild import rebuild
 from popkit_retention.lab import measure, sent_requests

@@ -114,7 +114,8 @@ def test_a_session_of_six_requests_in_which_two_results_are_cleared(tmp_path, pr
 
 
 @pytest.mark.parametrize(("price", "units"), [(0.1, 46_556), (0.05, 42_753), (0.025, 40_851.5)])
-def test_the_same_with_an_hours_cache_reads_up_to_the_last_request_before_the_first_change_after_the_pause(tmp_path, price, units) -> None:
+def test_an_hour_s_cache_reads_up_to_the_last_request_before_the_first_change(tmp_path, price, units) -> None:
+    """The first change after the pause."""
     cost_1h = [
         2.0 * 10_100 + 50,
         price * 10_100 + 2.0 * 2_010 + 50,
@@ -241,7 +242,7 @@ def test_what_the_user_said_since_is_no_miss(tmp_path) -> None:
     assert misses_of(transcript, tmp_path, {3: {"a": "gone"}}) == []
 
 
-def test_a_result_that_was_missed_stays_in_the_context_and_its_second_clear_counts_it_once(tmp_path) -> None:
+def test_a_missed_result_stays_in_the_context_and_its_second_clear_counts_it_once(tmp_path) -> None:
     total, _ = scored(needing(), tmp_path, {3: {"a": "gone"}})
     # base, prompt 100, call 10, a 500, text 20, call 10, b 300, text 20, prompt 10
     assert total.curve[3] == BASE + 970

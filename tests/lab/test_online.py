@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.lab.research import POLICIES
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.command import replay
-from popkit_retention.lab.policy import Session
+from popkit_retention.lab.recorded import Session
 from tests.examples import examples
 from tests.lab.tales import Tale, begun, tales
 from tests.lab.transcripts import Transcript
@@ -124,7 +124,7 @@ def test_another_future_changes_no_decision_before_it(tmp_path, seed: int, count
     assert seen
 
 
-def test_every_policy_but_those_that_clear_nothing_decides_something_in_such_sessions(tmp_path) -> None:
+def test_every_policy_that_clears_at_all_decides_something_in_such_sessions(tmp_path) -> None:
     idle = set(ONLINE)
     for seed in range(3):
         path = tmp_path / "session.jsonl"

@@ -269,7 +269,7 @@ def test_it_is_scored_like_any_other_and_prints_nowhere(folder, tmp_path, capsys
     assert (report["failed"], capsys.readouterr().out) == ({}, "")
 
 
-def test_where_it_fails_the_session_counts_as_if_nothing_were_cleared_and_all_else_goes_on(folder, tmp_path) -> None:
+def test_a_failing_policy_makes_the_session_count_as_uncleared_and_the_rest_goes_on(folder, tmp_path) -> None:
     path = written(tmp_path)
     good, bad = (f"{path}:{name}" for name in ("OldReads", "Sometimes"))
     report = survey.survey([str(folder)], [bad, good, "spec"], (300,), 1)

@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_there_is_a_row_for_each_session_lifetime_and_policy_and_for_each_that_was_left_out(folder: Path, capsys) -> None:
+def test_there_is_a_row_per_session_lifetime_and_policy_and_per_left_out_session(folder: Path, capsys) -> None:
     out = folder / "survey.parquet"
     words = ["lab", str(folder), "--policy", *NAMES, "--ttl", "both", "--jobs", "1", "--parquet", str(out)]
     assert main(words, {"HOME": str(folder)}) == 0

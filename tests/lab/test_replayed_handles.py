@@ -59,7 +59,7 @@ def test_a_replayed_placeholder_is_the_live_one_to_the_letter(tmp_path) -> None:
     assert {id: handles[id] for id in EXPIRED} == {id: contents[id] for id in EXPIRED}
 
 
-def test_under_auto_it_is_so_too_outline_included_but_for_how_long_a_result_was_unused(tmp_path) -> None:
+def test_auto_gives_the_same_outline_included_but_for_the_time_without_use(tmp_path) -> None:
     shop = Shop(tmp_path, profile="auto")
     shop.write(paused(shop))
     handles = replayed(shop.transcript, "auto", tmp_path)

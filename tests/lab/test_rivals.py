@@ -86,7 +86,7 @@ def test_tiers_that_wait_for_a_cold_cache_clear_when_it_is_cold():
     assert builder.under(Tiers(shipped.rules("spec"), only_cold=True)).at == {5: ["T1"]}
 
 
-def test_searches_live_longer_in_a_conservative_profile_and_shorter_in_an_aggressive_one():
+def test_searches_live_longer_in_a_conservative_profile_than_in_an_aggressive_one():
     builder = SessionBuilder()
     builder.result("Grep", chars=3_000, pattern="x")
     for number in range(12):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.lab import sent_requests
-from popkit_retention.lab.policy import Session
+from popkit_retention.lab.recorded import Session
 from tests.lab.transcripts import BASE, BEGAN, Transcript, filled
 
 ALPHA, BETA = "src/alpha/handler.ts", "src/beta/handler.tsx"
@@ -75,7 +75,8 @@ def test_a_message_can_not_need_a_result_that_came_while_it_was_written(tmp_path
     assert read(transcript, tmp_path).requests[0].needs == []
 
 
-def test_results_of_parallel_calls_stay_whichever_of_them_the_conversation_goes_on_from(tmp_path) -> None:
+def test_results_of_parallel_calls_stay_whichever_call_the_conversation_leaves_from(tmp_path) -> None:
+    """Whichever of them the conversation goes on from."""
     transcript = opened()
     transcript.call("a", message="m1")
     transcript.call("b", message="m1")

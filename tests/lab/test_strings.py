@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.lab.policy import strings_of, texts_in
+from popkit_retention.lab.recorded import strings_of, texts_in
 
 # The definitions, as they are written down.
 NAME = r"[A-Za-z0-9_][A-Za-z0-9_\-./:@]{10,190}[A-Za-z0-9_]"

@@ -124,7 +124,8 @@ def test_what_is_no_session_is_left_out_and_counted_with_its_reason(folder) -> N
     assert [str(odd / "noise.jsonl"), DAMAGED] in report["skipped_files"]
 
 
-def test_cost_and_carried_are_means_over_repositories_of_ratios_of_sums_and_the_rest_is_pooled(folder) -> None:
+def test_cost_and_carried_are_repository_means_and_the_rest_is_pooled(folder) -> None:
+    """They are means over repositories of ratios of sums."""
     report = surveyed(folder)
     for name in NAMES:
         sums: dict = {}

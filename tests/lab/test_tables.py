@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_all_policies_are_scored_in_other_processes_too_and_the_oracle_is_the_cheapest(folder: Path) -> None:
+def test_policies_score_the_same_in_other_processes_and_the_oracle_is_cheapest(folder: Path) -> None:
     found = json.loads(tables("--transcripts", folder, "--json", "--ttl", "5m", "--jobs", 2))
     scores = found["ttls"]["300"]
     assert list(scores) == list(POLICIES)

@@ -8,7 +8,7 @@ from typing import Any
 
 from hooks.utils import archive
 from hooks.utils.state import memory as kept
-from popkit_retention.mcp import json_rpc
+from popkit_retention.mcp.revisions import dialect
 from popkit_retention.mcp.tool_service import Tools
 from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.place import Place as MemoryPlace
@@ -16,7 +16,7 @@ from popkit_retention.memory.place import Place as MemoryPlace
 from .talking import environ_of
 
 AT = 1_790_000_000.0
-DIALECT = json_rpc.dialect("2025-11-25")
+DIALECT = dialect("2025-11-25")
 
 
 def silent(done: float, total: float | None = None) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from popkit_retention.mcp.json_rpc import Dialect
+from popkit_retention.mcp.revisions import Dialect
 from popkit_retention.mcp.server import Progress, Server
 from tests.patience import HANG_S
 

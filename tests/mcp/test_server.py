@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from popkit_retention.mcp import json_rpc
 from popkit_retention.mcp.json_rpc import Fault, Lines
+from popkit_retention.mcp.revisions import HANDSHAKES, UNSUPPORTED_VERSION
 from popkit_retention.mcp.server import Server
 from tests.mcp.talking import NEWEST, STATELESS, Session, enveloped, hello, notice, request, tool_call
 from tests.patience import until
 
-VERSIONS = {**{version: version for version in json_rpc.HANDSHAKES}, "2026-07-28": NEWEST, "1999-01-01": NEWEST, "": NEWEST}
+VERSIONS = {**{version: version for version in HANDSHAKES}, "2026-07-28": NEWEST, "1999-01-01": NEWEST, "": NEWEST}
 
 
 @pytest.mark.parametrize(("asked", "given"), VERSIONS.items())
@@ -112,7 +113,7 @@ def test_a_request_of_the_stateless_revision_needs_no_handshake() -> None:
 
 def test_a_request_of_an_unknown_revision_is_told_which_there_are() -> None:
     error = Session(version=None).answer(enveloped(request("server/discover"), "2031-01-01"))["error"]
-    assert error["code"] == json_rpc.UNSUPPORTED_VERSION
+    assert error["code"] == UNSUPPORTED_VERSION
     assert error["data"] == {"supported": [STATELESS], "requested": "2031-01-01"}
 
 

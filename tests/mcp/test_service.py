@@ -88,9 +88,9 @@ def with_tools(body: str) -> list[str]:
     """A command that serves other tools: the body of a class."""
     code = (
         f"import sys; sys.path[:0] = [{str(ROOT)!r}, {str(ROOT / 'power-mode')!r}]; import os, threading\n"
-        f"from popkit_retention.mcp import tool_service\nreal = tool_service.Tools\n"
+        f"from popkit_retention.mcp import standard_streams\nreal = standard_streams.Tools\n"
         f"class Tools(real):\n    {body}\n"
-        f"tool_service.Tools = Tools\ntool_service.serve(dict(os.environ), '1')\n"
+        f"standard_streams.Tools = Tools\nstandard_streams.serve(dict(os.environ), '1')\n"
     )
     return [sys.executable, "-c", code]
 

@@ -167,7 +167,8 @@ def test_what_is_marked_while_memory_is_off_is_deleted_by_nobody_unasked(place: 
     assert "popkit memory admin run" in place("memory_forget", ids=[id])["note"]
 
 
-def test_an_agent_that_would_forget_what_is_on_hold_is_told_to_leave_the_hold_to_the_user(place: Place) -> None:
+def test_an_agent_that_would_forget_held_memories_is_told_to_leave_the_hold_alone(place: Place) -> None:
+    """The hold is the user's."""
     id = place.remember(place.shop, "Run make check before you commit.")
     with Controller(place.environ, now=lambda: AT) as controller:
         controller.add_hold("memory", "item", id, "alice", "audit")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.mcp import json_rpc
+from popkit_retention.mcp.revisions import HANDSHAKES, STATELESS, dialect
 from popkit_retention.mcp.schema_check import wrong
 from popkit_retention.mcp.tool_service import INSTRUCTIONS, table
 from tests.mcp.homes import DIALECT, Place, silent
@@ -25,9 +25,9 @@ NAMES = (
 MOST_CHARACTERS = 5_500
 
 
-@pytest.mark.parametrize("version", [*json_rpc.HANDSHAKES, *json_rpc.STATELESS])
+@pytest.mark.parametrize("version", [*HANDSHAKES, *STATELESS])
 def test_the_list_of_tools_is_what_people_agreed_on(version: str, place: Place, golden) -> None:
-    listed = place.tools.listed(json_rpc.dialect(version))
+    listed = place.tools.listed(dialect(version))
     name = {"2024-11-05": "tools-2024", "2025-03-26": "tools-2025-03"}.get(version, "tools")
     golden(GOLDENS / f"{name}.json", json.dumps(listed, indent=1) + "\n")
 
@@ -82,7 +82,7 @@ def test_a_fault_of_ours_is_logged_and_reported_without_its_details(place: Place
 
 
 def test_older_revisions_get_no_structured_content(place: Place) -> None:
-    answer = place.tools.call("memory_status", {}, json_rpc.dialect("2025-03-26"), silent)
+    answer = place.tools.call("memory_status", {}, dialect("2025-03-26"), silent)
     assert set(answer) == {"content"}
 
 

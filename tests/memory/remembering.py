@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH, Item, Lesson, Observed, Shown
+from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH, Item, Lesson, Observed, Showing
 from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores.protocol import Store
 
@@ -43,7 +43,12 @@ class Remembering:
 
 
 def lesson(
-    session: str, *observed: Observed, at: float = NOW, unaided: tuple[str, ...] = (), project: str = PROJECT, shown: tuple[Shown, ...] = ()
+    session: str,
+    *observed: Observed,
+    at: float = NOW,
+    unaided: tuple[str, ...] = (),
+    project: str = PROJECT,
+    shown: tuple[Showing, ...] = (),
 ) -> Lesson:
     return Lesson(session, project, at - HOUR, at, observed, unaided, lookups=4, lookup_tokens=2_000, shown=shown)
 

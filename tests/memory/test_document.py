@@ -228,7 +228,7 @@ def checked(some: list[Item], states: dict[str, tuple[str, str]]) -> document.Do
     return document.build(some, verdicts={fact: Verdict(*states[fact.file]) for fact in facts})
 
 
-def test_what_is_gone_is_not_listed_what_was_renamed_has_its_new_name_and_what_changed_is_marked():
+def test_the_document_drops_gone_items_renames_renamed_ones_and_marks_changed_ones():
     some = [item(PATH, f"src/{name}.py", details={"opened": True}) for name in ("gone", "old", "changed", "same")]
     states = {f"src/{name}.py": (name, f"src/{name}.py") for name in ("gone", "changed", "same")}
     built = checked(some, {**states, "src/old.py": ("renamed", "lib/new.py")})
@@ -257,7 +257,7 @@ def test_what_the_client_says_itself_is_not_repeated():
 
 
 @pytest.mark.parametrize("tokens", [200, 500, 2_000])
-def test_commands_have_their_room_whatever_the_budget_and_one_of_each_purpose_comes_first(tokens):
+def test_commands_keep_their_room_under_any_budget_and_one_per_purpose_comes_first(tokens):
     files = [item(PATH, f"src/folder{number}/file{number}.py", sessions=99) for number in range(300)]
     commands = [
         command(f"tool{number} run-all-of-them {purpose}", purpose, sessions=9 - number) for number in range(8) for purpose in PURPOSES
@@ -268,7 +268,7 @@ def test_commands_have_their_room_whatever_the_budget_and_one_of_each_purpose_co
     assert 0.7 * draft.COMMANDS_TOKENS < estimate_tokens("\n".join(listed), CONTENT) <= draft.COMMANDS_TOKENS
 
 
-def test_a_second_command_for_the_same_purpose_is_listed_once_three_sessions_have_run_it():
+def test_a_second_command_for_a_purpose_is_listed_once_three_sessions_have_run_it():
     best, thrice, twice = (command(f"tool{sessions} test", "test", sessions=sessions) for sessions in (4, 3, 2))
     theirs, only = command("tool test", "test", sessions=1, source=USER), command("tool lint", "lint", sessions=1)
     built = document.build([best, thrice, twice, theirs, only])

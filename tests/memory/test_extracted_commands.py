@@ -63,7 +63,8 @@ def test_what_a_command_is_for(line, purpose):
     assert [run.purpose for run in runs_of(line, "/shop", "/shop")[0]] == ([] if purpose is None else [purpose])
 
 
-def test_a_command_at_the_top_is_not_kept_where_the_shell_may_be_in_the_folder_in_which_it_works(session, tmp_path):
+def test_a_command_of_the_top_folder_is_not_kept_if_the_shell_may_be_elsewhere(session, tmp_path):
+    """The shell may be in the folder in which it works."""
     session.run("cd src && go test ./...", "ok")
     session.run("go test ./...", "ok")
     session.run("make lint", "ok")

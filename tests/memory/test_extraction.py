@@ -61,12 +61,12 @@ def test_what_a_session_deleted_or_moved_away_is_gone(session, tmp_path, line):
         "plans/2026-02-15-roadmap.md", "runs/1770760829123.txt", "shot.png",
     ],
 )  # fmt: skip
-def test_what_tools_keep_for_themselves_and_what_one_day_made_is_nothing_to_remember(session, tmp_path, path):
+def test_private_files_of_tools_and_output_of_one_day_are_not_remembered(session, tmp_path, path):
     session.read(f"/shop/{path}", "")
     assert taught(session, tmp_path) == []
 
 
-def test_a_file_that_a_shell_shows_which_may_be_elsewhere_is_the_one_that_is_known_there(session, tmp_path):
+def test_a_file_shown_by_a_shell_of_unknown_folder_is_the_one_known_there(session, tmp_path):
     session.read("/shop/web/themes.js", "")
     session.run("cd web && make all", "ok")
     session.run("cat themes.js", "text")
@@ -141,7 +141,7 @@ def test_look_ups_are_counted_with_their_tokens(session, tmp_path):
     assert (lesson.lookups, lesson.lookup_tokens) == (2, 2 * estimate_tokens("x" * 290))
 
 
-def test_what_is_written_once_more_when_a_conversation_is_taken_up_again_counts_once(session, tmp_path):
+def test_lines_rewritten_when_a_conversation_is_resumed_count_once(session, tmp_path):
     session.read("/shop/src/a.py", "def countTheCoins(): ...")
     session.say("countTheCoins")
     again = dict(session.entries[-1], uuid="again", parentUuid=session.last)
@@ -264,7 +264,7 @@ def test_a_text_that_leads_nowhere_is_read_in_one_go(tmp_path, text):
 # --- provenance ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_command_knows_the_files_that_it_needs_and_one_that_cannot_run_there_is_left_out(tmp_path):
+def test_a_command_knows_its_files_and_one_that_cannot_run_there_is_left_out(tmp_path):
     (tmp_path / "api").mkdir()
     (tmp_path / "api" / "package.json").write_text('{"scripts": {"test": "x"}}')
     (tmp_path / "Makefile").write_text("check: all\n\ttrue\n")
@@ -296,7 +296,7 @@ def test_a_name_that_was_looked_for_is_defined_where_the_checkout_alone_says_so(
     assert (details["defined_in"], "blob" in details) == ("src/coins.ts", True)
 
 
-def test_what_is_learnt_knows_the_commit_and_the_blob_and_a_file_that_is_gone_is_not_learnt(session, tmp_path):
+def test_learnt_items_know_commit_and_blob_and_a_deleted_file_is_not_learnt(session, tmp_path):
     shop = tmp_path / "shop"
     (shop / ".git").mkdir(parents=True)
     (shop / ".git" / "HEAD").write_text("0123456789" * 4 + "\n")

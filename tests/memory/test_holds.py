@@ -123,7 +123,7 @@ def test_the_job_leaves_what_a_policy_has_marked_to_governance(remembering: Reme
     assert remembering.item("dead").marked_by == ""
 
 
-def test_what_a_policy_has_marked_is_of_use_after_all_when_a_session_writes_it_again(remembering: Remembering):
+def test_an_item_marked_by_a_policy_is_of_use_again_once_a_session_writes_it(remembering: Remembering):
     remembering.memory.learn(lesson("s1", wrote("src/cart.py")))
     (item,) = remembering.store.scan()
     for by, kept in (("policy", True), ("job", True), ("tool", False), ("user", False)):

@@ -28,7 +28,7 @@ from popkit_retention.memory.items import (
     USER,
     WARM,
     Item,
-    Shown,
+    Showing,
     id_of,
 )
 from popkit_retention.memory.memory import Memory
@@ -123,7 +123,7 @@ sessions = st.lists(st.dictionaries(texts, st.integers(1, 9), max_size=4), min_s
 
 
 @given(sessions, st.randoms(use_true_random=False))
-def test_counts_are_the_same_in_whatever_order_and_however_often_sessions_are_taught(taught: list[dict[str, int]], random):
+def test_counts_do_not_depend_on_the_order_or_repetition_of_taught_sessions(taught: list[dict[str, int]], random):
     lessons = [lesson(f"s{number}", *(wrote(text, writes) for text, writes in each.items())) for number, each in enumerate(taught)]
     shuffled = [*lessons, *lessons[:2]]
     random.shuffle(shuffled)
@@ -146,7 +146,7 @@ def test_what_was_merely_written_is_an_access_of_what_is_known_and_nothing_new(r
     assert (item.sessions, item.writes, item.access_count) == (1, 1, 1)
 
 
-def test_what_a_session_found_to_be_gone_is_not_listed_until_a_session_shows_it_again(remembering: Remembering):
+def test_an_item_found_to_be_gone_is_not_listed_until_a_session_shows_it_again(remembering: Remembering):
     remembering.memory.learn(lesson("s1", wrote("src/cart.ts", opened=True)))
     remembering.memory.learn(replace(lesson("s2"), missing=(("path", "src/cart.ts"), ("path", "src/never.ts"))))
     assert remembering.memory.document(500).text == ""
@@ -159,12 +159,12 @@ def test_what_a_session_found_to_be_gone_is_not_listed_until_a_session_shows_it_
 NOTE_TEXT = "Deploy with scripts/ship.sh, never by hand."
 
 
-def shown_in(*wrote: str, text: str = NOTE_TEXT) -> tuple[Shown, ...]:
-    return (Shown(f"# Project memory\n- {text}", "\n".join(wrote)),)
+def shown_in(*wrote: str, text: str = NOTE_TEXT) -> tuple[Showing, ...]:
+    return (Showing(f"# Project memory\n- {text}", "\n".join(wrote)),)
 
 
 def followed_in(item: Item, text: str, wrote: str) -> bool:
-    return followed_ids([Shown(text, wrote)], [item]) == [item.id]
+    return followed_ids([Showing(text, wrote)], [item]) == [item.id]
 
 
 @pytest.mark.parametrize(

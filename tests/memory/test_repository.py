@@ -92,7 +92,7 @@ def test_a_submodule_is_a_project_of_its_own(shop, tmp_path):
     assert repository.of(str(shop / "vendor")).root == str(shop / "vendor")
 
 
-def test_without_a_repository_the_folder_itself_is_the_project_however_it_is_reached(tmp_path):
+def test_without_a_repository_the_folder_is_the_project_however_it_is_reached(tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "notes")
     assert repository.of(str(tmp_path / "notes")).key == repository.of(str(tmp_path / "link")).key

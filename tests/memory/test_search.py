@@ -80,7 +80,7 @@ def test_what_the_stop_list_holds_asks_for_nothing() -> None:
     assert order("who was it", [item("a", "who was it")]) == []
 
 
-def test_a_turn_lends_to_its_neighbours_most_to_those_after_it_and_never_across_episodes() -> None:
+def test_a_turn_lends_most_to_the_turns_after_it_and_nothing_across_episodes() -> None:
     turns = [item(f"t{at}", text, episode="e", place=at) for at, text in enumerate(["x1", "x2", "x3", "the cache", "x4", "x5", "x6"])]
     turns.append(item("other", "x7", episode="f", place=4))
     store = InMemoryStore()

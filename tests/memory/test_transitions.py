@@ -76,7 +76,7 @@ def test_the_table(changes: dict[str, Any], tier: str, action: str):
 
 
 @given(st.floats(0, 1))
-def test_the_worth_that_is_shown_is_on_the_side_of_the_bound_that_it_is_said_to_be_on(score: float):
+def test_the_displayed_worth_is_on_the_stated_side_of_its_bound(score: float):
     for tier in (HOT, WARM, COLD):
         standing = replace(FRESH, tier=tier, score=score)
         for stated in (reason for reason in decide(standing).reasons if reason.startswith("worth")):

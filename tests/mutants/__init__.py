@@ -1,1 +1,1 @@
-"""Rules of the engine broken one at a time, to see that the tests notice."""
+"""The code broken in small ways, one at a time, to see which tests notice."""

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.hosts.claude_code import entries, usage
-from hooks.utils.hosts.opencode import host, stored_sessions
+from hooks.utils.hosts.opencode import stored_sessions
+from hooks.utils.hosts.transcripts import entries, transcript, usage
 from hooks.utils.state import memory, store
 from tests.client.scripted_api import call, say
 from tests.hosts.conformance.faults import SERVE, STAND_IN, line
@@ -94,7 +94,7 @@ def test_what_is_kept_is_private_and_never_cleared(worked: Worked) -> None:
     ids = [entry["uuid"] for entry in said]
     assert len(ids) == len(set(ids))
     assert [entry["parentUuid"] for entry in said] == [None, *ids[:-1]]
-    assert [event.name for event in host.events_of(str(worked.kept))] == ["prompted", "call", "call", "prompted", "call"]
+    assert [event.name for event in transcript.events_of(str(worked.kept))] == ["prompted", "call", "call", "prompted", "call"]
 
 
 def test_the_command_answers_without_a_request(worked: Worked) -> None:
@@ -117,7 +117,7 @@ def test_what_the_context_shows_enters_as_a_reference_and_comes_back_by_its_hand
 
 @ONCE
 @pytest.mark.usefixtures("big")
-def test_a_call_that_would_write_a_reference_fails_and_the_model_reads_what_it_stands_for(project: Project, api: BothApis) -> None:
+def test_a_call_that_would_write_a_reference_fails_and_the_model_reads_its_meaning(project: Project, api: BothApis) -> None:
     api.scripts["twice"] = twice()
     project.say("[[SCRIPT:twice]] go")
     shown = results(bodies(api, project)[-1])
@@ -148,7 +148,7 @@ def test_the_summariser_is_told_what_is_dead_and_what_must_survive(project: Proj
     project.say("[[SCRIPT:work]]")
     (asked,) = [request.text for request in api.requests if "anchored summary" in request.text]
     assert "npm test" in asked.partition("</conversation>")[2], "behind the conversation stands what PopKit says of it"
-    events = [event.name for event in host.events_of(str(project.kept()))]
+    events = [event.name for event in transcript.events_of(str(project.kept()))]
     assert events.count("compacted") == 1
 
 
@@ -250,9 +250,7 @@ def contents_of(path: Path) -> list[dict[str, Any]]:
     return [{name: entry.get(name) for name in names} for entry in entries.read(str(path), path.stat().st_size)]
 
 
-def test_its_storage_and_what_is_kept_say_what_its_export_says_and_the_storage_is_left_as_it_was(
-    program: Path, api: BothApis, tmp_path: Path
-) -> None:
+def test_storage_and_state_agree_with_the_export_and_the_storage_is_left_untouched(program: Path, api: BothApis, tmp_path: Path) -> None:
     alone = Server(tmp_path, program)  # no other session is in its storage, and no process writes to it
     project = Project(alone, "shop", api.url, ANTHROPIC)
     (project.work / "src" / "big.js").write_text(big_file())

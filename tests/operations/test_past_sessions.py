@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.bill import digests
-from popkit_retention.bill.sums import usd_of
+from popkit_retention.bill.costs import usd_of
+from popkit_retention.bill.digest import digest_of
 from popkit_retention.lab import past_sessions, replay_policies, sent_requests
 from popkit_retention.parallel.attempts import Skipped
-from popkit_retention.parallel.results import Where
+from popkit_retention.parallel.results import Workplace
 from popkit_retention.parallel.sources import find
 from tests.cli.made_up_afternoon import SAMPLE
 from tests.hosts import test_opencode as opencode
@@ -58,10 +59,7 @@ def test_the_net_is_that_of_the_default_policy_beside_the_hosts_own_compactions(
     session = sent_requests.read(path)
     ttl_s = max(request.usage.cache_ttl_s for request in session.requests)
     assert row["usd"] == pytest.approx(
-        sum(
-            sum((usd_of(used, past_sessions.models()) or {}).values())
-            for used in digests.digest_of(path, Path(path).stat().st_size)["used"]
-        )
+        sum(sum((usd_of(used, past_sessions.models()) or {}).values()) for used in digest_of(path, Path(path).stat().st_size)["used"])
     )
     assert row["kept_out_usd"] + row["compactions_usd"] == pytest.approx(row["usd"] * (1 - _share("default", path, ttl_s)), abs=1e-9)
 
@@ -94,11 +92,11 @@ def test_sums_are_those_of_the_sessions_and_the_rest_is_named(tmp_path: Path) ->
     paths = [_session(tmp_path, name) for name in ("a", "b", "c")]
     row, seen = past_sessions.row_of(paths[0], ""), []
     sources = find([*paths, _talk(tmp_path)], lambda *_: None)
-    whole = past_sessions.sums(sources, "", 60, lambda done, of: seen.append((done, of)), Where(1))
+    whole = past_sessions.sums(sources, "", 60, lambda done, of: seen.append((done, of)), Workplace(1))
     assert (whole["sessions"], whole["requests"], whole["left"]) == (3, 3 * row["requests"], 0)
     assert whole["usd"] == pytest.approx(3 * row["usd"])
     assert seen[-1] == (sum(map(os.path.getsize, [*paths, str(tmp_path / "talk.jsonl")])),) * 2
-    assert past_sessions.sums(sources, "", -1, lambda *_: None, Where(1))["left"] == len(sources) - 1
+    assert past_sessions.sums(sources, "", -1, lambda *_: None, Workplace(1))["left"] == len(sources) - 1
 
 
 def _session(folder: Path, name: str) -> str:
@@ -122,10 +120,10 @@ def _forked(folder: Path) -> tuple[list[str], str]:
 
 def _sums(paths: list[str]) -> dict:
     sources = find(paths, lambda *_: None)
-    return past_sessions.sums(sources, "", 600, lambda *_: None, Where(1))
+    return past_sessions.sums(sources, "", 600, lambda *_: None, Workplace(1))
 
 
-def test_a_request_counts_once_though_a_fork_and_a_subagents_file_have_its_answer_too(tmp_path: Path) -> None:
+def test_a_request_counts_once_though_a_fork_or_subagent_s_file_repeats_its_answer(tmp_path: Path) -> None:
     (parent, fork), whole = _forked(tmp_path)
     agent = tmp_path / "one" / "shop" / "subagents" / "agent-a1.jsonl"
     agent.parent.mkdir(parents=True)
@@ -155,19 +153,19 @@ def test_a_request_of_codex_counts_once_though_a_fork_has_written_it_again(tmp_p
     assert together["requests"] == alone["requests"] + 2
     assert together["usd"] > alone["usd"]
     left_out: list[str] = []
-    billed = digests.of_sources(find(paths, lambda *_: None), lambda *_: None, lambda path, why: left_out.append(why), Where(1))
+    billed = digests.of_sources(find(paths, lambda *_: None), lambda *_: None, lambda path, why: left_out.append(why), Workplace(1))
     assert sum(used["requests"] for digest in billed for used in digest["used"]) == together["requests"]
     assert left_out == []
 
 
-def test_a_request_of_opencode_counts_once_though_a_fork_has_its_message_under_another_id(tmp_path: Path) -> None:
+def test_an_opencode_request_counts_once_though_a_fork_repeats_it_under_another_id(tmp_path: Path) -> None:
     parent, fork = opencode.worked(), opencode.worked("ses_7f3amadeup0002")
     fork.at += 3_600_000
     fork.answer({"type": "text", "text": "Rather so."}, read=9_900, written=40)
     place = str(database(tmp_path, parent, fork))
     alone, together = _sums([f"{place}/{parent.session}"]), _sums([place])
     assert (together["sessions"], together["requests"]) == (2, alone["requests"] + 1)
-    billed = digests.of_sources(find([place], lambda *_: None), lambda *_: None, lambda *_: None, Where(1))
+    billed = digests.of_sources(find([place], lambda *_: None), lambda *_: None, lambda *_: None, Workplace(1))
     assert sum(used["requests"] for digest in billed for used in digest["used"]) == together["requests"]
 
 

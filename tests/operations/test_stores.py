@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 from hooks.utils import archive
-from hooks.utils.hosts.opencode import host
+from hooks.utils.hosts.opencode.kept_transcripts import Kept, path_of
 from hooks.utils.io import hook_log
 from hooks.utils.reclaim import auto_compaction
 from hooks.utils.state import limit_readings, prompt_breakdowns, sockets
@@ -29,7 +29,8 @@ def declaring() -> set[str]:
     found = set()
     for base, root in ((ROOT, ROOT / "hooks"), (ROOT / "power-mode", ROOT / "power-mode")):
         for path in root.rglob("*.py"):
-            names = [node.targets[0] for node in ast.parse(path.read_text()).body if isinstance(node, ast.Assign)]
+            text = path.read_text()
+            names = [node.targets[0] for node in ast.parse(text).body if isinstance(node, ast.Assign)] if "STORAGE" in text else []
             if any(isinstance(name, ast.Name) and name.id == "STORAGE" for name in names):
                 found.add(".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__"))
     return found
@@ -68,7 +69,7 @@ def busy(house: Governed) -> None:
     auto_compaction.choose(Site(env, "5e55", "/shop"), True)
     (house.home / "breaks.json").write_text("{}")  # of an earlier version
     limit_readings.note_limits(str(house.home), [{"kind": "five_hour", "percentUsed": 7}], house.now, fresh=True)
-    host.Kept(host.path_of(str(house.home), "/shop", "ses_5e55"), "ses_5e55", "/shop").take(conversation().messages)
+    Kept(path_of(str(house.home), "/shop", "ses_5e55"), "ses_5e55", "/shop").take(conversation().messages)
     prompt_breakdowns.keep_breakdown(str(house.home), "shop", "5e55", breakdown(), house.now)
     (house.home / "trials.json").write_text("{}")  # of an earlier version
     digests.of_user(env, 0.0, house.now, lambda *_: None)

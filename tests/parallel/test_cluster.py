@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from popkit_retention.cli.main import main
-from popkit_retention.parallel import workers
-from popkit_retention.parallel.results import Where, results
+from popkit_retention.parallel import cluster as dask_cluster
+from popkit_retention.parallel.results import Workplace, results
 from popkit_retention.parallel.sources import DAMAGED, Unavailable
 from tests.cli.remembered import Remembered
 from tests.lab.test_survey import session
@@ -137,7 +137,7 @@ def test_a_worker_that_is_killed_in_mid_run_loses_no_session(distributed: Module
     with distributed.Client(scheduler, set_as_default=False) as client:
         before = list(client.run(os.getpid).values())
         seen = []
-        for each in results(length_slowly, sources, Where(scheduler=scheduler)):
+        for each in results(length_slowly, sources, Workplace(scheduler=scheduler)):
             seen.append(each)
             if len(seen) == 5:
                 os.kill(before[0], signal.SIGKILL)
@@ -148,19 +148,19 @@ def test_a_worker_that_is_killed_in_mid_run_loses_no_session(distributed: Module
 def test_a_session_that_ends_its_workers_is_named(impatient: str, tmp_path: Path) -> None:
     sources = written(tmp_path, "deadly", "one", "two")
     reasons = {
-        Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, sources, Where(scheduler=impatient))
+        Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, sources, Workplace(scheduler=impatient))
     }
     assert reasons.pop("deadly") == "the workers that read it were ended"
     assert set(reasons.values()) <= {"", "the workers that read it were ended"}, "one that waited behind it may be taken for it"
 
 
-def test_small_sessions_share_tasks_and_one_that_ends_its_workers_takes_none_of_them(
+def test_small_sessions_share_tasks_and_one_that_kills_its_workers_takes_none_along(
     distributed: ModuleType, impatient: str, tmp_path: Path
 ) -> None:
     sources = written(tmp_path, *(f"session-{number:03}" for number in range(120)), "deadly")
     with distributed.Client(impatient, set_as_default=False) as client:
         before = set(client.run_on_scheduler(_tasks))
-        lengths = list(results(length_unless_killed, sources, Where(scheduler=impatient)))
+        lengths = list(results(length_unless_killed, sources, Workplace(scheduler=impatient)))
         sent = set(client.run_on_scheduler(_tasks)) - before
     named = [Path(source.address).stem for source, length, _ in lengths if length is None]
     assert "deadly" in named
@@ -189,13 +189,13 @@ def test_workers_with_other_code_are_refused(distributed: ModuleType, scheduler:
         with joined(tmp_path, scheduler, "newer", PYTHONPATH=others):
             until(is_there, "another worker")
             with pytest.raises(Unavailable, match=r"1 workers of .* another version"):
-                list(results(length_slowly, written(tmp_path, "one"), Where(scheduler=scheduler)))
+                list(results(length_slowly, written(tmp_path, "one"), Workplace(scheduler=scheduler)))
         until(lambda: not is_there(), "it to be gone")
 
 
 @pytest.mark.server
 def test_where_no_scheduler_answers_it_says_how_to_start_one(company: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_CONNECT_S", 1)
+    monkeypatch.setattr(dask_cluster, "_CONNECT_S", 1)
     for address in ("tcp://127.0.0.1:9", "nonsense"):
         assert main(["lab", str(company), "--scheduler", address], {"HOME": str(company)}) == 1
         shown = capsys.readouterr()

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.parallel.results import Where, results
+from popkit_retention.parallel.results import Workplace, results
 from popkit_retention.parallel.sources import Source, Unavailable, at_hand, find, read_list
 from tests.parallel.tasks import length, length_unless_killed, lies_at
 
 fsspec = pytest.importorskip("fsspec")
-ALONE = Where(1)
+ALONE = Workplace(1)
 BRANCH = "shop/5e55/subagents/agent-1.jsonl"
 
 
@@ -69,7 +69,7 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         found_in("popkittest://x")
 
 
-def test_a_copy_keeps_the_end_of_its_address_its_user_alone_reads_it_and_it_is_gone_afterwards(memory: str) -> None:
+def test_a_copy_keeps_its_suffix_is_private_to_its_user_and_is_gone_afterwards(memory: str) -> None:
     ((_, about, _),) = results(lies_at, find([f"{memory}/{BRANCH}"], print), ALONE)
     assert about is not None
     assert about[:3] == [BRANCH.split("/"), "0o600", "0o700"]
@@ -117,7 +117,7 @@ def test_sessions_are_read_from_an_s3_that_answers(monkeypatch: pytest.MonkeyPat
         store.pipe("company/shop/one.jsonl", b"x" * 50)
         store.pipe(f"company/{BRANCH}", b"x" * 30)
         assert found_in("s3://company")[0] == [("s3://company/shop/one.jsonl", 50), (f"s3://company/{BRANCH}", 30)]
-        read = results(length, find(["s3://company/"], print), Where(2))
+        read = results(length, find(["s3://company/"], print), Workplace(2))
         assert [(source.address, value) for source, value, _ in read] == found_in("s3://company")[0]
         assert found_in("s3://nowhere")[1][0][1].startswith("cannot be read: ")
     finally:
@@ -137,14 +137,14 @@ def written(folder: Path, *names: str) -> list[Source]:
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_they_come_in_the_order_of_the_sessions_however_many_processes_there_are(tmp_path: Path, jobs: int) -> None:
     sources = written(tmp_path, *(f"session-{number}" for number in range(70)))
-    assert list(results(length, sources, Where(jobs))) == [(source, source.size, "") for source in sources]
+    assert list(results(length, sources, Workplace(jobs))) == [(source, source.size, "") for source in sources]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_broken_session_has_a_reason_and_does_not_stop_the_others(tmp_path: Path, jobs: int) -> None:
     sources = written(tmp_path, "one", "skipped", "broken", "two", "gone")
     (tmp_path / "gone.jsonl").unlink()
-    reasons = {Path(source.address).stem: (value, reason) for source, value, reason in results(length, sources, Where(jobs))}
+    reasons = {Path(source.address).stem: (value, reason) for source, value, reason in results(length, sources, Workplace(jobs))}
     assert {name: reason for name, (value, reason) in reasons.items() if value is None} == {
         "skipped": "of no use",
         "broken": "could not be read: KeyError 'what nobody foresaw'",
@@ -153,16 +153,16 @@ def test_a_broken_session_has_a_reason_and_does_not_stop_the_others(tmp_path: Pa
     assert len(reasons) == 5
 
 
-def test_a_session_whose_process_is_killed_is_tried_once_more_and_named_when_that_is_killed_too(tmp_path: Path) -> None:
+def test_a_session_whose_process_dies_is_tried_once_more_and_then_named(tmp_path: Path) -> None:
     names = [f"session-{number}" for number in range(12)]
     sources = written(tmp_path, "once", "deadly", *names)
-    reasons = {Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, sources, Where(2))}
+    reasons = {Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, sources, Workplace(2))}
     assert reasons == {"once": "", "deadly": "the process that read it was ended, twice", **dict.fromkeys(names, "")}
 
 
 def test_one_process_is_used_where_there_is_little_to_do_and_nobody_asked_for_more() -> None:
     little, much = [Source("a", 10)], [Source("a", 10), Source("b", 10)]
-    assert Where().worth(little, 15) == Where(1)
-    assert Where().worth(much, 15) == Where()
-    assert Where(4).worth(little, 15) == Where(4)
-    assert Where(scheduler="tcp://x").worth(little, 15) == Where(scheduler="tcp://x")
+    assert Workplace().worth(little, 15) == Workplace(1)
+    assert Workplace().worth(much, 15) == Workplace()
+    assert Workplace(4).worth(little, 15) == Workplace(4)
+    assert Workplace(scheduler="tcp://x").worth(little, 15) == Workplace(scheduler="tcp://x")

@@ -13,11 +13,11 @@ from hooks.utils.policy import compacting, events
 from hooks.utils.policy.compacting import Compacted
 from hooks.utils.policy.list_text import handle_of_fold
 from hooks.utils.policy.lists import held_by
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.placeholder import handle_in, placeholder
 from hooks.utils.policy.stubs import long_fields
 from hooks.utils.policy.usage import Usage
-from hooks.utils.policy.worth import NeedModel
 from tests.policy.conversing import NEVER, Conversing
 
 SHARES = st.sampled_from([1.0, 0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.0])
@@ -52,7 +52,7 @@ class Talk(Conversing):
         id = how.get("id") or f"T{self.steps + 1}"
         text = f"what {id} returned" if text is None else text
         self.rows.append(Message(ASSISTANT, "", [Use(id, TOOLS.of(tool), tool_input)]))
-        answer = Message(USER, "", (), [Shown(id, text, failed)])
+        answer = Message(USER, "", (), [ShownResult(id, text, failed)])
         (self.rows if self._together is None else self._together).append(answer)
         return super().call(tool, tool_input, text, failed, **how)
 

@@ -8,10 +8,10 @@ from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import events, planning, worth
 from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.economics import Prices
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.plans import CLEAR, HOLD, Plan, Selection
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.usage import Usage
-from hooks.utils.policy.worth import NeedModel
 from tests.policy.priced import prices
 from tests.policy.scenario import Scenario
 

@@ -94,7 +94,7 @@ class Context:
     def __init__(self, settings: door.Settings, rules: tuple[door.Rule, ...] = door.RULES) -> None:
         self.settings = settings
         self.rules = rules
-        self.shown = door.Shown()
+        self.shown = door.ContextLines()
         self.reader = reading.Reader("/")
         self.count = 0
 

@@ -32,7 +32,7 @@ class DoorContext:
     """A context that results enter through the door."""
 
     def __init__(self, say_once: str = door.ANY, shape: str = door.OFF) -> None:
-        self.shown = door.Shown()
+        self.shown = door.ContextLines()
         self.settings = door.Settings(say_once, shape)
         self.count = 0
 

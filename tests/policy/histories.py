@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS, calls
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import outcomes
 from hooks.utils.policy import engine, events
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.ruleset import Ruleset
@@ -42,9 +43,9 @@ def _call(tool, tool_input, text=None, committed=None, limits=None):
     def make(context, seconds, turn, fails):
         output = f"what call {context.calls + 1} said" if text is None else text
         if fails:
-            outcome = calls.outcome_of_error("Exit code 1" + ("\n" + output if fails == "loudly" else "") if tool == "Bash" else output)
+            outcome = outcomes.outcome_of_error("Exit code 1" + ("\n" + output if fails == "loudly" else "") if tool == "Bash" else output)
         else:
-            outcome = calls.outcome_of_text(
+            outcome = outcomes.outcome_of_text(
                 TOOLS.of(tool), tool_input, _numbered(output, limits) if tool == "Read" and output != UNCHANGED else output
             )
         return context.call(seconds, tool, tool_input, outcome, turn, committed)
@@ -170,7 +171,7 @@ _TOOLS = (
     | _WORDS
 )
 _OUTCOMES = st.builds(
-    lambda text, fails, tool: calls.outcome_of_error(text) if fails else calls.outcome_of_text(TOOLS.of(tool), {}, text),
+    lambda text, fails, tool: outcomes.outcome_of_error(text) if fails else outcomes.outcome_of_text(TOOLS.of(tool), {}, text),
     _WORDS | st.just(UNCHANGED) | st.integers(0, 10**6).map("Exit code {}\nno".format),
     st.booleans(),
     st.sampled_from(["Bash", "Other"]),

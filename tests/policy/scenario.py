@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hooks.utils.hosts.claude_code import TOOLS, calls
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import outcomes
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.policy import engine, events
 from hooks.utils.policy.context import ContextState, state_of
@@ -66,7 +67,7 @@ class Scenario:
         self.steps += 1
         id = id or f"T{self.steps}"
         text = f"what {id} returned" if text is None else text
-        outcome = calls.outcome_of_error(text) if failed else calls.outcome_of_text(TOOLS.of(tool), tool_input, text)
+        outcome = outcomes.outcome_of_error(text) if failed else outcomes.outcome_of_text(TOOLS.of(tool), tool_input, text)
         self.at += 1
         return self.observe(events.Call(id, TOOLS.of(tool), tool_input, outcome, self.at, cwd or self.cwd, self.turn, committed))
 

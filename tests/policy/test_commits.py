@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS, calls
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import outcomes
 from hooks.utils.policy.commits import Commits
 from hooks.utils.policy.events import Call
 from tests.policy.scenario import Scenario
@@ -91,7 +92,7 @@ class Work:
         self.commits = Commits()
 
     def call(self, tool: str, tool_input: dict, text: str = "done", failed: bool = False, cwd: str = "/p") -> list | None:
-        outcome = calls.outcome_of_error(text) if failed else calls.outcome_of_text(TOOLS.of(tool), tool_input, text)
+        outcome = outcomes.outcome_of_error(text) if failed else outcomes.outcome_of_text(TOOLS.of(tool), tool_input, text)
         return self.commits.files_of(Call("T", TOOLS.of(tool), tool_input, outcome, cwd=cwd), text)
 
     def edit(self, *paths: str) -> None:
@@ -135,6 +136,77 @@ def test_a_commit_of_all_holds_what_was_edited_since_the_one_before(work: Work, 
 
 
 @pytest.mark.parametrize(
+    "words", ["--all -m x", "-a -m x", "-am x", "-qam x", "-va -m x", "-m x --all", "-m x -a", "--amend --all", "--author me -a -m x"]
+)
+def test_a_commit_of_all_holds_what_was_edited_beside_what_is_staged(work: Work, words: str):
+    work.edit("/p/a.py", "/p/b.py")
+    work.bash("git add b.py")
+    assert work.bash(f"git commit {words}") == ["/p/a.py", "/p/b.py"]
+    assert work.bash("git commit -am y") == []
+
+
+@pytest.mark.parametrize(
+    "words", ["-ma", "-m a", "-m --all", "-m=-a", "-Fa", "-qma", "-vqCa", "-ca", "-ta", "--amend -m x", "-m x --no-edit"]
+)
+def test_what_only_looks_like_all_commits_what_is_staged_alone(work: Work, words: str):
+    work.edit("/p/a.py", "/p/b.py")
+    work.bash("git add b.py")
+    assert work.bash(f"git commit {words}") == ["/p/b.py"]
+    assert work.bash("git commit -am y") == ["/p/a.py"]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "-m", "-F", "-C", "-c", "-t", "-qm", "--message", "--file", "--author", "--date", "--template", "--fixup", "--squash",
+        "--reuse-message", "--reedit-message", "--cleanup", "--trailer",
+    ],
+)  # fmt: skip
+def test_the_value_of_an_option_is_no_path_and_the_word_behind_it_is_one(work: Work, option: str):
+    work.edit("/p/a.py", "/p/b.py", "/p/c.py")
+    work.bash("git add b.py")
+    assert work.bash(f"git commit {option} c.py") == ["/p/b.py"]
+    assert work.bash(f"git commit {option} x c.py a.py") == ["/p/a.py", "/p/c.py"]
+
+
+@pytest.mark.parametrize("option", ["-m", "-qm", "-F", "--message"])
+def test_a_value_in_the_word_of_its_option_takes_no_other_word(work: Work, option: str):
+    work.edit("/p/a.py", "/p/b.py")
+    joined = option + ("=x" if option[:2] == "--" else "x")
+    assert work.bash(f"git commit {joined} a.py") == ["/p/a.py"]
+
+
+@pytest.mark.parametrize("option", ["-A", "--all", "-u", "--update", "--no-ignore-removal"])
+def test_all_that_is_edited_is_staged_beside_what_was_named(work: Work, option: str):
+    work.edit("/p/a.py", "/p/b.py")
+    work.bash("git add c.py")
+    work.bash("git add " + option)
+    work.edit("/p/d.py")
+    assert work.bash("git commit -m x") == ["/p/a.py", "/p/b.py", "/p/c.py"]
+
+
+@pytest.mark.parametrize("option", ["-n", "-p", "-v", "--intent-to-add"])
+def test_an_option_of_git_add_that_names_nothing_stages_nothing(work: Work, option: str):
+    work.edit("/p/a.py")
+    work.bash("git add b.py")
+    work.bash("git add " + option)
+    assert work.bash("git commit -m x") == ["/p/b.py"]
+
+
+@pytest.mark.parametrize("word", ["add", "stage", "rm", "mv"])
+def test_whatever_puts_a_file_into_the_index_stages_it(work: Work, word: str):
+    work.edit("/p/a.py")
+    work.bash(f"git {word} b.py c.py")
+    assert work.bash("git commit -m x") == ["/p/b.py", "/p/c.py"]
+
+
+def test_two_commits_of_a_line_hold_the_files_of_both(work: Work):
+    work.edit("/p/a.py", "/p/b.py", "/p/c.py")
+    assert work.bash("git commit -m x a.py && git commit -m y b.py") == ["/p/a.py", "/p/b.py"]
+    assert work.bash("git commit --amend --no-edit c.py") == ["/p/b.py", "/p/c.py"]
+
+
+@pytest.mark.parametrize(
     "lines",
     [
         ["git add a.py && git commit -m x"],
@@ -172,6 +244,49 @@ def test_a_file_that_is_staged_by_name_is_in_it_though_nobody_edited_it_here(wor
 def test_what_git_status_has_listed_counts_as_edited(work: Work, shown: str):
     work.bash("git status", shown)
     assert {"/p/src/b.py", "/p/c.py"} <= set(work.bash("git add -A && git commit -m x"))
+
+
+@pytest.mark.parametrize("state", [" M", "M ", "MM", " T", "A ", "AM", " D", "D ", "RM", "C ", "UU", "AA", "??"])
+def test_a_file_in_any_state_of_a_short_status_counts_as_edited(work: Work, state: str):
+    work.edit("/p/a.py")
+    work.bash("git status --short", f"{state} src/b.py\n")
+    assert work.bash("git commit -am x") == ["/p/a.py", "/p/src/b.py"]
+
+
+@pytest.mark.parametrize(
+    "state", ["modified:   ", "new file:   ", "deleted:    ", "renamed:    old.py -> ", "both modified:   ", "typechange: ", ""]
+)
+def test_a_file_in_any_state_of_a_long_status_counts_as_edited(work: Work, state: str):
+    work.edit("/p/a.py")
+    work.bash("git status", f"On branch main\n\t{state}src/b.py\n")
+    assert work.bash("git commit -am x") == ["/p/a.py", "/p/src/b.py"]
+
+
+@pytest.mark.parametrize("line", ["On branch main", "nothing to commit", "   x.py", "M_ x.py", "MMx.py", "modified:   x.py", "XY x.py"])
+def test_a_line_of_a_status_that_lists_no_file_names_none(work: Work, line: str):
+    work.edit("/p/a.py")
+    work.bash("git status", line + "\n")
+    assert work.bash("git commit -am x") == ["/p/a.py"]
+
+
+def test_a_name_in_quotes_is_the_name_without_them(work: Work):
+    work.bash("git status --short", '?? "b c.py"\n')
+    assert work.bash("git commit -am x", ' create mode 100644 "d e.py"\n') == ["/p/b c.py", "/p/d e.py"]
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "create mode 100644 b.py",
+        " rename mode 100644 b.py",
+        " create mode 10x644 b.py",
+        " create node 100644 b.py",
+        " mode change 100644 => 100755 b.py",
+    ],
+)
+def test_a_line_that_git_prints_of_something_else_names_no_file(work: Work, printed: str):
+    work.edit("/p/a.py")
+    assert work.bash("git commit -am x", printed) == ["/p/a.py"]
 
 
 def test_what_git_prints_of_the_commit_is_in_it(work: Work):

@@ -19,7 +19,7 @@ def test_of_a_run_how_it_went_stands_beside_its_placeholder():
     assert "3 failed 9 passed" in shown
 
 
-def test_of_a_call_that_failed_the_error_stands_and_no_stub_says_that_its_effect_is_on_disk():
+def test_a_failed_call_keeps_its_error_and_no_stub_claims_its_effect_is_on_disk():
     talk = talk_of(lambda t: t.call("Write", {"file_path": "/p/a.py", "content": LONG}, "no such folder", failed=True), quiet=40)
     done = talk.compact(0.0)
     given, text, failed = calls_in(done.messages)["T1"]
@@ -44,7 +44,7 @@ def test_an_outline_holds_no_name_that_words_or_calls_have():
 # --- lists of calls ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_calls_of_which_nothing_stands_are_listed_in_one_line_where_nothing_was_said_between_them():
+def test_calls_removed_entirely_share_one_line_where_nothing_was_said_between_them():
     def work(talk: Talk) -> None:
         reads(3)(talk)
         talk.say(ASSISTANT, "now the rest")
@@ -138,7 +138,7 @@ def test_a_placeholder_that_stands_already_is_not_archived_once_more():
     assert calls_in(again.messages)["T1"] == calls_in(first.messages)["T1"]
 
 
-def test_what_left_in_an_earlier_compaction_can_be_listed_by_a_later_one_and_all_comes_back():
+def test_a_later_compaction_can_list_what_an_earlier_one_removed_and_all_comes_back():
     talk = talk_of(lambda t: t.say(USER, "go"), reads(8))
     whole = plain(talk.messages)
     first = talk.compact(0.5)

@@ -8,10 +8,10 @@ import pytest
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, compact, tokens_of
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.returning import put_back
-from hooks.utils.policy.worth import NeedModel
 from tests.policy.compactable import CODE, LONG, WORDS, Talk, archived, calls_in, handle_of, kinds, plain, reads, talk_of
 from tests.policy.conversing import NEVER, SURE
 
@@ -92,7 +92,7 @@ def test_what_left_comes_back_where_what_left_after_it_was_larger_than_needed():
     assert {left.id for left in done.left} == {"T4"}
 
 
-def test_a_result_that_is_read_again_and_again_stays_longer_than_one_that_nobody_named_since():
+def test_a_repeatedly_read_result_outlasts_one_that_nobody_has_named_since():
     talk = talk_of(reads(6), lambda t: t.read("0.py", 3, 5), quiet=6)
     left = [one.id for one in talk.compact(0.6).left]
     assert "T2" in left
@@ -121,7 +121,7 @@ def test_of_an_edit_what_it_has_replaced_leaves_before_what_it_wrote():
         assert given[f"T{n}"][0]["new_string"] == whole[f"T{n}"][0]["new_string"]
 
 
-def test_an_edit_that_failed_has_replaced_nothing_so_both_of_its_sides_leave_together():
+def test_both_sides_of_a_failed_edit_leave_together_because_it_replaced_nothing():
     talk = talk_of(
         lambda t: t.call("Edit", {"file_path": "/p/a.py", "old_string": LONG, "new_string": LONG + "1"}, "no", failed=True), quiet=40
     )
@@ -153,7 +153,7 @@ def test_a_target_smaller_than_what_must_stay_is_reported_as_missed():
     assert kinds(done) == []
 
 
-def test_where_so_many_tokens_may_stand_in_any_case_no_more_is_taken_than_that_needs():
+def test_no_more_is_taken_than_it_takes_to_meet_the_tokens_that_may_always_stand():
     talk = talk_of(reads(8))
     whole, none, some = (compact(talk.messages, talk.conversation, NEVER, 0.0, handle_of, least=least) for least in (20_000, 0, 5_000))
     assert whole.left == []
@@ -227,7 +227,8 @@ def test_a_pinned_result_stays_even_if_it_is_asked_for():
 # --- what was asked for ---------------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_asked_for_leaves_live_or_not_old_or_new_and_other_dead_results_stay():
+def test_requested_results_leave_whatever_their_state_and_other_dead_results_stay():
+    """Live or not, old or new."""
     talk = talk_of(lambda t: t.read("a.py", text=LONG), lambda t: t.read("a.py", text=LONG + "more"), reads(1))
     done = talk.compact(0.1, only=("T3",))
     assert kinds(done) == [(RESULT, "T3")]
@@ -257,9 +258,9 @@ def test_a_result_hardly_longer_than_its_placeholder_stays_even_if_it_is_asked_f
 
 @pytest.mark.parametrize("text", ["", "a picture", LONG])
 @pytest.mark.parametrize("only", [None, (), ("T9",)])
-def test_a_result_that_is_more_than_its_text_leaves_in_any_case_and_says_how_to_see_it(text: str, only):
+def test_a_result_that_is_more_than_its_text_leaves_and_says_how_to_see_it(text: str, only):
     talk = talk_of(lambda t: t.read("pic.png", text="x"), quiet=0)
-    talk.rows[-1] = Message(USER, "", (), [Shown("T1", text)])
+    talk.rows[-1] = Message(USER, "", (), [ShownResult("T1", text)])
     done = talk.compact(1.0, only=only, lost={"T1"})
     assert kinds(done) == [(RESULT, "T1")]
     assert handle_in(calls_in(done.messages)["T1"][1]) == done.left[0].handle
@@ -267,9 +268,11 @@ def test_a_result_that_is_more_than_its_text_leaves_in_any_case_and_says_how_to_
     assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
 
 
-def test_what_the_tracker_does_not_know_stays_until_room_is_needed_and_then_its_whole_call_leaves():
+def test_a_call_unknown_to_the_tracker_stays_until_room_is_needed_and_leaves_whole():
     talk = talk_of(lambda t: t.say(USER, "go"))
-    unknown = paired([Message(ASSISTANT, "", [Use("X1", TOOLS.of("Bash"), {"command": "ls"})]), Message(USER, "", (), [Shown("X1", LONG)])])
+    unknown = paired(
+        [Message(ASSISTANT, "", [Use("X1", TOOLS.of("Bash"), {"command": "ls"})]), Message(USER, "", (), [ShownResult("X1", LONG)])]
+    )
     talk.rows = [*talk.rows[:1], *unknown, *talk.rows[1:]]
     assert calls_in(talk.compact(1.0).messages)["X1"] == calls_in(talk.messages)["X1"]
     assert kinds(talk.compact(0.5)) == [(CALLS, "")]

@@ -92,7 +92,7 @@ def what_must_remain_remains_whole(talk: Talk, given: list, done: Compacted):
 
 @many
 @given(TALKS, SHARES, SHARES, MODELS)
-def test_the_target_is_met_or_nothing_more_could_have_gone_and_a_smaller_one_never_keeps_more(talk: Talk, one: float, other: float, model):
+def test_the_target_is_met_or_nothing_more_could_go_and_a_smaller_one_keeps_no_more(talk: Talk, one: float, other: float, model):
     share, larger = sorted((one, other))
     done, least, dead = talk.compact(share, model), talk.compact(0.0, model), talk.compact(1.0, model)
     assert done.before == dead.before
@@ -150,7 +150,8 @@ LAWS = (
 
 @many
 @given(TALKS, SHARES, MODELS)
-def test_whatever_the_target_is_the_laws_hold_and_it_follows_from_what_it_is_given_and_changes_nothing(talk: Talk, share: float, model):
+def test_the_laws_hold_for_any_target_and_compacting_is_pure(talk: Talk, share: float, model):
+    """The result follows from its input, which it does not change."""
     given = talk.messages
     before, state = json.dumps(plain(given)), json.dumps(talk.state.to_json())
     done, again = (compacting.compact(given, talk.conversation, model, share, handle_of) for _ in range(2))
@@ -164,7 +165,7 @@ def test_whatever_the_target_is_the_laws_hold_and_it_follows_from_what_it_is_giv
 
 @many
 @given(TALKS, st.lists(st.tuples(FEW, SHARES), min_size=1, max_size=2), SHARES, MODELS)
-def test_compacted_a_second_and_a_third_time_it_holds_too_and_all_archives_give_the_whole_back(talk: Talk, rest: list, share: float, model):
+def test_the_laws_hold_for_repeated_compactions_and_the_archives_give_all_back(talk: Talk, rest: list, share: float, model):
     whole = plain(talk.messages)
     compactions = [talk.compact(share, model)]
     for more, again in rest:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS, calls
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import outcomes
 from hooks.utils.policy import events
 from hooks.utils.policy.context import ContextState
 from hooks.utils.policy.conversation import Conversation
@@ -29,7 +30,7 @@ class Driver:
         self.at = 1_000.0
 
     def result(self, id: str, tokens: int) -> None:
-        outcome = calls.outcome_of_text(TOOLS.of("mcp__a__b"), {"of": id}, id.ljust(round(CHARS_PER_TOKEN["markup"] * tokens), "x"))
+        outcome = outcomes.outcome_of_text(TOOLS.of("mcp__a__b"), {"of": id}, id.ljust(round(CHARS_PER_TOKEN["markup"] * tokens), "x"))
         self.at += 1
         self.conversation.observe(Call(id, TOOLS.of("mcp__a__b"), {"of": id}, outcome, self.at, "/p", "turn 1"))
         assert self.conversation.state.live[id].tokens == tokens
@@ -188,7 +189,8 @@ def test_another_model_is_measured_anew(driver):
     assert driver.conversation.state.calibration == 1.0, "and what was measured before the first change is gone"
 
 
-def test_few_requests_little_growth_and_what_is_no_growth_by_what_was_written_down_calibrate_nothing():
+def test_too_few_requests_or_too_little_growth_calibrate_nothing():
+    """Nor does growth that was not written down as such."""
     assert growing(Driver(), 1.4, 4) == 1.0, "four pairs of requests"
     assert growing(Driver(), 1.4, 9, 270) == 1.0, "so small a growth tells too little"
     assert growing(Driver(), 2.6, 9) == 1.0, "an attachment"
@@ -242,9 +244,9 @@ def test_thinking_of_later_answers_comes_after_a_result(driver):
 
 def test_what_was_thought_behind_a_place_can_leave(driver):
     conversation = thoughtful(driver)
-    conversation.unthought("b")
+    conversation.drop_thinking("b")
     assert [conversation.thinking_behind(id) for id in "abc"] == [40, 0, 0]
-    conversation.unthought("of a branch that was left")
+    conversation.drop_thinking("of a branch that was left")
     driver.sent(22_000)
     conversation.add_text(0, 1_000)
     assert [conversation.thinking_behind(id) for id in "abc"] == [1_040, 1_000, 1_000]
@@ -277,7 +279,7 @@ def test_whatever_happens_places_are_in_order_and_within_the_prompt(history, uns
     assert conversation.prompt >= conversation.last.tokens
 
 
-def test_the_host_would_put_back_the_five_files_that_were_touched_last_each_up_to_a_bound():
+def test_the_host_would_put_back_the_five_last_touched_files_each_up_to_a_bound():
     session = Conversing()
     for number in range(7):
         session.read(f"/p/f{number}.py", text=LONG[: 100 * (number + 1)])

@@ -95,7 +95,7 @@ def test_such_a_reference_is_known_as_a_line_of_ours_wherever_it_is_written(runs
     assert len(list(own_lines.found_in(entry.text))) == len(references(entry.text))
 
 
-def test_a_reference_to_what_is_the_same_to_the_last_digit_says_nothing_of_durations():
+def test_a_reference_to_an_identical_result_says_nothing_of_durations():
     command, lines = RUNS["node --test"]
     text = printed(lines, ["0.25"] * len(places(lines)))
     _, [_, entry] = in_turn(command, text, text + "\nmore")
@@ -143,7 +143,7 @@ def test_a_line_whose_duration_is_too_far_from_what_it_was_enters_as_it_is(runne
 
 @given(runners, far)
 @settings(max_examples=examples(15, 2_000))
-def test_where_all_durations_are_too_far_from_what_they_were_no_line_is_the_same_but_for_them(runner: str, pair: tuple[float, float]):
+def test_with_all_durations_too_far_apart_no_line_is_the_same_but_for_them(runner: str, pair: tuple[float, float]):
     command, lines = RUNS[runner]
     before, after = (printed(lines, [_number(seconds, unit) for unit in places(lines)]) for seconds in pair)
     _, [_, entry] = in_turn(command, before, after)
@@ -190,7 +190,7 @@ def test_an_output_in_which_a_number_matters_enters_whole_when_it_is_another(for
     ("real\t0m3.2s", "real\t0m3.3s"),
     ("2026-11-27 passed in 10:12:33s", "2026-11-27 passed in 10:12:34s"),
 ])  # fmt: skip
-def test_what_is_no_duration_of_the_run_or_may_be_none_is_compared_to_the_last_digit(before: str, after: str):
+def test_a_value_that_may_be_no_duration_of_the_run_is_compared_to_the_last_digit(before: str, after: str):
     assert not are_alike(before, after)
 
 
@@ -237,7 +237,7 @@ COMMAND, LINES = RUNS["node --test"]
 QUICK, SLOW = (printed(LINES, [number] * len(places(LINES))) for number in ("0.25", "0.50"))
 
 
-def test_only_of_runs_that_succeeded_and_that_nobody_times_and_only_where_any_is_set():
+def test_durations_are_ignored_only_in_successful_untimed_runs_and_only_if_set():
     assert _twice(QUICK, SLOW).leans_on == ("toolu_1",)
     for say_once in (door.OFF, door.READS):
         assert _twice(QUICK, SLOW, say_once) == (SLOW, (), ())
@@ -291,7 +291,7 @@ def test_what_may_differ_in_durations_never_makes_more_enter(runs: tuple[str, st
     _, before, after = runs
     lines, new = after.split("\n"), before.split("\n")[at : at + count]
     text = "\n".join([*lines[:at], *([f"{line} is new" for line in new] if is_new else new), *lines[at + count :]])
-    shown = door.Shown()
+    shown = door.ContextLines()
     shown.add(once.source("toolu_1", "Bash of it", before))
     shown.add(once.source("toolu_2", "Bash of another", "\n".join(new * 2)))
     exact, reduced = (once.say_once(text, shown, earlier=earlier) for earlier in ((), shown.results_of("Bash of it")))

@@ -101,7 +101,9 @@ def test_whatever_runs_the_tasks_a_failure_stays(command: str):
     text, failure = FAILING["tsc"]
     call = Call("toolu_1", TOOLS.of("Bash"), {"command": command}, Outcome(len(text)), cwd="/p")
     kind = classify(call, "/p", shipped.rules()).kind
-    entry = door.enter(door.Arrival("toolu_1", TOOLS.of("Bash"), {"command": command}, kind, "T1", text), door.Shown(), shaped(door.STRONG))
+    entry = door.enter(
+        door.Arrival("toolu_1", TOOLS.of("Bash"), {"command": command}, kind, "T1", text), door.ContextLines(), shaped(door.STRONG)
+    )
     assert failure in entry.text
     assert len(entry.text) < len(text)
 
@@ -157,7 +159,7 @@ def test_a_search_that_shows_the_lines_around_a_definition_enters_whole(definiti
     assert shorten("\n".join(lines), "search").lines
 
 
-def test_of_a_search_the_first_matches_of_each_file_stay_and_the_others_are_counted_by_file():
+def test_the_first_matches_of_each_file_stay_and_the_rest_are_counted_by_file():
     files = {f"src/part_{name}.py": count for name, count in (("a", 90), ("b", 2), ("c", 30))}
     matches = [f"{file}:{at}:    return configure({at})" for file, count in files.items() for at in range(count)]
     kept = entered(matches, "search")
@@ -212,25 +214,25 @@ def test_an_error_whose_message_is_one_long_line_enters_whole():
 @pytest.mark.parametrize("tool", ["Read", "Task", "WebFetch", "mcp__shop__list", "Edit"])
 def test_what_no_shell_and_no_search_prints_enters_whole(tool: str):
     text = "\n".join(f"row {at} of it" for at in range(900))
-    assert door.enter(door.Arrival("t", TOOLS.of(tool), {}, "other", "T1", text), door.Shown(), shaped(door.STRONG)).reasons == ()
+    assert door.enter(door.Arrival("t", TOOLS.of(tool), {}, "other", "T1", text), door.ContextLines(), shaped(door.STRONG)).reasons == ()
 
 
 def test_only_strong_shortens_and_the_same_call_made_at_once_again_enters_whole():
     text = "\n".join(f"row {at} of it" for at in range(900))
     arrival = door.Arrival("t", TOOLS.of("Bash"), {}, "other", "T1", text, handle=HANDLE)
-    entry = door.enter(arrival, door.Shown(), shaped(door.STRONG))
+    entry = door.enter(arrival, door.ContextLines(), shaped(door.STRONG))
     assert entry.text == shorten(text, "other", False, HANDLE).text
     assert door.is_partial(entry)
     assert entry.reasons == (f"{shorten(text, 'other').lines:,} lines over its budget left out",)
     for shape in (door.OFF, door.SAFE):
-        assert door.enter(arrival, door.Shown(), shaped(shape)) == (text, (), ())
+        assert door.enter(arrival, door.ContextLines(), shaped(shape)) == (text, (), ())
     arrival.again = True
-    assert door.enter(arrival, door.Shown(), shaped(door.STRONG)) == (text, (), ())
+    assert door.enter(arrival, door.ContextLines(), shaped(door.STRONG)) == (text, (), ())
 
 
 def test_what_is_left_of_an_output_is_still_said_once():
     first = [f"value_{at} = configure('the shop', {at})" for at in range(40)]
-    shown = door.Shown()
+    shown = door.ContextLines()
     shown.add(door.Source("a", "T1, Bash cat", first))
     text = "\n".join([*first, *(f"row {at} of it" for at in range(900))])
     entry = door.enter(

@@ -60,7 +60,7 @@ def test_a_line_that_repeats_enters_once_with_its_count(end: str):
 @pytest.mark.parametrize("line", [
     "waiting", "| 1 | Anna |", "1\tAnna", "Anna  active  1", "    0,", '    {"a": 1},', "x = [", "a, b, c", "1; 2; 3",
 ])  # fmt: skip
-def test_rows_and_values_that_are_the_same_and_what_a_count_would_hardly_shorten_stay(line: str):
+def test_rows_with_equal_values_stay_and_so_does_what_a_count_would_hardly_shorten(line: str):
     text = "\n".join(["so it is", *[line] * (3 if line == "waiting" else 40), "and so on"])
     assert quiet(text) == text
 
@@ -68,7 +68,7 @@ def test_rows_and_values_that_are_the_same_and_what_a_count_would_hardly_shorten
 def test_a_line_that_looks_like_a_count_is_not_taken_for_one():
     own = "[the line above stands 40 times in a row]"
     assert quiet(f"a\n{own}\nb") == f"a\n[the line above stands 1 time in a row]\n{own}\nb"
-    entry = door.enter(door.Arrival("toolu_1", TOOLS.of("Bash"), {}, "other", "T1", f"a\n{own}\nb"), door.Shown(), shaped(door.SAFE))
+    entry = door.enter(door.Arrival("toolu_1", TOOLS.of("Bash"), {}, "other", "T1", f"a\n{own}\nb"), door.ContextLines(), shaped(door.SAFE))
     assert entry.text == quiet(f"a\n{own}\nb")
     assert rebuilt(entry.text) == f"a\n{own}\nb"
 
@@ -146,12 +146,12 @@ def test_what_is_quiet_stays_as_it_is(text: str):
 def test_files_and_matches_are_no_noise_and_an_error_enters_whole(tool: str, kind: str):
     loud = "\x1b[31mred\x1b[0m\n\n\n\n\n" + ALIKE
     arrival = door.Arrival("toolu_1", TOOLS.of(tool), {}, kind, "T1", loud)
-    assert door.enter(arrival, door.Shown(), shaped(door.SAFE)) == (loud, (), ())
+    assert door.enter(arrival, door.ContextLines(), shaped(door.SAFE)) == (loud, (), ())
     run = door.Arrival("toolu_2", TOOLS.of("Bash"), {}, "run:test", "T2", loud)
-    assert len(door.enter(run, door.Shown(), shaped(door.SAFE)).text) < 200
-    assert door.enter(run, door.Shown(), shaped(door.OFF)) == (loud, (), ())
+    assert len(door.enter(run, door.ContextLines(), shaped(door.SAFE)).text) < 200
+    assert door.enter(run, door.ContextLines(), shaped(door.OFF)) == (loud, (), ())
     failed = door.Arrival("toolu_3", TOOLS.of("Bash"), {}, "run:test", "T3", loud, error=True)
-    assert door.enter(failed, door.Shown(), shaped(door.SAFE)) == (loud, (), ())
+    assert door.enter(failed, door.ContextLines(), shaped(door.SAFE)) == (loud, (), ())
 
 
 @pytest.mark.parametrize(

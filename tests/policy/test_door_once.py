@@ -83,7 +83,7 @@ def test_signs_outside_a_diff_are_part_of_their_lines(context: DoorContext, befo
 
 
 def test_a_reference_is_one_line_that_can_be_shown_and_written():
-    sources = door.Shown()
+    sources = door.ContextLines()
     lines = ["first", "\x1b[31m \ud800 red «now»\r\x07", *body("a", 8), "\u2028 the very end\x1b[0m", "last"]
     name = door.name_of(TOOLS.of("Bash"), {"command": "echo\n\x1b[2J\ud800 [x]"}, "")
     sources.add(once.source("toolu_1", name, "\n".join(lines)))
@@ -170,7 +170,7 @@ def test_a_file_is_said_once_whatever_it_speaks_of(context: DoorContext):
      "Read of deep/deep/deep/de…/deep/deep/deep/a_name_that_tells_which.py"),
     ("/shop/" + "n" * 80 + ".py", "/shop", "Read of " + "n" * 80 + ".py"),
 ])  # fmt: skip
-def test_a_file_is_called_by_its_path_from_the_session_s_folder_and_its_name_is_never_cut(path: str, cwd: str, name: str):
+def test_a_file_is_named_by_its_path_from_the_session_s_folder_and_never_cut(path: str, cwd: str, name: str):
     assert door.name_of(TOOLS.of("Read"), {"file_path": path, "limit": 7}, cwd) == name
 
 
@@ -195,7 +195,7 @@ def test_a_long_command_is_cut_in_the_middle():
 
 
 def test_the_way_back_is_named_once():
-    sources = door.Shown()
+    sources = door.ContextLines()
     sources.add(once.source("toolu_1", "Bash of one", "\n".join([*body("a"), "gap", *body("b")])))
     entry = once.say_once("\n".join([*body("a"), "other", *body("b")]), sources, handle="k7m2qdab")
     assert [one["handle"] for one in references(entry.text)] == [None, "k7m2qdab"]
@@ -233,7 +233,7 @@ def test_an_error_enters_whole(say_once: str):
     assert context.arrives(read_of(body("a")), "Read", "/a.py", error=True) == (read_of(body("a")), (), ())
 
 
-def test_the_same_call_made_again_after_a_reference_enters_whole_and_is_leaned_on_from_then_on(context: DoorContext):
+def test_a_call_repeated_after_a_reference_enters_whole_and_becomes_the_new_source(context: DoorContext):
     context.reads(body("a"))
     assert context.reads(body("a")).leans_on == ("toolu_1",)
     whole = context.arrives(read_of(body("a")), "Read", "/a.py", again=True)
@@ -241,7 +241,7 @@ def test_the_same_call_made_again_after_a_reference_enters_whole_and_is_leaned_o
     assert context.reads(body("a")).leans_on == ("toolu_3",)
 
 
-def test_off_says_everything_again_and_reads_only_what_a_read_of_the_same_file_has_shown():
+def test_off_repeats_everything_and_reads_refers_only_to_reads_of_the_same_file():
     for say_once, tool, path, leans in (
         (door.OFF, "Read", "/a.py", ()),
         (door.READS, "Read", "/a.py", ("toolu_1",)),
@@ -302,7 +302,7 @@ def test_what_was_dropped_or_not_kept_is_never_leaned_on():
 @given(st.lists(block, min_size=1, max_size=5), st.sets(st.integers(min_value=1, max_value=5)), block)
 @settings(max_examples=examples(40, 3_000))
 def test_after_keep_the_door_answers_as_if_only_what_is_kept_had_ever_come(results: list[list[str]], kept: set[int], arriving: list[str]):
-    thinned, fresh = door.Shown(), door.Shown()
+    thinned, fresh = door.ContextLines(), door.ContextLines()
     for at, lines in enumerate(results, 1):
         thinned.add(door.Source(f"toolu_{at}", f"T{at}", lines))
         if at in kept:
@@ -313,7 +313,7 @@ def test_after_keep_the_door_answers_as_if_only_what_is_kept_had_ever_come(resul
 
 
 def test_the_lines_that_an_id_showed_before_are_gone_when_it_shows_others():
-    sources = door.Shown()
+    sources = door.ContextLines()
     sources.add(door.Source("toolu_1", "T1", body("a")))
     sources.add(door.Source("toolu_1", "T1", body("b")))
     assert sources.runs(body("a")) == []
@@ -366,7 +366,7 @@ def _almost(count: int) -> list[str]:
 
 @pytest.mark.parametrize("make", [_equal, _in_turn, _almost])
 def test_the_work_grows_with_the_text_and_no_faster(make):
-    sources = door.Shown()
+    sources = door.ContextLines()
     for id in ("toolu_1", "toolu_2", "toolu_3"):
         sources.add(door.Source(id, id, [Counted(line) for line in make(400)]))
     compared = []

@@ -67,7 +67,7 @@ def test_all_rules_together_tell_when_they_leave_something_out_and_hide_no_failu
             assert hidden_lines(result.text, entry.text) == []
 
 
-def test_the_switches_of_the_rules_are_all_that_can_be_set_and_the_manual_names_them():
+def test_the_rules_switches_are_all_that_can_be_set_and_the_manual_names_them():
     assert {setting: (OFF, *values) for setting, values in DOOR_SWITCHES.items()} == {"say_once": SAY_ONCE, "shape": SHAPES}
     manual = MANUAL.read_text(encoding="utf-8")
     for setting, values in DOOR_SWITCHES.items():

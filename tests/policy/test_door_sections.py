@@ -30,7 +30,7 @@ def arriving(line: str, text: str, error: bool = False) -> door.Arrival:
 
 
 def entered(line: str, lines: list[str], error: bool = False) -> list[str]:
-    return door.enter(arriving(line, "\n".join(lines), error), door.Shown(), shaped(door.STRONG)).text.split("\n")
+    return door.enter(arriving(line, "\n".join(lines), error), door.ContextLines(), shaped(door.STRONG)).text.split("\n")
 
 
 def told(line: str, lines: list[str]) -> list[tuple[list[str], str]]:
@@ -65,7 +65,7 @@ def told(line: str, lines: list[str]) -> list[tuple[list[str], str]]:
     "while read f; do npm test -- $f; cat $f; done < files",
     "show() { cat src/app.py; }; npm test; show",
 ])  # fmt: skip
-def test_a_file_enters_whole_whatever_shows_it_and_so_does_all_of_which_it_may_be_any_part(line: str):
+def test_a_file_enters_whole_whatever_shows_it_and_so_does_any_possible_part_of_one(line: str):
     lines = [*FILE, *ROWS]
     assert entered(line, lines) == lines
 
@@ -221,20 +221,20 @@ def test_what_the_host_has_put_into_a_file_is_one():
 
 def test_blank_lines_of_a_file_stay_beside_noise_that_leaves():
     lines = ["a = 1", "", "", "", "b = 2", "---", *["fetching the parts of it, again and again"] * 9, "", "", "", "done"]
-    entry = door.enter(arriving("cat a.py; echo ---; npm run dev", "\n".join(lines)), door.Shown(), shaped(door.SAFE))
+    entry = door.enter(arriving("cat a.py; echo ---; npm run dev", "\n".join(lines)), door.ContextLines(), shaped(door.SAFE))
     counted = ["fetching the parts of it, again and again", "[the line above stands 9 times in a row]", "", "", "done"]
     assert entry.text.split("\n") == [*lines[:6], *counted]
 
 
 def test_beside_what_looks_like_a_count_no_noise_leaves():
     lines = ["a = 1", "[the line above stands 9 times in a row]", "---", *["fetching the parts of it, again and again"] * 9]
-    entry = door.enter(arriving("cat a.py; echo ---; npm run dev", "\n".join(lines)), door.Shown(), shaped(door.SAFE))
+    entry = door.enter(arriving("cat a.py; echo ---; npm run dev", "\n".join(lines)), door.ContextLines(), shaped(door.SAFE))
     assert entry.text.split("\n") == lines
 
 
 def test_a_file_beside_a_run_is_said_once_though_it_speaks_of_errors():
     source = [f"    if step_{at}.failed: raise ShopError('no such step as {at}')" for at in range(40)]
-    shown = door.Shown()
+    shown = door.ContextLines()
     shown.add(door.Source("toolu_0", "Read of a.py", source, "/p/a.py"))
     lines = ["== a.py", *source, "== tests", *PASSED]
     entry = door.enter(
@@ -318,7 +318,7 @@ def test_no_line_of_a_file_is_taken_for_another(printing: tuple[str, list[str], 
 
 @given(_printing())
 @settings(max_examples=examples(100, 20_000))
-def test_under_strong_every_line_of_a_file_enters_in_its_place_and_what_is_left_out_is_counted(printing: tuple[str, list[str], list[bool]]):
+def test_strong_keeps_every_line_of_a_file_and_counts_what_it_leaves_out(printing: tuple[str, list[str], list[bool]]):
     line, lines, of_files = printing
     kept = entered(line, lines)
     if not lines or kept == lines:

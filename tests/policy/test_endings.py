@@ -32,7 +32,7 @@ def test_a_session_that_the_client_leaves_for_another_never_ends_by_that(session
 
 
 @pytest.mark.parametrize("why", ENDS)
-def test_what_lives_for_a_session_outlives_its_client_as_long_as_somebody_may_resume_it(session: Scenario, why: str):
+def test_a_session_s_result_outlives_its_client_as_long_as_a_resume_is_possible(session: Scenario, why: str):
     one_of_each(session)
     assert session.observe(ClientEnded(session.at, why)) == {}
     assert "T2" not in session.wait(RESUMED_WITHIN_S - 1)
@@ -149,7 +149,7 @@ def test_after_a_compaction_calls_are_counted_on_and_nothing_earlier_ends_again(
         (lambda session: session.read("a.py", text="x = 1"), lambda session: session.bash("git commit -m x"), "medium"),
     ],
 )
-def test_what_age_or_a_commit_ended_and_is_fetched_again_unchanged_was_a_false_expiration(session: Scenario, fetch, end, tier: str):
+def test_an_unchanged_refetch_after_an_end_by_age_or_commit_was_a_false_expiration(session: Scenario, fetch, end, tier: str):
     fetch(session)
     end(session)
     fetch(session)

@@ -11,7 +11,7 @@ def test_parallel_calls_are_numbered_in_the_order_of_completion(session: Scenari
     assert [(result.id, result.index) for result in session.state.live.values()] == [("toolu_B", 1), ("toolu_A", 2)]
 
 
-def test_an_id_that_comes_again_replaces_its_result_which_ends_with_nothing_of_its_own_any_more(session: Scenario):
+def test_a_repeated_id_replaces_its_result_which_then_ends_nothing_of_its_own(session: Scenario):
     session.read("a.py", id="X")
     session.grep("login", id="X")
     assert (session.live, session.tier("X")) == (["X"], "short")
@@ -43,7 +43,7 @@ def test_an_id_is_never_live_and_expired_at_once(session: Scenario):
     assert "X" not in session.expired
 
 
-def test_a_result_that_is_repeated_with_the_same_content_ends_nothing_but_what_it_replaces(session: Scenario):
+def test_a_result_repeated_with_the_same_content_ends_only_what_it_replaces(session: Scenario):
     session.read("a.py", text="x = 1", id="X")
     session.read("a.py", text="x = 1", id="X")
     assert session.live == ["X"]

@@ -18,7 +18,7 @@ ENDS = ("expire", "supersede")
 
 
 @given(histories())
-def test_live_expired_and_compacted_are_all_results_ever_and_no_result_is_two_of_these(history):
+def test_live_expired_and_compacted_results_are_disjoint_and_together_all_results(history):
     walk, ever, compacted = Walk(), set(), set()
     for event in history:
         before = set(walk.state.expired)
@@ -33,7 +33,7 @@ def test_live_expired_and_compacted_are_all_results_ever_and_no_result_is_two_of
 
 
 @given(histories())
-def test_each_decision_has_a_reason_and_is_about_a_result_that_was_live_or_is_revived(history):
+def test_each_decision_has_a_reason_and_is_about_a_live_or_revived_result(history):
     walk, live, expired = Walk(), set(), set()
     for event in history:
         for decision in walk.observe(event):

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hooks.utils.policy import events, least_needed, planning
 from hooks.utils.policy.economics import THINKING_AGAIN
 from hooks.utils.policy.least_needed import GROWN, Goal, Long, Room
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.plans import CLEAR, Plan, Selection
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS
-from hooks.utils.policy.worth import NeedModel
 from tests.examples import examples
 from tests.policy.compactable import HISTORIES, Talk, reads, talk_of, talked
 from tests.policy.conversing import BASE, LARGE, NEVER, SURE, TUNED, Conversing, ids, played
@@ -64,7 +64,7 @@ def test_where_the_model_does_not_bind_its_thinking_none_is_reckoned():
     assert pays(found)
 
 
-def test_what_has_to_leave_is_what_thinking_again_costs_over_the_requests_that_usually_follow():
+def test_the_bound_is_the_cost_of_thinking_again_over_the_usual_requests_ahead():
     found = room(quiet(4_000))
     assert found.cost == 5.0 * THINKING_AGAIN * 4_000
     assert found.least == pytest.approx(found.cost / (1.25 + 14 * 0.1))
@@ -103,7 +103,7 @@ def test_of_a_conversation_without_results_nothing_leaves():
 
 
 @given(PLAYED, st.sampled_from(READS), st.sampled_from(LIFETIMES), st.floats(0.0, 1.0), st.floats(0.0, 3.0))
-def test_what_leaves_is_part_of_the_conversation_and_more_caution_never_makes_it_pay(history, read, ttl_s, share, caution):
+def test_removals_are_of_the_conversation_and_more_caution_never_makes_them_pay(history, read, ttl_s, share, caution):
     session = played(history, "auto")
     found = room(session, read, ttl_s, goal=Goal(share, caution=caution))
     assert 0 <= found.sum.leaves <= max(0, session.conversation.prompt - session.conversation.base)

@@ -156,7 +156,7 @@ def _kept_out(requests: list, *more) -> float:
     return settle(requests, [KeptOut(5, 4_000, "T1"), *more]).gained["kept_out"]
 
 
-def test_what_did_not_enter_is_counted_at_once_and_saves_from_the_first_request_that_goes_without_it():
+def test_a_shortening_counts_at_once_and_saves_from_the_first_shortened_request():
     ledger = settle(_warm(20_000), [KeptOut(5, 4_000, "T1")]).to_json()
     assert ledger == {**Ledger().to_json(), "kept_out": 1, "kept_out_tokens": 4_000}, "no request has gone without it"
     assert _kept_out(_warm(20_000, 21_000)) == 5_000
@@ -220,7 +220,7 @@ def test_a_clear_that_no_request_has_shown_is_pending_and_counts_nothing():
 
 
 @pytest.mark.parametrize(("missing", "reclaimed"), [(9_999, 0), (10_000, 10_000), (20_000, 20_000), (30_000, 30_000), (31_000, 30_000)])
-def test_at_least_half_of_the_estimate_must_be_missing_and_at_most_half_more_is_counted(missing, reclaimed):
+def test_half_of_the_estimate_must_be_missing_and_at_most_half_more_is_counted(missing, reclaimed):
     requests = [*_warm(50_000), Request(20, 51_000 - missing, 5_000, 46_000 - missing, 1_000)]
     ledger = settle(requests, [Cleared(5, 20_000)])
     assert ledger.reclaimed_tokens == reclaimed
@@ -268,7 +268,7 @@ def test_a_compaction_voids_what_is_pending_and_ends_what_is_saved_and_carried()
     assert whole["charged_advice"] == 400 * 1.25, "what was said to the compaction was written once"
 
 
-def test_a_cache_of_an_hour_is_cold_after_an_hour_or_when_nothing_of_it_is_left_after_five_minutes():
+def test_an_hour_s_cache_is_cold_after_an_hour_or_if_empty_after_five_minutes():
     def charged(gap_s: float, read: int) -> float:
         requests = [Request(0, 50_000, 0, 50_000, 0, HOUR), Request(gap_s, 31_000, read, 31_000 - read, 1_000, HOUR)]
         return settle(requests, [Cleared(0, 20_000)]).charged["rewrite"]
@@ -288,7 +288,7 @@ def test_only_a_request_that_wrote_shows_the_lifetime_of_the_cache():
     assert settle(requests, [Cleared(5, 20_000)]).charged["rewrite"] == pytest.approx(22_000 * 1.9)
 
 
-def test_a_cache_that_the_requests_show_to_be_warm_is_warm_however_long_it_was_quiet():
+def test_a_cache_that_requests_show_to_be_warm_is_warm_however_long_the_pause():
     requests = [*_warm(50_000), Request(20, 31_000, 5_000, 26_000, 1_000), Request(9_000, 32_000, 31_000, 1_000, 1_000)]
     assert settle(requests, [Cleared(5, 20_000)]).saved == pytest.approx(2 * 20_000 * FIVE.read)
 
@@ -299,7 +299,8 @@ def test_without_a_cache_what_is_saved_is_plain_input():
     assert (ledger.saved, ledger.net) == (40_000, 40_000)
 
 
-def test_what_is_put_back_in_place_saves_nothing_from_then_on_and_its_rewrite_is_charged_when_it_shows():
+def test_content_put_back_in_place_saves_nothing_more_and_its_rewrite_is_charged():
+    """Once the rewrite shows."""
     requests = [
         *_warm(50_000),
         Request(20, 31_000, 5_000, 26_000, 1_000),  # 20,000 are out
@@ -315,7 +316,7 @@ def test_what_is_put_back_in_place_saves_nothing_from_then_on_and_its_rewrite_is
 
 
 @pytest.mark.parametrize("bookings", [[Cleared(2, 20_000), Undone(4, 20_000)], [Cleared(2, 0)]])
-def test_where_nothing_leaves_or_all_is_undone_before_a_request_shows_it_nothing_is_charged(bookings):
+def test_nothing_is_charged_where_nothing_leaves_or_all_is_undone_before_a_request(bookings):
     requests = [*_warm(50_000), Request(20, 58_000, 50_000, 8_000, 500)]  # what else was attached is no rewrite of ours
     assert settle(requests, bookings).to_json() == {**Ledger().to_json(), "clears": 1, "undone": len(bookings) - 1}
 
@@ -353,7 +354,7 @@ def test_what_comes_back_and_what_leaves_may_show_in_one_request():
     assert ledger.charged["rewrite"] == pytest.approx((50_000 + 36_000) * 1.15)
 
 
-def test_results_that_are_put_back_one_by_one_each_take_their_part_of_what_was_measured():
+def test_results_put_back_one_by_one_each_take_their_share_of_the_measured_saving():
     requests = [*_warm(50_000), Request(20, 33_000, 5_000, 28_000, 1_000)]  # 18,000 are out, 20,000 were booked
     for number in range(4):
         before = requests[-1].prompt

@@ -53,7 +53,7 @@ def test_a_steady_use_goes_on():
     assert window.full_at == pytest.approx(T + HOUR + 56 / 24 * HOUR)
 
 
-def test_the_pace_of_five_hours_is_that_of_the_last_one_and_of_a_week_that_of_the_last_day():
+def test_the_five_hour_pace_is_that_of_the_last_hour_and_a_week_s_of_the_last_day():
     steps = [(0.0, 0.0), (2 * HOUR, 40.0), (3 * HOUR, 50.0), (4 * HOUR, 53.0)]
     assert pace(history(steps)) == pytest.approx(3)
     days = [(24 * at, percent) for at, percent in steps]
@@ -80,7 +80,7 @@ def test_readings_of_the_window_before_do_not_count():
     assert (window.newest.percent, window.pace) == (2, None)
 
 
-def test_a_window_that_was_reset_is_not_shown_and_one_whose_reset_nobody_knows_is_without_a_forecast():
+def test_a_reset_window_is_not_shown_and_one_of_unknown_reset_has_no_forecast():
     assert windows(history([(0, 10)]), T + 5 * HOUR) == []
     (window,) = windows(history([(0, 10), (600, 20), (1_200, 30)], resets_at=0.0), T + 1_200)
     assert (window.pace, window.full_at) == (pytest.approx(60), None)

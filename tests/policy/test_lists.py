@@ -142,7 +142,7 @@ LAWS = (
 
 
 @pytest.mark.parametrize(("spoken", "joins"), [(0.0, False), (0.4, False), (0.4, True)])
-def test_after_each_of_sixty_compactions_in_a_row_the_laws_hold_and_what_is_alive_keeps_its_room(spoken: float, joins: bool):
+def test_after_each_of_sixty_compactions_the_laws_hold_and_live_results_keep_room(spoken: float, joins: bool):
     session = Session(7, spoken, joins)
     alive: list[int] = []
     for _ in range(60):
@@ -193,7 +193,7 @@ def two_in_a_row(between: str = "") -> tuple[Talk, list[Compacted]]:
     return talk, done
 
 
-def test_neighbours_become_one_list_that_holds_the_earlier_one_and_names_the_calls_of_both():
+def test_neighbours_become_one_list_with_the_earlier_one_and_the_calls_of_both():
     _, (first, second) = two_in_a_row()
     (earlier,), (line,) = lists_in(first.messages), lists_in(second.messages)
     assert line.startswith("[PopKit left out Read a0.py; Read a1.py; Read a2.py; ")
@@ -206,7 +206,7 @@ def test_neighbours_become_one_list_that_holds_the_earlier_one_and_names_the_cal
     assert handle_of_list(Message(USER, line)) == merged.handle
 
 
-def test_what_was_said_between_two_lists_keeps_them_apart_while_there_is_room_for_both():
+def test_text_said_between_two_lists_keeps_them_apart_while_there_is_room_for_both():
     _, (_, second) = two_in_a_row("and now the others")
     texts = [message.text for message in second.messages if message.text]
     assert [bool(handle_of_list(Message(USER, text))) for text in texts] == [True, False, True]
@@ -297,7 +297,7 @@ def test_a_list_of_an_earlier_version_merges_and_comes_back():
 # --- the room that they share -------------------------------------------------------------------------------------------------------------
 
 
-def test_where_there_is_no_room_for_all_the_newest_calls_are_named_and_the_others_counted():
+def test_without_room_for_all_the_newest_calls_are_named_and_the_others_counted():
     talk = Talk()
     for cycle in range(8):
         for number in range(10):

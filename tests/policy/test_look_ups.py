@@ -82,7 +82,7 @@ def test_what_was_outdated_as_it_left_is_not_missed():
     assert count(session) == 0
 
 
-def test_what_entered_in_part_and_is_asked_for_again_is_one_unless_that_is_shortened_too():
+def test_a_repeat_of_a_shortened_result_is_a_look_up_unless_it_is_shortened_too():
     session = Conversing()
     session.read("/p/a.py", text=LARGE)
     session.observe(events.Entered("T1", 10, (), "abcd2345", 5_000, ["said before"], session.at))
@@ -92,7 +92,8 @@ def test_what_entered_in_part_and_is_asked_for_again_is_one_unless_that_is_short
     assert count(session) == 0
 
 
-def test_what_a_compaction_of_ours_takes_out_counts_and_behind_one_that_was_due_only_what_the_host_puts_back(session: Conversing):
+def test_our_compaction_s_removals_count_as_look_ups(session: Conversing):
+    """Behind one that was due, only what the host puts back counts."""
     for number in range(6):
         session.read(f"/p/{number}.py", text=f"{number} {LARGE}")
     session.compact()

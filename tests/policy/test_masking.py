@@ -95,7 +95,7 @@ def test_any_secret_is_masked_in_any_form(secret: str, command: str):
         "dotnet user-secrets set 'Smtp:Password' 'kangaroo-Teal-94gr'",
     ],
 )
-def test_a_password_of_words_and_digits_is_masked_where_its_surroundings_give_it_away(text: str):
+def test_a_password_of_words_and_digits_is_masked_where_the_context_reveals_it(text: str):
     assert "kangaroo" not in mask(text)
 
 
@@ -185,7 +185,8 @@ def test_of_the_list_what_is_no_secret_is_left_alone():
     assert [entry["text"] for entry in HARMLESS if mask(entry["text"]) != entry["text"]] == []
 
 
-def test_of_the_command_lines_of_many_programs_at_most_two_in_a_hundred_show_their_secret_or_lose_a_word_without_one():
+def test_at_most_two_in_a_hundred_command_lines_leak_a_secret_or_lose_a_plain_word():
+    """Command lines of many programs."""
     left = [entry["text"] for entry in OF_PROGRAMS if not _is_masked(entry)]
     taken = [entry["text"] for entry in HARMLESS_OF_PROGRAMS if mask(entry["text"]) != entry["text"]]
     print(f"{len(left)} of {len(OF_PROGRAMS)} are shown, {len(taken)} of {len(HARMLESS_OF_PROGRAMS)} lose a word")
@@ -218,6 +219,36 @@ def test_of_the_command_lines_of_many_programs_at_most_two_in_a_hundred_show_the
 )
 def test_a_password_is_known_by_its_place_behind_the_name_of_an_action(line: str, masked: str):
     assert mask(line) == masked
+
+
+@pytest.mark.parametrize("word", ["user", "proxy-user"])
+@pytest.mark.parametrize("form", ['{} = "bob:{}"', '{} "bob:{}"', "{} = bob:{}", "{} bob:{}"])
+def test_the_password_of_curls_file_is_masked_however_it_is_written(word: str, form: str):
+    line = f"curl -K - <<< '{form.format(word, 'heron-grey')}'"
+    assert mask(line) == line.replace("heron-grey", "****")
+
+
+@pytest.mark.parametrize("value", ["bob", ":heron-grey", "bob:", "https://example.invalid"])
+def test_what_is_no_password_in_curls_file_stays(value: str):
+    assert mask(f"curl -K - <<< 'user = {value}'") == f"curl -K - <<< 'user = {value}'"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE USER bob IDENTIFIED BY '{}'",
+        "CREATE USER bob IDENTIFIED WITH native AS '{}'",
+        "ALTER USER bob PASSWORD '{}'",
+        "alter role bob with password '{}'",
+        "SET PASSWORD = '{}'",
+    ],
+)
+def test_a_password_in_a_statement_of_sql_is_masked(statement: str):
+    assert mask(f'db "{statement}"'.format("heron-grey")) == f'db "{statement}"'.format("****")
+
+
+def test_the_word_password_in_a_sentence_masks_nothing():
+    assert mask("echo \"a password 'heron-grey' may be\"") == "echo \"a password 'heron-grey' may be\""
 
 
 def test_masking_the_list_twice_changes_nothing_more():
@@ -358,7 +389,7 @@ def test_any_two_texts_are_compared(text: str, redacted: str):
     assert all(part in text for part in taken_out(text, redacted))
 
 
-def test_what_was_learnt_is_masked_from_then_on_and_tells_no_two_texts_apart_differently():
+def test_a_learnt_secret_is_masked_from_then_on_and_texts_stay_equally_distinct():
     line = "./deploy --with heron-grey-17x now"
     key = mask(line, tell_apart=True)
     assert mask(line) == line

@@ -16,7 +16,7 @@ from hooks.utils.policy.messages import (
     USER,
     Message,
     NotUnderstood,
-    Shown,
+    ShownResult,
     Use,
     message_of,
     paired,
@@ -31,7 +31,7 @@ def use(id: str, tool: str = "Bash", **given) -> Message:
 
 
 def result(id: str, text: str | None = None, error: bool = False) -> Message:
-    return Message(USER, "", (), [Shown(id, f"what {id} said" if text is None else text, error)])
+    return Message(USER, "", (), [ShownResult(id, f"what {id} said" if text is None else text, error)])
 
 
 def user(text: str) -> Message:
@@ -56,18 +56,18 @@ def form(messages: list[Message]) -> list[str]:
 # --- paired -------------------------------------------------------------------------------------------------------------------------
 
 
-def test_parallel_calls_stand_in_one_message_and_their_results_in_the_next_in_the_order_of_the_calls():
+def test_parallel_calls_share_a_message_and_the_next_has_their_results_in_order():
     messages = [user("go"), use("T1"), use("T2"), use("T3"), result("T3"), result("T1"), result("T2"), assistant("done")]
     assert form(paired(messages)) == ["user: go", "assistant: calls T1 T2 T3", "user: results T1 T2 T3", "assistant: done"]
 
 
-def test_results_that_come_between_the_calls_that_were_made_at_once_wait_for_the_last_of_them():
+def test_results_between_calls_made_at_once_wait_for_the_last_of_the_calls():
     """The client writes a row for each block, and runs a call while the next one is still being written."""
     messages = [use("T1"), use("T2"), result("T1"), use("T3"), result("T3"), result("T2")]
     assert form(paired(messages)) == ["assistant: calls T1 T2 T3", "user: results T1 T2 T3"]
 
 
-def test_what_the_assistant_says_between_calls_that_it_made_at_once_comes_before_them():
+def test_text_said_between_calls_made_at_once_comes_before_the_calls():
     messages = [assistant("first"), use("T1"), assistant("second"), use("T2"), result("T1"), result("T2")]
     assert form(paired(messages)) == ["assistant: first", "assistant: second", "assistant: calls T1 T2", "user: results T1 T2"]
 
@@ -75,7 +75,7 @@ def test_what_the_assistant_says_between_calls_that_it_made_at_once_comes_before
 def test_words_in_one_message_with_calls_or_results_stand_apart_from_them():
     messages = [
         Message(ASSISTANT, "I look", [Use("T1", TOOLS.of("Bash"), {})]),
-        Message(USER, "and hurry", (), [Shown("T1", "ok")]),
+        Message(USER, "and hurry", (), [ShownResult("T1", "ok")]),
     ]
     assert form(paired(messages)) == ["assistant: I look", "assistant: calls T1", "user: results T1", "user: and hurry"]
 
@@ -118,7 +118,7 @@ def test_an_error_stays_one():
         [use("T1"), user("stop"), result("T1")],
     ],
 )
-def test_a_result_that_answers_no_call_and_an_id_that_comes_twice_are_not_understood(messages: list[Message]):
+def test_a_result_without_a_call_and_a_repeated_id_are_not_understood(messages: list[Message]):
     with pytest.raises(NotUnderstood, match="T"):
         paired(messages)
 
@@ -164,7 +164,7 @@ def messages_of(blocks: list) -> list[Message]:
 
 
 @given(BLOCKS)
-def test_in_any_conversation_every_call_is_answered_in_the_next_message_and_nothing_else_is(blocks: list):
+def test_in_any_conversation_the_next_message_answers_every_call_and_nothing_else(blocks: list):
     messages = paired(messages_of(blocks))
     for at, message in enumerate(messages):
         assert bool(message.text.strip()) + bool(message.uses) + bool(message.results) == 1

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS, calls
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import outcomes
 from hooks.utils.policy import events
 from hooks.utils.policy.tools import Tool
 from tests.policy.scenario import Scenario
@@ -43,7 +44,7 @@ def ended_by(pair: dict) -> tuple[str, str]:
     for number, (what, text, *more) in enumerate(pair["calls"], 1):
         tool, tool_input = _tool(what, more[1] if len(more) > 1 else {})
         text = TEXTS.get(text, text)
-        outcome = calls.outcome_of_error(text) if more[:1] == ["error"] else calls.outcome_of_text(tool, tool_input, text)
+        outcome = outcomes.outcome_of_error(text) if more[:1] == ["error"] else outcomes.outcome_of_text(tool, tool_input, text)
         if isinstance(what, str) and what.startswith("cd ") and what[3:].replace("/", "").isalnum():
             session.cwd = posixpath.join(session.cwd, what[3:])  # as the host tells it with the call
         ended = session.observe(events.Call(f"T{number}", tool, tool_input, outcome, session.at + number, session.cwd, session.turn))

@@ -59,7 +59,7 @@ def test_a_path_pattern_pins_results_that_come_later_too(session: Scenario):
     assert session.bash("git commit -m x") == {"T3": "committed"}
 
 
-def test_a_path_pattern_pins_what_was_seen_of_a_file_and_not_the_acknowledgements_of_its_edits(session: Scenario):
+def test_a_path_pattern_pins_results_that_show_a_file_but_no_receipts_of_its_edits(session: Scenario):
     session.read("a.py")
     session.pin("a.py")
     session.edit("a.py")
@@ -160,9 +160,7 @@ def test_what_a_pin_has_revived_is_superseded_by_nothing_and_supersedes_nothing(
 
 
 @pytest.mark.parametrize(("pinned_for", "left"), [(20, 0), (2, 2)])
-def test_an_unpinned_search_lives_out_its_time_and_where_that_is_over_ends_with_the_next_call(
-    session: Scenario, pinned_for: int, left: int
-):
+def test_an_unpinned_search_lives_out_its_time_or_ends_with_the_next_call(session: Scenario, pinned_for: int, left: int):
     session.grep("login")
     session.pin("T1")
     session.nothing(pinned_for)

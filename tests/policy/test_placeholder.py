@@ -318,7 +318,8 @@ def test_it_is_known_again_with_the_outline_of_any_text(label, why, handle, text
         "12:" + NOTICE + "\n13:" + NOTICE,
     ],
 )
-def test_a_text_that_quotes_one_several_of_them_and_lines_that_are_no_outline_are_none(content):
+def test_a_quoting_text_several_placeholders_and_lines_of_no_outline_are_none(content):
+    """None of these is a placeholder."""
     assert handle_in(content) == ""
 
 

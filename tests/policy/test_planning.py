@@ -121,7 +121,8 @@ def test_what_saves_hardly_more_than_its_placeholder_stays_unless_it_is_forced()
     assert (session.going(ids=("T1",)), session.why(ids=("T1",))["T1"]) == ([], "small")
 
 
-def test_what_is_less_than_twice_its_placeholder_stays_unless_it_is_forced_however_much_that_would_save():
+def test_a_result_below_twice_its_placeholder_stays_unless_forced():
+    """However much its removal would save."""
     session = edited(40)
     session.state.calibration = 1.7
     result = session.result("T1")
@@ -141,7 +142,7 @@ def test_why_a_result_went_is_said_in_a_few_words(trigger, words):
     assert why(session.state.expired["T1"]) == words
 
 
-def test_a_live_result_goes_by_the_user_or_where_nobody_named_it_because_it_is_unused():
+def test_a_live_result_leaves_by_the_user_s_word_or_unnamed_because_it_is_unused():
     session = spec()
     session.read("a.py")
     session.nothing(22)
@@ -152,7 +153,7 @@ def test_a_live_result_goes_by_the_user_or_where_nobody_named_it_because_it_is_u
 
 
 @pytest.mark.parametrize("ttl_s", LIFETIMES)
-def test_what_goes_by_lifetime_or_force_pays_within_the_requests_that_usually_follow(ttl_s: int):
+def test_removals_by_lifetime_or_force_pay_within_the_usual_number_of_requests(ttl_s: int):
     session = edited(40)
     plan = session.plan(cold=False, priced=prices(ttl_s))
     assert plan.likely_requests == LIKELY_REQUESTS[ttl_s]

@@ -6,9 +6,9 @@ import pytest
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import planning, worth
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.plans import CLEAR, Selection
-from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 from tests.policy.conversing import LARGE, SURE, Conversing
 from tests.policy.priced import prices
@@ -63,7 +63,7 @@ def test_what_is_surely_needed_stays_even_if_it_has_expired(session: Conversing)
     assert session.going(SURE, now=True) == ["T1"], "now takes what has expired, and nothing that lives"
 
 
-def test_by_the_shipped_model_what_was_long_unused_goes_and_what_was_used_lately_stays(session: Conversing):
+def test_by_the_shipped_model_long_unused_results_go_and_recently_used_ones_stay(session: Conversing):
     session.read("b.py", text=LARGE + "b")
     model = shipped.need_model()
     assert session.going(model) == ["T1", "T2", "T3"]
@@ -142,7 +142,7 @@ def test_an_outline_is_counted_as_long_as_it_may_be(session: Conversing):
     assert gain(result, 1.0, rules) == gain(result, 1.0, session.rules), "so short a text has none"
 
 
-def test_where_thinking_is_bound_what_is_worth_less_than_what_was_thought_behind_it_stays():
+def test_with_bound_thinking_a_result_worth_less_than_the_thinking_behind_it_stays():
     session = Conversing()
     session.bash("npm test", LARGE)
     session.think(30_000)

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy import events, globs, planning, worth
 from hooks.utils.policy.economics import THINKING_AGAIN
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.placeholder import gain
 from hooks.utils.policy.plans import CLEAR, HOLD, KEEP, REASONS, Plan, Selection
 from hooks.utils.policy.ruleset import TIERS
-from hooks.utils.policy.worth import NeedModel
 from tests.policy.conversing import HISTORIES, LARGE, LONG, TUNED, Conversing, ids, played
 from tests.policy.priced import LIFETIMES, READS, prices
 
@@ -110,7 +110,7 @@ def test_nothing_goes_that_must_stay(planned: Planning, asked: Selection, cold: 
 
 
 @given(plannings, ASKED)
-def test_what_the_user_forces_goes_unless_it_is_pinned_or_small_whatever_it_is_worth(planned: Planning, asked: Selection):
+def test_a_forced_result_goes_whatever_its_worth_unless_it_is_pinned_or_small(planned: Planning, asked: Selection):
     if asked.forces:
         plan = planned(asked)
         meant = [d for d in plan.decisions if (d.result.id in asked.ids if asked.ids else d.result.tier == asked.tier)]
@@ -146,7 +146,7 @@ def test_what_waits_for_a_cold_cache_is_just_what_a_cold_one_takes(planned: Plan
 
 
 @given(plannings, paths)
-def test_where_thinking_is_free_no_less_goes_and_where_it_is_bound_what_goes_is_worth_more(planned: Planning, asked: Selection):
+def test_free_thinking_lets_no_less_go_and_bound_thinking_only_what_is_worth_more(planned: Planning, asked: Selection):
     free, bound = (planned(asked, True, prices(planned.priced.ttl_s, planned.priced.read, flag)) for flag in (False, True))
     assert set(ids(bound.having(CLEAR))) <= set(ids(free.having(CLEAR)))
     if planned.weighs:
@@ -202,7 +202,8 @@ def test_a_clear_in_place_leaves_nothing_that_one_right_after_it_would_take(plan
     assert again.going == []
 
 
-def test_what_only_the_shorter_prompt_makes_worth_clearing_goes_at_once_and_with_it_what_it_leans_on():
+def test_results_worth_clearing_only_in_the_shorter_prompt_go_at_once():
+    """With them goes what they lean on."""
     session = Conversing()
     session.read("a.py", text=LARGE)
     for number in range(8):

@@ -56,9 +56,8 @@ def has_left(talk: Talk, done: compacting.Compacted, named: str) -> bool:
 
 @many
 @given(REFERRING, SHARES, st.sampled_from([NEVER, SURE]))
-def test_a_reference_remains_only_where_its_source_does_and_archive_and_answer_give_back_the_whole_of_the_others(
-    talk: Talk, share: float, model
-):
+def test_a_reference_remains_only_beside_its_source(talk: Talk, share: float, model):
+    """Archive and answer give back the whole of the others."""
     given, done = talk.messages, talk.compact(share, model, wholes=talk.wholes)
     before, after = calls_in(given), calls_in(done.messages)
     for id, event in talk.conversation.entered.items():
@@ -119,7 +118,8 @@ def test_what_leaves_itself_leaves_as_it_was_where_the_source_still_stood():
 
 
 @pytest.mark.parametrize("named", ["T1", "T99"])
-def test_a_source_that_the_person_takes_out_makes_it_whole_and_so_does_one_that_is_not_there(named: str):
+def test_a_reference_is_made_whole_if_its_source_is_removed_or_missing(named: str):
+    """As when the person takes the source out."""
     talk = referring(named)
     done = talk.compact(1.0, NEVER, ("T1",), wholes=talk.wholes)
     assert [left.id for left in done.left] == ["T1"]

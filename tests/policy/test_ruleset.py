@@ -27,7 +27,7 @@ RULES = Ruleset.from_config({}, TOOLS)
 SHIPPED = json.loads((ROOT / "retention-config.json").read_text())["retention"]
 
 
-def test_the_tier_table_has_the_values_of_the_specification_and_lets_a_success_end_an_error():
+def test_the_tier_table_has_the_specified_values_and_a_success_ends_an_error():
     assert tuple(TIER_CONFIG) == TIERS == ("ephemeral", "short", "medium", "session", "preserved"), "in order of lifetime"
     assert TIER_CONFIG == {
         "ephemeral": {"ttl_tools": 1, "ttl_seconds": None},
@@ -88,7 +88,7 @@ def events(rules):
     return {tier: set(rules.tier_rule(tier).events) for tier in TIERS}
 
 
-def test_without_configuration_the_rules_are_those_of_the_specification_and_a_clear_weighs():
+def test_without_configuration_the_rules_are_the_specified_ones_and_a_clear_weighs():
     rules = Ruleset.from_config({}, TOOLS)
     assert rules.enabled is True
     assert (rules.profile, rules.weighs) == ("auto", True)
@@ -102,7 +102,7 @@ def test_without_configuration_the_rules_are_those_of_the_specification_and_a_cl
     assert lifetimes(rules) == lifetimes(Ruleset.from_config(SHIPPED, TOOLS))
 
 
-def test_the_events_of_the_profile_spec_are_those_of_the_specification_with_edit_under_one_name():
+def test_the_events_of_profile_spec_are_the_specified_ones_with_edit_under_one_name():
     assert events(Ruleset.from_config(SHIPPED, TOOLS, "spec")) == {
         "ephemeral": set(),
         "short": set(),

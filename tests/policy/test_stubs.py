@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.list_text import folded, handle_of_fold
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use, paired
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
 from hooks.utils.policy.placeholder import placeholder, with_outline
 from hooks.utils.policy.returning import put_back
 from hooks.utils.policy.stubs import LEAST_STUBBED, handle_of_stub, long_fields, replaced_fields, stub, stub_with_names
@@ -41,7 +41,7 @@ HOSTILE = st.one_of(
 
 
 def call(id: str = "T1", tool: str = "Bash", given: dict | None = None, text: str = "ok") -> list[Message]:
-    return [Message(ASSISTANT, "", [Use(id, TOOLS.of(tool), given or {"command": id})]), Message(USER, "", (), [Shown(id, text)])]
+    return [Message(ASSISTANT, "", [Use(id, TOOLS.of(tool), given or {"command": id})]), Message(USER, "", (), [ShownResult(id, text)])]
 
 
 # --- of a call ----------------------------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_a_result_comes_back_as_it_was(text: str, handle: str, outline: str, err
     assert plain(put_back(short, {}.get, TOOLS)) == plain(short)
 
 
-def test_whole_calls_come_back_where_they_stood_and_what_had_left_of_them_before_too():
+def test_whole_calls_come_back_in_place_with_what_had_left_of_them_earlier():
     write = {"file_path": "/p/a.ts", "content": LONG}
     whole = [
         Message(USER, "go"), *call("T1", text=LONG), *call("T2", "Write", write, LONG), Message(ASSISTANT, "done"), *call("T3"),

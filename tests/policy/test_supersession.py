@@ -310,7 +310,7 @@ def test_a_search_beside_a_read_does_not_keep_it_alive(session: Scenario):
     assert session.edit("a.py") == {"T1": "edited"}
 
 
-def test_a_line_that_ran_the_tests_is_not_ended_by_a_commit_or_a_change_on_disk_either(session: Scenario):
+def test_a_test_run_is_not_ended_by_a_commit_or_a_change_on_disk_either(session: Scenario):
     session.bash("cat a.py; npm test")
     session.bash("git commit -m x")
     session.bash("git commit -m y", committed=["/p/a.py"])

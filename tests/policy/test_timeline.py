@@ -38,7 +38,7 @@ def test_each_step_ends_what_the_specification_says_where_git_cannot_tell():
     assert walk(None)[0] == ENDED_AT
 
 
-def test_each_step_ends_what_the_specification_says_where_config_ts_is_not_in_the_commit():
+def test_each_step_ends_what_is_specified_when_config_ts_is_not_in_the_commit():
     assert walk(["/p/src/auth.ts"])[0] == {**ENDED_AT, 8: {}}
 
 

@@ -208,6 +208,13 @@ OTHER_TREES = [
     ("git checkout fix.me", "Switched to branch 'fix.me'"),
     ("git co fix.me", "Switched to branch 'fix.me'"),
     ("git checkout rel.x", "Note: switching to 'rel.x'.\n\nHEAD is now at 1a2b3c4 x"),
+    ("gh pr checkout 12", ""),
+    ("gh pr checkout -b x 12", ""),
+    *(
+        (f"{program} {word} x", "")
+        for program in ("hg", "sl", "svn", "jj")
+        for word in ("update", "up", "checkout", "co", "goto", "switch", "edit")
+    ),
 ]
 SAME_TREE = [
     ("git restore .", ""),
@@ -221,6 +228,11 @@ SAME_TREE = [
     ("git reset --hard", "HEAD is now at 1a2b3c4 x"),
     ("git checkout a.py", "Updated 1 path from the index"),
     ("git checkout .", "Updated 3 paths from the index"),
+    ("gh pr view 12", ""),
+    ("gh issue checkout 12", ""),
+    ("hg status", ""),
+    ("svn commit up", ""),
+    ("fossil update x", ""),
 ]
 
 

@@ -12,20 +12,8 @@ from hypothesis import strategies as st
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy import kinds
 from hooks.utils.policy.economics import THINKING_AGAIN
-from hooks.utils.policy.worth import (
-    FEATURES,
-    LEAST_QUIET,
-    SCHEMA,
-    Candidate,
-    NeedModel,
-    Situation,
-    Tuned,
-    choose,
-    features,
-    is_in_use,
-    model_of,
-    value,
-)
+from hooks.utils.policy.need_model import FEATURES, SCHEMA, NeedModel, features, model_of
+from hooks.utils.policy.worth import LEAST_QUIET, Candidate, Situation, Tuned, choose, is_in_use, value
 from tests.policy.priced import LIFETIMES, READS, prices
 from tests.policy.scenario import Scenario
 
@@ -74,7 +62,7 @@ def test_where_more_was_thought_than_anything_is_worth_nothing_goes():
     assert choose([(candidate(thinking=17_500), 44_000.0)], situation(bound=True)) != []
 
 
-def test_what_was_used_by_the_last_calls_is_in_use_unless_a_newer_one_has_replaced_it():
+def test_results_used_by_the_last_calls_are_in_use_unless_a_newer_one_replaced_them():
     session = Scenario()
     session.read("a.py")
     for quiet in range(LEAST_QUIET):
@@ -208,7 +196,7 @@ def test_the_shipped_model_forgets_a_read_that_nobody_comes_back_to(session: Sce
     assert chances[-1] < 0.7 * chances[0]
 
 
-def test_the_shipped_model_expects_less_of_a_read_that_was_replaced_than_of_the_newer_one(session: Scenario, shipped: NeedModel):
+def test_the_shipped_model_expects_less_of_a_replaced_read_than_of_the_newer_one(session: Scenario, shipped: NeedModel):
     session.read("/p/a.py", 1, 200)
     session.read("/p/a.py", 1, 200)
     assert shipped.probability(session.result("T1"), session.state, TOOLS) < shipped.probability(session.result("T2"), session.state, TOOLS)

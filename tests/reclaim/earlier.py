@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hooks.utils import archive, flag_parser
-from hooks.utils.hosts.claude_code import entries
-from hooks.utils.hosts.claude_code.responses import text_of_blocks
-from hooks.utils.hosts.claude_code.spans import content_spans
+from hooks.utils.hosts.transcripts import entries
+from hooks.utils.hosts.transcripts.blocks import text_of_blocks
+from hooks.utils.hosts.transcripts.spans import content_spans
 from hooks.utils.operations import CONTEXT, context_words
 from hooks.utils.operations.names import NotFound, find_result
 from hooks.utils.policy import events

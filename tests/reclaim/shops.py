@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hooks.utils import archive
 from hooks.utils.archive.verification import verify
-from hooks.utils.hosts.claude_code.projects import folder_name
+from hooks.utils.hosts.transcripts.projects import folder_name
 from hooks.utils.policy.context import shared_facts
 from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.plans import Selection

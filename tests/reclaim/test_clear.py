@@ -180,7 +180,7 @@ def test_with_a_cold_cache_it_acts(shop: Shop):
     assert shop.transcript.read_bytes() == before
 
 
-def test_with_a_warm_cache_that_makes_it_dear_it_changes_nothing_and_names_the_command(shop: Shop):
+def test_a_costly_warm_cache_changes_nothing_and_names_the_command(shop: Shop):
     talk = worked(str(shop.project), tokens=150_000)
     before = shop.write(talk)
     shop.at = talk.now + 30

@@ -56,7 +56,7 @@ def test_now_takes_what_has_expired_lately_too_and_nothing_else_that_lives(cold:
         ({"tier": "session"}, {"old-test", "new-test"}),
     ],
 )
-def test_of_what_the_user_names_a_path_is_weighed_and_ids_and_tiers_go_whatever_they_are_worth(cold: Shop, asked: dict, gone: set):
+def test_a_path_named_by_the_user_is_weighed_but_ids_and_tiers_go_at_any_worth(cold: Shop, asked: dict, gone: set):
     before = cold.transcript.read_bytes()
     prospect, done = cold.clear(**asked)
     assert set(done.handles if done else {}) == gone
@@ -163,7 +163,7 @@ def _warm(shop: Shop, talk: Sized) -> bytes:
     return before
 
 
-def test_a_warm_cache_that_makes_it_dear_shows_what_would_go_and_the_command_that_does_it_all_the_same(shop: Shop):
+def test_a_costly_warm_cache_shows_what_would_go_and_the_command_that_clears_anyway(shop: Shop):
     before = _warm(shop, looked(str(shop.project), idle=120, tokens=120_000))
     done = shop.context("clear")
     assert done.code == 0
@@ -194,7 +194,7 @@ def _ends_in_runs(talk: Sized) -> Sized:
     return talk
 
 
-def test_even_near_the_end_of_a_long_warm_prompt_it_waits_and_goes_once_the_cache_is_cold(shop: Shop):
+def test_near_the_end_of_a_long_warm_prompt_it_still_waits_for_a_cold_cache(shop: Shop):
     before = _warm(shop, _ends_in_runs(looked(str(shop.project), tokens=150_000)))
     waits = shop.context("clear", "--json").json
     assert (waits["cleared"], waits["pays"], waits["sum"]["warm"]) == (False, False, True)

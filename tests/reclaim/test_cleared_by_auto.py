@@ -73,7 +73,7 @@ def _cleared_and_gone_on(shop: Shop) -> tuple:
     return done, talk
 
 
-def test_after_further_work_a_second_clear_leaves_the_placeholders_of_the_first_as_they_are(shop: Shop):
+def test_a_second_clear_after_more_work_keeps_the_placeholders_of_the_first(shop: Shop):
     first, _ = _cleared_and_gone_on(shop)
     contents, before = shop.contents(), shop.transcript.read_bytes()
     shop.at += 4_000

@@ -172,7 +172,7 @@ def _end(holder: subprocess.Popen) -> None:
     holder.wait()
 
 
-def test_a_locked_archive_costs_a_compaction_no_advice_and_its_index_comes_once_it_is_free(shop: Shop, locked_archive):
+def test_a_locked_archive_costs_no_advice_and_the_index_follows_once_it_is_free(shop: Shop, locked_archive):
     talk = worked(str(shop.project))
     advice = _before(shop)
     assert "old.ts" in advice.partition("Outdated:")[2]
@@ -184,7 +184,7 @@ def test_a_locked_archive_costs_a_compaction_no_advice_and_its_index_comes_once_
     assert _after(shop) == "", "once"
 
 
-def test_what_was_folded_while_the_archive_was_locked_is_archived_at_the_next_prompt(shop: Shop, locked_archive):
+def test_results_folded_under_a_locked_archive_are_archived_at_the_next_prompt(shop: Shop, locked_archive):
     talk = worked(str(shop.project))
     _before(shop)
     _compact(shop, talk)
@@ -303,7 +303,8 @@ def test_where_not_all_texts_fit_they_are_shortened_before_any_is_left_out():
     assert "more such errors" not in text
 
 
-def test_where_not_even_short_texts_fit_the_first_stay_the_rest_is_counted_and_no_room_goes_to_the_dead():
+def test_if_even_short_texts_do_not_fit_the_first_stay_and_the_rest_is_counted():
+    """No room goes to the dead."""
     text = advice_text(DEAD, [(f"Bash step{at}", f"error {at}: " + "x" * 400) for at in range(60)])
     shown = text.count("error ")
     assert "error 0: " in text

@@ -395,7 +395,7 @@ def test_a_text_of_every_type_of_attachment_is_carried_where_it_stood_or_said_ag
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_pictures_and_documents_leave_under_a_handle_and_an_undo_never_puts_them_back_as_text(way: str):
+def test_pictures_and_documents_leave_under_a_handle_and_no_undo_makes_them_text(way: str):
     with placed() as (place, scene):
         scene.prompt(scene.shown("image"), scene.shown("document"), scene.text("what is this?"))
         for kind in ("image", "text and document"):
@@ -419,7 +419,7 @@ BLOCKS = [(kind, where, at) for kind, table in TABLES.items() for where in table
 
 @pytest.mark.parametrize(("kind", "where", "at"), BLOCKS)
 @pytest.mark.parametrize("way", WAYS)
-def test_blocks_of_the_servers_tools_are_carried_or_declined_and_unknown_ones_always_declined(kind: str, where: str, at: int, way: str):
+def test_server_tool_blocks_are_carried_or_declined_and_unknown_ones_declined(kind: str, where: str, at: int, way: str):
     with placed() as (place, scene):
         block = TABLES[kind][where][at]
         block = json.loads(json.dumps(block).replace("{}", scene.piece("of it").strip()))
@@ -435,7 +435,8 @@ def test_blocks_of_the_servers_tools_are_carried_or_declined_and_unknown_ones_al
 
 @pytest.mark.parametrize("thinking", ["enabled", "adaptive"])
 @pytest.mark.parametrize("is_open", [True, False])
-def test_an_open_loop_that_needs_its_thinking_is_left_to_the_client_or_ends_in_words(thinking: str, is_open: bool):
+def test_an_open_loop_that_needs_its_thinking_is_left_alone_or_ends_in_words(thinking: str, is_open: bool):
+    """It is left to the client."""
     with placed(thinking=thinking) as (place, scene):
         scene.prompt(scene.text("go"))
         (id,) = scene.asks(("Bash", {"command": "ls"}), before=({"type": "thinking", "thinking": "hm", "signature": "s"},))
@@ -482,7 +483,7 @@ def turned(sent: Api) -> Api:
 
 
 @pytest.mark.parametrize("sent_as", [cut, reworded, without_words, turned, lambda _: [], lambda _: None, lambda _: "so"])
-def test_what_is_sent_and_what_is_handed_over_cannot_be_matched_and_are_left_to_the_client(sent_as: Callable[[Api], Any]):
+def test_unmatched_sent_and_handed_over_messages_are_left_to_the_client(sent_as: Callable[[Api], Any]):
     with placed() as (place, scene):
         scene.prompt(scene.text("go on with it"))
         scene.works()

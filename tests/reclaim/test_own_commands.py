@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, ShownResult, Use
 from hooks.utils.reclaim.own_commands import without_commands
 
 CAVEAT = "<local-command-caveat>The command below was run directly in Claude Code.</local-command-caveat>"
@@ -58,6 +58,6 @@ def test_a_caveat_of_another_command_stays_with_it():
 def test_what_the_assistant_says_and_results_stand_whatever_they_quote():
     messages = [
         Message(ASSISTANT, COMPACT), Message(ASSISTANT, COMPACTED), Message(ASSISTANT, "", [Use("t1", TOOLS.of("Bash"), {})]),
-        Message(USER, COMPACT, (), [Shown("t1", COMPACTED)]), Message(ASSISTANT, CAVEAT), Message(USER, COMPACT),
+        Message(USER, COMPACT, (), [ShownResult("t1", COMPACTED)]), Message(ASSISTANT, CAVEAT), Message(USER, COMPACT),
     ]  # fmt: skip
     assert without_commands(messages) == messages[:-1]

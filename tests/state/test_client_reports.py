@@ -202,7 +202,8 @@ def test_hidden_are_a_tool_itself_and_all_of_a_server():
     assert hidden == ["mcp__a__x", "mcp__a__x__y", "mcp__b__find"]
 
 
-def test_a_breakdown_goes_a_year_after_the_project_s_last_session_and_what_is_hidden_stays(tmp_path: Path):
+def test_a_breakdown_goes_a_year_after_its_project_s_last_session(tmp_path: Path):
+    """What is hidden stays."""
     prompt_breakdowns.keep_breakdown(str(tmp_path), "/old", "s", breakdown(), 1e9)
     hidden_tools.hide(str(tmp_path), "/old", "mcp__a__", {"name": "a"})
     for path in (tmp_path / prompt_breakdowns.BREAKDOWNS).iterdir():

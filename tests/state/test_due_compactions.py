@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.claude_code import seconds_of
+from hooks.utils.hosts.transcripts.stamps import seconds_of
 from hooks.utils.policy.placeholder import placeholder
 from hooks.utils.state import journal, shipped
 from hooks.utils.state.rebuild import rebuild
@@ -39,7 +39,7 @@ def read(conversation: Conversation, id: str, text: str) -> None:
     conversation.result(id, text)
 
 
-def test_a_due_compaction_of_ours_is_credited_with_the_hosts_and_what_it_takes_is_not_charged(tmp_path: Path):
+def test_our_due_compaction_is_credited_with_the_host_s_and_its_removals_are_free(tmp_path: Path):
     counted = ledger(tmp_path)
     assert counted["spared_compactions"] == 1
     assert counted["usd_compaction_request"] == pytest.approx(60_000 * 0.1 * 5 / 1e6, rel=0.01)
@@ -53,7 +53,7 @@ def test_where_the_summariser_was_asked_all_the_same_nothing_is_spared(tmp_path:
     assert counted["spared_compactions"] == counted["usd_compaction_summary"] == counted["charged_refetches"] == 0
 
 
-def test_what_a_clear_takes_that_only_we_had_called_for_is_charged_when_it_is_fetched_again(tmp_path: Path):
+def test_a_refetch_of_what_only_our_clear_removed_is_charged(tmp_path: Path):
     counted = ledger(tmp_path, "asked")
     assert counted["spared_compactions"] == counted["saved_compactions"] == 0
     assert counted["charged_refetches"] > 0

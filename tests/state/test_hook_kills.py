@@ -149,7 +149,7 @@ def test_a_hook_that_holds_the_lock_when_it_is_killed_keeps_nobody_waiting(home:
     assert home.state(SESSION).index == 2
 
 
-def test_what_hooks_see_while_somebody_holds_the_lock_is_taken_in_in_order_by_the_next(home: processes.Home, tmp_path: Path):
+def test_events_hooks_see_under_a_held_lock_are_taken_in_in_order_by_the_next_hook(home: processes.Home, tmp_path: Path):
     read = tmp_path / "read.py"
     read.write_text("x = 1\n")
     given = [

@@ -96,7 +96,7 @@ def test_an_entry_that_names_a_call_comes_before_it_any_other_goes_by_its_time()
         journal.files_changed({"/p/a": "modified"}, 8.0, "t1"), journal.files_changed({"/p/b": "gone"}, 7.0, "t9"),
         journal.committed("t2", ["/p/a"], 3.0), journal.committed("t3", None, 3.0), journal.pinned("a", 1.0), journal.advised(4, 1.0),
     ]  # fmt: skip
-    sorted_entries = journal.Sorted(entries, {"t1", "t2"})
+    sorted_entries = journal.SortedEntries(entries, {"t1", "t2"})
     assert {call: [event.name for event in before] for call, before in sorted_entries.before.items()} == {"t1": ["files_changed"]}
     assert [event.at for event in sorted_entries.timed] == [1.0, 7.0, 9.0], "a call that is not known is a time"
     assert sorted_entries.commits == {"t2": ["/p/a"], "t3": None}
@@ -107,7 +107,7 @@ def test_what_memory_gave_comes_in_order_of_time():
     assert bookings.remembered_texts(entries) == [(5.0, "a"), (9.0, "b")]
 
 
-def test_a_clear_by_the_provider_takes_results_out_of_the_context_and_moves_what_follows(tmp_path):
+def test_a_clear_by_the_provider_removes_results_and_moves_what_follows_them(tmp_path):
     lines = Measured()
     lines.prompt()
     for id in "abc":
@@ -224,7 +224,8 @@ def test_what_did_not_enter_is_booked_once_for_a_result_that_is_in_the_conversat
     assert _kept_out([ENTERED], calls={"t1"}) == [("t1", 2_396)]
 
 
-def test_what_was_kept_out_stays_counted_and_saves_nothing_more_once_it_is_whole_or_its_branch_is_left():
+def test_a_shortening_stays_counted_and_saves_no_more_once_undone_or_off_its_branch():
+    """Undone: the result is whole again."""
     whole = journal.made_whole(journal.event_of(ENTERED), 9_000, 15.0)
     sent = [request(5.0, 20_000), request(12.0, 21_000), request(20.0, 24_000), request(30.0, 24_500)]
     moments = [rebuild.moment(usage, added, RULES.models) for usage, added in sent]
@@ -252,7 +253,7 @@ def test_of_a_result_that_left_nothing_behind_the_fewest_tokens_are_booked():
     assert _kept_out([{**ENTERED, "entered_chars": 9_500}]) == [], "it is longer than it was"
 
 
-def test_of_an_entry_whose_tokens_were_estimated_in_another_way_only_the_characters_count():
+def test_an_entry_estimated_in_another_way_counts_by_its_characters_alone():
     old = {name: value for name, value in ENTERED.items() if name != "tokenizer"}
     event = journal.event_of({**old, "tokens": 9})
     assert event.tokens == round(1_000 / 2.2)
@@ -285,7 +286,7 @@ HOSTILE = st.lists(
 def test_a_journal_may_hold_anything(entries):
     figures = settled(WITH, entries, {"t1"})
     assert all(isinstance(value, (int, float)) for value in figures.values())
-    known = journal.Sorted(entries, {"t1"})
+    known = journal.SortedEntries(entries, {"t1"})
     assert [event.at for event in known.timed] == sorted(event.at for event in known.timed)
     assert all(isinstance(id, str) for id in bookings.clear_times(entries))
     for entry in entries:

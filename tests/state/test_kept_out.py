@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS, transcript
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts import transcript
 from hooks.utils.policy.placeholder import placeholder
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim.outlook import read

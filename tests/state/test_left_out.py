@@ -85,7 +85,7 @@ def _says_what_it_left_out(session: Session):
     return rebuilt
 
 
-def test_what_an_answer_reports_is_noted_once_however_often_and_counts_where_the_user_has_asked_for_it(tmp_path: Path):
+def test_an_answer_s_report_is_noted_once_and_counts_where_the_user_asked_for_it(tmp_path: Path):
     ledger = _says_what_it_left_out(Session(tmp_path, EDIT)).state.counts.ledger
     assert (ledger["clears"], ledger["confirmed"], ledger["results"]) == (2, 2, 3)
     assert ledger["reclaimed_tokens"] == pytest.approx(3 * TOKENS, rel=0.3)

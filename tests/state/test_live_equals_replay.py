@@ -176,7 +176,7 @@ def test_small_sessions_give_the_state_that_replay_gives(tmp_path_factory: pytes
     _assert_lives_as_it_is_replayed(day, folder, ("",) if profiled else _agents(day), random.Random(seed) if late else None)
 
 
-def test_a_profile_that_is_chosen_after_another_ends_at_once_what_it_lets_live_no_longer(tmp_path: Path):
+def test_a_newly_chosen_profile_ends_at_once_what_it_no_longer_lets_live(tmp_path: Path):
     day = _begun(tmp_path, 0)
     for act in ("commit", "conservative", "agent", "aggressive"):
         ACTIONS[act](day)

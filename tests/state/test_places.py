@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS, seconds_of
+from hooks.utils.hosts.claude_code import TOOLS
+from hooks.utils.hosts.transcripts.stamps import seconds_of
 from hooks.utils.policy.estimate import RESULT_TOKENS, estimate_tokens
 from hooks.utils.policy.messages import call_tokens
 from hooks.utils.policy.placeholder import gain, placeholder

@@ -37,7 +37,7 @@ def back(receipt: dict[str, Any]) -> dict[str, bool]:
 # --- what is noted ----------------------------------------------------------------------------------------------------------------
 
 
-def test_each_call_of_which_something_left_has_a_row_with_the_reasons_that_the_compaction_gave():
+def test_each_call_that_lost_something_has_a_row_with_the_compaction_s_reasons():
     talk = Talk()
     talk.read("a.py", text=CODE * 40)
     talk.change("a.py", "x" * 900, "y" * 900)
@@ -66,7 +66,7 @@ def test_calls_that_left_whole_have_a_row_each_under_the_handle_of_all():
 
 @settings(max_examples=examples(60, 600))
 @given(st.builds(talked, HISTORIES), SHARES)
-def test_every_call_is_on_a_receipt_once_with_each_handle_under_which_something_of_it_is(talk: Talk, share: float):
+def test_every_call_is_on_a_receipt_once_with_every_handle_of_its_parts(talk: Talk, share: float):
     done = talk.compact(share)
     noted = [receipts.noted(receipts.calls_of(done.left, talk.conversation.state, done.before - done.after), 1.0)]
     [found] = read(journal.compacted("auto", 1, 0, [], 1.0), noted=noted) or [{"calls": []}]
@@ -108,7 +108,7 @@ def test_the_newest_is_first_and_a_clear_of_a_transcript_is_a_receipt_of_its_own
     ]
 
 
-def test_what_was_put_back_is_no_longer_out_and_leaves_once_more_on_a_receipt_of_its_own():
+def test_restored_results_are_no_longer_out_and_can_leave_again_on_a_new_receipt():
     [found] = read(COMPACTED, BESIDE, journal.undone(["t2"], 900, 11.0), journal.put_back(["bbbb2345"], 11.0))
     assert back(found) == {"t1": False, "t2": False}, "its input is still out"
     [found] = read(COMPACTED, BESIDE, journal.put_back(["aaaa2345", "bbbb2345", "cccc2345"], 11.0))

@@ -72,7 +72,7 @@ def test_hooks_and_a_rebuild_agree_on_it(tmp_path: Path, then: tuple):
     _assert_equal(Edited(tmp_path, *WORK, then=then))
 
 
-def test_what_left_is_over_for_the_reason_that_was_given_and_nothing_is_left_of_it_to_reclaim(tmp_path: Path):
+def test_removed_results_ended_for_the_given_reason_and_leave_nothing_to_reclaim(tmp_path: Path):
     kept = Edited(tmp_path, *WORK)
     state = kept.replayed().state
     for id in kept.ids:
@@ -116,7 +116,7 @@ def _times_rebuilt(work: Callable[[], object]) -> int:
     return times
 
 
-def test_while_a_result_is_awaited_the_transcript_is_read_again_only_where_it_has_changed(tmp_path: Path):
+def test_while_a_result_is_awaited_the_transcript_is_reread_only_where_it_changed(tmp_path: Path):
     kept = Edited(tmp_path, *WORK)
     path, at = str(kept.day.transcript), kept.at + 1
     site = Site({**kept.site.environ, "POPKIT_CLOCK": str(at)}, kept.site.session_id, kept.site.project)
@@ -250,7 +250,7 @@ def session(tmp_path: Path) -> Session:
     return Session(tmp_path)
 
 
-def test_a_call_that_completes_while_a_transcript_is_read_gets_the_lock_and_stays_known(session: Session):
+def test_a_call_that_completes_while_a_transcript_is_read_gets_the_lock_and_is_kept(session: Session):
     call = payloads.bash("npm run build", "built")
     missed = []
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hooks.utils.policy.worth import FEATURES
+from hooks.utils.policy.need_model import FEATURES
 from hooks.utils.state import shipped
 
 

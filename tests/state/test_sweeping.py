@@ -96,7 +96,7 @@ def test_an_original_goes_after_the_days_that_the_user_says(ours: Folder) -> Non
     assert ours.sessions() == {"old", "other"}
 
 
-def test_a_folder_goes_when_its_transcript_is_gone_for_a_week_or_nothing_has_changed_for_months(ours: Folder) -> None:
+def test_a_folder_goes_a_week_after_its_transcript_or_after_months_without_change(ours: Folder) -> None:
     for name, days, transcript in (
         ("recent", 5, False), ("gone", 8, False), ("still there", 80, True), ("ancient", 95, True), ("resumed", 95, True),
     ):  # fmt: skip

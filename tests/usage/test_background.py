@@ -162,7 +162,7 @@ def refuse_to_delete(store: UsageStore, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(UsageStore, "sweep_some", refused)
 
 
-def test_where_what_is_old_cannot_be_removed_all_is_written_once_and_what_comes_later_too(
+def test_if_old_rows_cannot_be_removed_all_is_written_once_and_later_rows_too(
     environ: dict[str, str], store: UsageStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(store, snapshot("old", NOW - 99 * DAY_S))

@@ -154,7 +154,7 @@ def test_a_transcript_that_is_deleted_leaves_what_was_booked(house: House) -> No
     assert house.used().requests == 2
 
 
-def test_a_session_that_began_before_popkit_was_there_is_found_where_the_host_keeps_it(house: House) -> None:
+def test_a_session_older_than_popkit_is_found_where_the_host_keeps_it(house: House) -> None:
     session.update(str(house.home), "s2", project="/shop")  # our folder does not know its transcript
     path = Path(house.environ["CLAUDE_CONFIG_DIR"]) / "projects" / "-shop" / "s2.jsonl"
     append(path, answer("m1"))

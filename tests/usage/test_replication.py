@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.usage import configured_database, postgres, usage_store
+from popkit_retention.usage import postgres, usage_store
 from popkit_retention.usage.configured_database import open_local, open_store
 from popkit_retention.usage.records import DAY_S, Sum
+from popkit_retention.usage.replication import Replication, count_pending
 from popkit_retention.usage.usage_store import DatabaseUnavailable, NotWritable
 from tests.context import postgresql
 from tests.paths import ROOT
@@ -37,7 +38,7 @@ class Team(House):
             return store.of_session(id)
 
     def waiting(self) -> int:
-        return configured_database.count_pending(open_local(self.here))
+        return count_pending(open_local(self.here))
 
 
 @pytest.fixture
@@ -153,7 +154,7 @@ def test_what_is_booked_again_while_it_is_being_sent_is_sent_again(team: Team, m
         if team.used().output_tokens == 1:
             append(path, answer("m1", 50))
             with monkeypatch.context() as patch:
-                patch.setattr(configured_database.Replication, "send", lambda *_: None)
+                patch.setattr(Replication, "send", lambda *_: None)
                 team.catch_up()  # another process
 
     monkeypatch.setattr(postgres.PostgresStore, "write", grows_meanwhile)

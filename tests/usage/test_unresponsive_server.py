@@ -159,7 +159,7 @@ def test_a_server_that_is_stopped_holds_up_no_request_and_gets_everything_later(
 
 
 @cut_off
-def test_a_connection_that_is_half_open_is_given_up_and_everything_is_written_over_another(
+def test_a_half_open_connection_is_given_up_and_everything_is_written_over_another(
     api: Providers, serve: Any, server: postgresql.Server, way: Way, tmp_path: Path
 ):
     name = server.new_database()
@@ -178,7 +178,7 @@ def test_a_connection_that_is_half_open_is_given_up_and_everything_is_written_ov
 
 
 @cut_off
-def test_a_server_that_falls_silent_in_the_middle_of_a_statement_gets_all_of_it_once(
+def test_a_server_that_falls_silent_within_a_statement_gets_all_of_it_once(
     api: Providers, serve: Any, server: postgresql.Server, way: Way, tmp_path: Path
 ):
     name = server.new_database()

@@ -106,7 +106,7 @@ def test_tables_that_another_process_makes_while_one_looks_for_them_are_ours(
         assert total(store).requests == 0
 
 
-def test_whoever_makes_the_tables_of_a_server_is_waited_for_longer_than_any_other_answer(
+def test_the_maker_of_a_server_s_tables_is_waited_for_longer_than_other_answers(
     server: postgresql.Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asking = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_try_advisory%' AND state = 'idle in transaction'"
@@ -226,7 +226,8 @@ def test_of_a_long_session_the_newest_snapshots_stay(store: UsageStore) -> None:
     assert min(stored.created_at for stored in store.snapshots("s", most)) == NOW + 3
 
 
-def test_names_from_outside_are_stored_cut_masked_and_without_what_no_database_holds(store: UsageStore) -> None:
+def test_names_from_outside_are_stored_cut_masked_and_free_of_invalid_characters(store: UsageStore) -> None:
+    """Of characters that no database holds."""
     hostile = "a\0b\ud800" + "x" * 5_000
     secret = "sk-ant-api03-" + "a" * 40
     book(store, used("1", hostile, user=secret))
@@ -244,7 +245,7 @@ def test_a_request_is_booked_once_however_often_it_is_recorded(store: UsageStore
     assert total(store) == Sum(2, 2, 4, 14, 10, 0.5, 0)
 
 
-def test_a_request_that_was_recorded_before_its_answer_was_whole_counts_as_it_is_then(store: UsageStore) -> None:
+def test_a_request_recorded_before_its_answer_was_complete_counts_as_completed(store: UsageStore) -> None:
     book(store, used("1", tokens=Tokens(1, 0, 0, 0, 1), usd=0.1))
     book(store, used("1", tokens=Tokens(1, 0, 0, 0, 50), usd=0.2))
     book(store, used("1", tokens=Tokens(1, 0, 0, 0, 1), usd=0.1))
@@ -256,7 +257,7 @@ def test_the_same_id_of_another_source_is_another_request(store: UsageStore) -> 
     assert total(store).requests == 2
 
 
-def test_a_request_that_a_client_and_a_transcript_tell_of_is_booked_once_by_the_clients_word(store: UsageStore) -> None:
+def test_a_request_told_by_client_and_transcript_is_booked_once_as_the_client_says(store: UsageStore) -> None:
     ours, theirs = used("msg_1", source=CLIENT, user="dana"), used("msg_1", source=TRANSCRIPT, user="alice")
     for first, second in ((ours, theirs), (theirs, ours)):
         book(store, first)

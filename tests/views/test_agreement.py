@@ -107,7 +107,7 @@ def test_a_full_context_with_little_to_clear_is_for_compact(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("cold_s", [0, COLD_S])
 @pytest.mark.parametrize("line", ["clear", "clear --dry-run", "clear docs/**"])
-def test_a_clear_that_takes_nothing_in_a_full_context_ends_in_the_verdict_of_the_panel(tmp_path: Path, cold_s: float, line: str) -> None:
+def test_an_empty_clear_in_a_full_context_ends_in_the_panel_s_verdict(tmp_path: Path, cold_s: float, line: str) -> None:
     written = _with_little_to_clear(tmp_path / "projects")
     asking = Asking(written, tmp_path / "home", "auto")
     written.now += cold_s

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hooks.utils.policy.need_model import SCHEMA, NeedModel
 from hooks.utils.policy.placeholder import handle_in
-from hooks.utils.policy.worth import SCHEMA, NeedModel
 from hooks.utils.state import shipped
 from tests.views.test_clear_answers import COLD_S, GOLDENS, Asking
 from tests.views.written import Written, long_session, spec_session
@@ -69,7 +69,7 @@ def _placeholders(asking: Asking) -> list:
     return [content for content in asking.contents() if handle_in(content)]
 
 
-def test_with_a_cold_cache_what_is_long_unused_goes_at_once_and_nothing_more_a_moment_later(cold: Asking, golden) -> None:
+def test_with_a_cold_cache_long_unused_results_go_at_once_and_no_more_right_after(cold: Asking, golden) -> None:
     golden(GOLDENS / "auto-cold.txt", cold.dialogue("clear --dry-run", "clear", "clear"))
     assert len(_placeholders(cold)) == 13
     outlines = [content.partition("\n")[2] for content in _placeholders(cold)]

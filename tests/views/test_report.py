@@ -219,7 +219,8 @@ def test_unasked_nothing_that_lives_would_go_by_lifetime():
     assert {row["state"] for row in _planned(session, now=True)["results"]} == {"expired"}
 
 
-def test_unasked_live_results_that_would_go_under_auto_are_shown_with_the_chance_that_they_are_needed():
+def test_live_results_that_auto_would_clear_are_shown_with_their_chance_of_need():
+    """Unasked."""
     session = _busy()
     session.read("/p/long.ts", 1, 900)
     session.nothing(150)
@@ -331,7 +332,7 @@ def test_a_run_has_the_name_that_a_person_would_type(label, name):
     ("claude-opus-5", 30, "~ marks estimates, scaled x0.82 to this session's usage."),
     ("claude-opus-4-6", 30, "~ marks estimates, scaled x0.94 to this session's usage."),
 ])  # fmt: skip
-def test_the_panel_says_once_what_its_tilde_means_and_a_scale_only_where_one_was_measured(tmp_path, model, requests, says):
+def test_the_panel_explains_its_tilde_once_and_a_scale_only_if_one_was_measured(tmp_path, model, requests, says):
     session = Written(tmp_path / "p")
     session.model = model
     session.say("go")

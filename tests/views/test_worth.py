@@ -128,7 +128,7 @@ def test_a_subagent_that_went_on_is_reckoned_too(machine: Machine) -> None:
     assert worth["kept_out_tokens"] == 3 * KEPT
 
 
-def test_those_that_are_too_large_for_one_question_come_one_by_one_and_are_shown_as_missing_until_then(
+def test_sessions_too_large_for_one_question_come_singly_and_are_missing_until_then(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others, here = [machine.session(name, BEGAN) for name in ("one", "two", "three")], machine.session("here", BEGAN)
@@ -182,7 +182,7 @@ def test_a_negative_net_is_shown_as_such(machine: Machine) -> None:
     assert amounts.usd(worth["net_usd"]).startswith("-$0.")
 
 
-def test_where_a_model_has_no_price_cost_and_net_say_so_and_tokens_do_not_stand_in_their_place(machine: Machine) -> None:
+def test_without_a_price_cost_and_net_say_so_and_tokens_do_not_take_their_place(machine: Machine) -> None:
     written = machine.session("here", BEGAN, model="somebody-elses-model")
     worth = machine.worth(written)["installed"]
     assert (worth["kept_out_tokens"], worth["unpriced"]) == (KEPT, True)
@@ -196,7 +196,8 @@ def test_where_a_model_has_no_price_cost_and_net_say_so_and_tokens_do_not_stand_
     assert f"This session: kept out {units.long_tokens(KEPT)}, cost and net unknown (no price is known for its model)" in joined
 
 
-def test_of_several_models_those_with_a_price_are_in_the_money_and_the_rest_is_shown_as_missing(machine: Machine) -> None:
+def test_of_several_models_the_priced_ones_are_in_the_money_and_the_rest_is_missing(machine: Machine) -> None:
+    """The rest is shown as missing."""
     machine.ask(machine.session("there", BEGAN, model="somebody-elses-model"))
     written = machine.session("here", BEGAN)
     worth = machine.worth(written)["installed"]
@@ -205,7 +206,8 @@ def test_of_several_models_those_with_a_price_are_in_the_money_and_the_rest_is_s
     assert "Requests to a model whose price is not known" in " ".join(machine.ask(written, words="stats").split())
 
 
-def test_what_was_stored_before_causes_were_distinguished_comes_from_clears_at_no_known_price() -> None:
+def test_entries_older_than_causes_count_as_clears_at_no_known_price() -> None:
+    """They were stored before causes were distinguished."""
     counts = Counts()
     counts.ledger = {"saved": 900.0, "charged": 400.0, "net": 500.0, "clears": 1, "reclaimed_tokens": 70}
     found = tracker.worth(tracker.metrics_of(counts), BEGAN)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..io.row_chain import COMPACT, FIRST_PREV_HASH, AsWritten, link_hash
+from ..io.row_chain import COMPACT, FIRST_PREV_HASH, RowSnapshot, link_hash
 from . import holds, index, marks
 from .chains import HASHED
 from .content import RetentionIntegrityError, Row, decompress_content, hash_content, to_text
@@ -56,15 +56,15 @@ def verify(db: Connection) -> Verified:
 
     Each chain is read in a transaction of its own, so that writers wait for one chain and not for all."""
     report = Verified()
-    with AsWritten(db):
+    with RowSnapshot(db):
         chains = [row[0] for row in db.execute(_CHAINS).fetchall()]
     for task_id in chains:
         report.chains += 1
-        with AsWritten(db):
+        with RowSnapshot(db):
             broken = _walk(db, task_id, report)
         if broken:
             report.broken.append(broken)
-    with AsWritten(db):
+    with RowSnapshot(db):
         report.problems = [*holds.problems(db), *marks.problems(db), *index.problems(db)]
     named = {each.id for each in report.broken}
     report.lost = [id for (id,) in db.execute(_LEFT_TO_A_SOURCE).fetchall() if id not in named and _is_lost(db, id)]

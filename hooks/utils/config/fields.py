@@ -1,4 +1,4 @@
-"""The one table of configuration keys: what each may hold, what it means, what holds where no file says anything, what a project may do.
+"""The one table of configuration keys: the type, the meaning, the default and the project's rights of each.
 
 Plain data. `validation` reads documents by it; `scripts/docs` makes the shipped `retention-config.json`, the JSON Schema and the tables of
 docs/configuration.md of it.
@@ -81,12 +81,12 @@ def record(name: str, fields: dict[str, Field], rule: str = "") -> Field:
 
 
 def described(about: str, kind: Field, **more: object) -> Field:
-    """Return a kind with what it means here."""
+    """Return a kind with its meaning for this key."""
     return {**kind, "about": about, **more}
 
 
 def setting(about: str, kind: Field, default: object, project: str, **more: object) -> Field:
-    """Return a key of the configuration: what it means, its kind, what holds without it, what a project may do with it."""
+    """Return a key of the configuration: its meaning, its kind, its default, the project's rights."""
     return {**kind, "about": about, "default": default, "project": project, **more}
 
 

@@ -1,6 +1,5 @@
-"""What PopKit had: settings and words, each with a sentence on what stands in its place. A person hears it once at a session's start and
-from `popkit config check`, or as the answer to the word; nothing else knows them. Plain data.
-"""
+"""The settings and words that PopKit once had, each with a sentence on its replacement. A person reads it once at a session's start and
+from `popkit config check`, or as the answer to the word; nothing else knows them. Plain data."""
 
 from __future__ import annotations
 

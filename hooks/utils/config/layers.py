@@ -104,7 +104,7 @@ def read_layer(name: str, path: str) -> Layer:
 
 
 def read_text(path: str) -> tuple[str | None, str | None]:
-    """Return (text, None), or (None, what is wrong); (None, None) when there is no such file."""
+    """Return (text, None), or (None, the problem); (None, None) when there is no such file."""
     try:
         data = files.read_bytes(path, LONGEST_FILE + 1)
     except NotADirectoryError:

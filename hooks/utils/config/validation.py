@@ -1,4 +1,4 @@
-"""Validate a document of configuration by the table of `fields`: return what can be used of it. Never raises, touches nothing.
+"""Validate a configuration document by the table of `fields`: return its usable part. Never raises, touches nothing.
 
 The reader of a kind is a function of (field, value, path, note): it returns what can be used of the value, or `DROP`, and calls `note` for
 each part that cannot be: `note(path, value, allowed, known)`, where `allowed` says in words what it could be and `known` names the possible
@@ -50,7 +50,7 @@ def usable(document: object, layer: str, note: Note) -> dict[str, Any]:
 
 
 def pattern_cost(values: dict[str, Any]) -> int:
-    """Return what the patterns of a `retention` object cost a hook, in characters; those that are compared step by step count more."""
+    """Return the cost of a `retention` object's patterns to a hook, in characters; patterns compared step by step count more."""
     patterns = [*values.get("pins", ()), *values.get("preserved_patterns", ())]
     for tool, override in values.get("tool_overrides", {}).items():
         patterns.append(tool)

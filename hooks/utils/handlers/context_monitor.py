@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .. import retention_tracker
-from ..hosts.claude_code import compaction_point, usage
-from ..hosts.claude_code.calls import text
+from ..hosts import protocol
+from ..hosts.transcripts import usage
 from ..io import files
+from ..io.codec import text_in_field
 from ..io.system import now as time_of_day
 from ..policy import engine, events
 from ..state import store, watched_files
@@ -31,12 +32,12 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     if site is None:
         return _held(payload, environ)
     now = time_of_day(environ)
-    transcript_path = text(payload, "transcript_path")
+    transcript_path = text_in_field(payload, "transcript_path")
     if payload.get("hook_event_name") == "UserPromptSubmit":
-        words = command_words(text(payload, "prompt"))
+        words = command_words(text_in_field(payload, "prompt"))
         if words is not None:
             return _answer(words, site, transcript_path, now)
-        _on_prompt(site, transcript_path, now, typed=not text(payload, "prompt").startswith("<task-notification>"))
+        _on_prompt(site, transcript_path, now, typed=not text_in_field(payload, "prompt").startswith("<task-notification>"))
     checked = check_thresholds(site, transcript_path, now)
     if checked["tokens"] < (site.session.get("largest_tokens") or 0) and "clear_tool_uses" in environ.get("CLAUDE_CODE_EXTRA_BODY", ""):
         from ..state import reconciling
@@ -48,10 +49,10 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
 
 def _held(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Return the answer to our command in a session of which nothing may be kept."""
-    session_id = text(payload, "session_id")
-    if not session_id or payload.get("hook_event_name") != "UserPromptSubmit" or command_words(text(payload, "prompt")) is None:
+    session_id = text_in_field(payload, "session_id")
+    if not session_id or payload.get("hook_event_name") != "UserPromptSubmit" or command_words(text_in_field(payload, "prompt")) is None:
         return None
-    site = Site(environ, session_id, text(payload, "cwd"))
+    site = Site(environ, session_id, text_in_field(payload, "cwd"))
     return _blocked("PopKit: " + site.rules_in_words()) if site.stands_still else None
 
 
@@ -126,7 +127,8 @@ def check_thresholds(site: Site, transcript_path: str, now: float, model: str | 
     below the first); where that is passed for the first time also `retention`: what has expired, what a clear takes now, and `suggestion`,
     what to do ("" for nothing)."""
     newest = usage.newest_usage(transcript_path)
-    told = compaction_point.told(site.environ, site.session_project, model or site.session.get("model") or (newest.model if newest else ""))
+    known = model or site.session.get("model") or (newest.model if newest else "")
+    told = protocol.of(site.session_id).compaction_told(site.environ, site.session_project, known)
     if told != site.session.get("compaction"):
         site.remember(compaction=told)
     tokens = newest.tokens if newest else 0

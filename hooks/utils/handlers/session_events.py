@@ -1,12 +1,12 @@
-"""Follow a session: it begins, is compacted, ends, or is left when its client turns to another one; it may be resumed later."""
+"""Follow a session as it begins, is compacted, ends, or is left for another one; it may be resumed later."""
 
 from __future__ import annotations
 
 from .. import retention_tracker
 from ..config import GONE
 from ..config.cached import sweep_cached
-from ..hosts.claude_code.calls import text
 from ..io import files
+from ..io.codec import text_in_field
 from ..io.system import now as time_of_day
 from ..io.system import os
 from ..policy import engine, events
@@ -35,7 +35,7 @@ _JUST_NOW_S = 60.0
 def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Remember what only this event tells (model, project, folder) and make the state follow the transcript where there is one. Give the
     model what memory holds and the hint, once for each context, and after a compaction the index of what can be restored."""
-    source = text(payload, "source")
+    source = text_in_field(payload, "source")
     compacted = source == "compact"
     site = site_at_start(payload, environ, is_new_client=not compacted)
     if site is None:
@@ -44,9 +44,9 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
         _end_others(site, source, time_of_day(environ))
     if site.awaits_rules:
         return _answer(site, source, time_of_day(environ))
-    facts: dict[str, object] = {"project": site.project, "transcript": text(payload, "transcript_path")}
-    if text(payload, "model"):
-        facts["model"] = text(payload, "model")
+    facts: dict[str, object] = {"project": site.project, "transcript": text_in_field(payload, "transcript_path")}
+    if text_in_field(payload, "model"):
+        facts["model"] = text_in_field(payload, "model")
     if compacted:
         facts["compacted"] = True
     site.remember(**facts)
@@ -56,11 +56,11 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
         reconciling,  # an end does without it
     )
 
-    reconciling.rebuild_if_small(site, paths, text(payload, "transcript_path"))
+    reconciling.rebuild_if_small(site, paths, text_in_field(payload, "transcript_path"))
 
     def begin(stored: store.Stored, rules: Ruleset) -> None:
         if stored.state.index == 0:
-            stored.state.cwd = text(payload, "cwd")
+            stored.state.cwd = text_in_field(payload, "cwd")
         if compacted and before is not None and stored.state.epoch == before.state.epoch:
             engine.observe(stored.state, events.Compacted(time_of_day(environ)), rules)
 
@@ -185,17 +185,19 @@ def before_compaction(payload: dict[str, Any], environ: Mapping[str, str]) -> st
 
     now = time_of_day(environ)
     _forget_hint(site)
-    _learn(site, text(payload, "transcript_path"), now)
-    if text(payload, "trigger") == "auto":
-        _remember_size(site, text(payload, "transcript_path"))
+    _learn(site, text_in_field(payload, "transcript_path"), now)
+    if text_in_field(payload, "trigger") == "auto":
+        _remember_size(site, text_in_field(payload, "transcript_path"))
     if compaction_advice.was_advised(site, now):
         return None
-    return compaction_advice.before(site, text(payload, "transcript_path"), now, manual=text(payload, "trigger") == "manual")
+    return compaction_advice.before(
+        site, text_in_field(payload, "transcript_path"), now, manual=text_in_field(payload, "trigger") == "manual"
+    )
 
 
 def _remember_size(site: Site, transcript_path: str) -> None:
     """Keep the size at which Claude Code compacts, for hooks that read only the newest request."""
-    from ..hosts.claude_code import usage
+    from ..hosts.transcripts import usage
 
     newest = usage.newest_usage(transcript_path)
     if newest is not None:
@@ -220,7 +222,7 @@ def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     if site.is_in_memory:
         site.end_in_memory()
         return
-    now, why, transcript_path = time_of_day(environ), text(payload, "reason"), text(payload, "transcript_path")
+    now, why, transcript_path = time_of_day(environ), text_in_field(payload, "reason"), text_in_field(payload, "transcript_path")
     if why == "clear":
         _forget_hint(site)
     if store.read_unlocked(site.paths()) is None:

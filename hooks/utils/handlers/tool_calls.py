@@ -4,8 +4,8 @@ placeholder tells the model to run, without a question to the user, and refuse t
 from __future__ import annotations
 
 from .. import retention_tracker
-from ..hosts.claude_code import TOOLS
-from ..hosts.claude_code.calls import call_of, commits, committed, run_as_ours, text
+from ..hosts import protocol
+from ..io.codec import text_in_field
 from ..io.system import now as time_of_day
 from ..policy.tools import SHELL
 from ..state.site import site_of
@@ -23,14 +23,13 @@ _HARMLESS = frozenset(("command", "description", "timeout"))
 def track(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
     """Observe the call in its context: the main thread, or the subagent that the payload names."""
     site = site_of(payload, environ)
-    call = call_of(payload, time_of_day(environ)) if site else None
+    host = protocol.of(text_in_field(payload, "session_id"))
+    call = host.call_of(payload, time_of_day(environ)) if site else None
     if site is None or call is None:
         return
-    agent_id = text(payload, "agent_id")
-    has_committed = commits(call)
-    if has_committed:
-        call.committed = committed(call, payload, call.at)
-    retention_tracker.add_call(site, site.paths(agent_id), "" if agent_id else text(payload, "transcript_path"), call, has_committed)
+    agent_id = text_in_field(payload, "agent_id")
+    transcript_path = "" if agent_id else text_in_field(payload, "transcript_path")
+    retention_tracker.add_call(site, site.paths(agent_id), transcript_path, call, host.output_of(payload))
 
 
 def before(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
@@ -40,7 +39,8 @@ def before(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
 
 def refuse(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Refuse a call that would write a line of ours, which stands for something that was left out of this session, into a file."""
-    tool, tool_input = TOOLS.of(text(payload, "tool_name")), payload.get("tool_input")
+    host = protocol.of(text_in_field(payload, "session_id"))
+    tool, tool_input = host.TOOLS.of(text_in_field(payload, "tool_name")), payload.get("tool_input")
     if not isinstance(tool_input, dict):
         return None
     from ..reclaim import refusing
@@ -48,7 +48,7 @@ def refuse(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     site = site_of(payload, environ) if refusing.may_write_one(tool, tool_input) else None
     if site is None:
         return None
-    why = refusing.refusal(site, tool, tool_input, text(payload, "transcript_path"), text(payload, "agent_id"))
+    why = refusing.refusal(site, tool, tool_input, text_in_field(payload, "transcript_path"), text_in_field(payload, "agent_id"))
     if not why:
         return None
     answer = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": why}
@@ -57,10 +57,11 @@ def refuse(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
 
 def allow(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Allow exactly `popkit restore HANDLE`, and give the host the command under which a project's own `popkit` cannot be meant."""
-    tool, tool_input = TOOLS.of(text(payload, "tool_name")), payload.get("tool_input")
+    host = protocol.of(text_in_field(payload, "session_id"))
+    tool, tool_input = host.TOOLS.of(text_in_field(payload, "tool_name")), payload.get("tool_input")
     if tool.operation != SHELL or not isinstance(tool_input, dict) or not _HARMLESS.issuperset(tool_input):
         return None
-    command = text(tool_input, tool.line)
+    command = text_in_field(tool_input, tool.line)
     words = command.split(" ")
     if len(words) != 3 or words[:2] != ["popkit", "restore"]:
         return None
@@ -68,12 +69,12 @@ def allow(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
 
     if not is_handle(words[2]):
         return None
-    site, ours = site_of(payload, environ), run_as_ours(command)
+    site, ours = site_of(payload, environ), host.run_as_ours(command)
     if site is None or not ours:
         return None
     from ..reclaim import restoring
 
-    if not restoring.record_of(site, words[2], text(payload, "transcript_path")):
+    if not restoring.record_of(site, words[2], text_in_field(payload, "transcript_path")):
         return None
     return {
         "hookSpecificOutput": {

@@ -32,7 +32,7 @@ class _Run:
         self._thread.start()
 
     def wait(self) -> str | None:
-        """Return what it prints; None where that takes longer than a person waits: it goes on."""
+        """Return its output; None if that takes longer than a person waits: the command goes on."""
         self._thread.join(_PATIENCE_S)
         return self._printed[0] if self._printed else None
 

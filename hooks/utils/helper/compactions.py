@@ -1,6 +1,5 @@
-"""Decide how compactions are answered without a model. A clear that the user has asked for waits here until the host asks
-how to compact; one that was noted while the session did not run is taken up as it is resumed.
-"""
+"""Decide how to answer compactions without a model. A clear that the user requested waits here until the host asks how to compact; one that
+was noted while the session did not run is taken up as it is resumed."""
 
 from __future__ import annotations
 
@@ -11,15 +10,15 @@ import time
 from contextlib import suppress
 
 from .. import units
-from ..hosts.claude_code.attachments import Attachments
-from ..hosts.claude_code.usage import newest_usage
+from ..hosts.transcripts.attachments import Attachments
+from ..hosts.transcripts.usage import newest_usage
 from ..policy import kinds
-from ..policy.messages import Shown
+from ..policy.messages import ShownResult
 from ..policy.outlines import LEAST_CHARS, Findings, findings
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..policy.ways import Pair
 from ..reclaim import in_place
-from ..reclaim.in_place import ASKED, AUTO, COLD, LONG, MANUAL, Declined, Handed, Wanted
+from ..reclaim.in_place import ASKED, AUTO, COLD, LONG, MANUAL, CompactionTask, Declined, Handover
 from ..state.noted import BACK, ONLY
 
 TYPE_CHECKING = False
@@ -55,7 +54,7 @@ class Compactions:
         self.find = find
         self.noted = noted
         self.attachments = Attachments(transcript_path)
-        self.wanted: Wanted | None = None
+        self.wanted: CompactionTask | None = None
         self.is_begun = True  # whether the host was asked to start one for it
         self.declined = ""  # why the last one was left to the host; "" where it was not
         self._told: set[str] = set()  # for which reasons, as the person has heard
@@ -75,26 +74,26 @@ class Compactions:
             self.clear(self.noted.only, self.noted.share)
             self._forget = self.noted.forget_clear
 
-    def _want(self, wanted: Wanted | None) -> None:
+    def _want(self, wanted: CompactionTask | None) -> None:
         self.wanted, self.is_begun, self._forget = wanted, wanted is None, None
 
     def clear(self, ids: Sequence[str], share: float | None = None, _further: int = 0) -> None:
-        """Have the next compaction that we start take these results out; where the cache is cold or the conversation long, also what is
-        needed least, until only this share of the conversation stays."""
+        """Have the next compaction that we start remove these results; where the cache is cold or the conversation long, also the least
+        needed ones, until only this share of the conversation stays."""
         why = ASKED if share is None else LONG if _is_warm(self.attachments.path, time.time()) else COLD
-        self._want(Wanted(why, 1.0 if share is None else share, ids=ids, asked=True))
+        self._want(CompactionTask(why, 1.0 if share is None else share, ids=ids, asked=True))
 
     def put_back(self, handles: Sequence[str]) -> None:
-        """Have the next compaction that we start put back what is archived under these handles."""
-        self._want(Wanted(ASKED, back=handles, asked=True))
+        """Have the next compaction that we start put back the contents archived under these handles."""
+        self._want(CompactionTask(ASKED, back=handles, asked=True))
 
     def by_itself(self, ids: Sequence[str], share: float, least: int, is_cold: bool) -> None:
         """Have the next compaction that we start do what `clear` does, if at least `least` tokens leave then, and a cache that `is_cold`
         still is."""
-        self._want(Wanted(COLD if is_cold else LONG, share, least, ids))
+        self._want(CompactionTask(COLD if is_cold else LONG, share, least, ids))
 
     def cancel(self) -> str:
-        """Cancel what a person has asked for and is not done yet; return its kind (state/noted.py), "" for nothing."""
+        """Cancel a person's pending request; return its kind (state/noted.py), "" for none."""
         wanted = self.wanted
         waiting = "" if wanted is None or not wanted.asked else BACK if wanted.back else ONLY
         if waiting:
@@ -110,13 +109,13 @@ class Compactions:
             self.attachments.look()
 
     def begin(self) -> bool:
-        """Return whether the host is to start a compaction for what is wanted; True once for each."""
+        """Return whether the host is to start a pending compaction; True once for each."""
         is_due, self.is_begun = not self.is_begun, True
         return is_due
 
     def confirm(self, is_ours: bool) -> Callable[[], None] | None:
-        """Record that a compaction is done: with our answer if `is_ours`, else without it. Return what is left to do then, for which the
-        host need not wait."""
+        """Record that a compaction is done: with our answer if `is_ours`, else without it. Return the remaining work, for which the host
+        need not wait."""
         record, self._answered = self._answered, None
         return record() if is_ours and record is not None else None
 
@@ -138,8 +137,8 @@ class Compactions:
             if not wanted.ids or not wanted.asked:
                 self._end(forget)
                 return _skipped(wanted, "the prompt cache is warm again")
-            wanted = Wanted(ASKED, ids=wanted.ids, asked=True)
-        handed = Handed(request.get("rows"), request.get("sent"), trigger == MANUAL and not agent_id)
+            wanted = CompactionTask(ASKED, ids=wanted.ids, asked=True)
+        handed = Handover(request.get("rows"), request.get("sent"), trigger == MANUAL and not agent_id)
         try:
             attachments = self.attachments if transcript_path == self.attachments.path else None
             done = in_place.answer(site, transcript_path, agent_id, handed, wanted, now, self.find, attachments)
@@ -183,7 +182,7 @@ class Compactions:
         self._told.add(reason)
         return {"notice": f"Claude Code compacts this time, not PopKit: {reason}."}
 
-    def _wanted(self, site: Site, trigger: str, agent_id: str, request: dict[str, Any]) -> Wanted | None:
+    def _wanted(self, site: Site, trigger: str, agent_id: str, request: dict[str, Any]) -> CompactionTask | None:
         """Return what a compaction is to do; None where it is the host's."""
         config = site.config
         if not site.enabled:
@@ -194,10 +193,10 @@ class Compactions:
         switch = {MANUAL: "compact_manual", AUTO: "compact_auto", PRECOMPUTE: "compact_auto"}.get(trigger, "")
         if not is_on or not switch or config.get(switch) is False:
             return None
-        return Wanted(MANUAL if trigger == MANUAL else AUTO, float(config.get("compact_target", COMPACT_TARGET)))
+        return CompactionTask(MANUAL if trigger == MANUAL else AUTO, float(config.get("compact_target", COMPACT_TARGET)))
 
 
-def _skipped(wanted: Wanted, why: str) -> dict[str, Any]:
+def _skipped(wanted: CompactionTask, why: str) -> dict[str, Any]:
     """Return that nothing is done; a person who waits for it hears why."""
     return {"skip": why, "notice": f"Nothing was changed: {why}."} if wanted.asked else {"skip": why}
 
@@ -275,7 +274,7 @@ class Outlines:
             text, is_run, use = self._waiting.get()
             try:
                 if use is not None:
-                    Pair(use, Shown(use.id, text))
+                    Pair(use, ShownResult(use.id, text))
                 if len(text) >= LEAST_CHARS:
                     self.findings(text, is_run)
             except Exception as error:  # noqa: BLE001  fail open: it is found when it is asked for

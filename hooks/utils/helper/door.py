@@ -1,4 +1,4 @@
-"""Decide what enters of each row: a row in, a row out.
+"""Decide what enters the context from each row: a row in, a row out.
 
 What stays outside is archived before the answer, and journalled where the conversation does not record it.
 """
@@ -12,8 +12,8 @@ import time
 from .. import archive
 from ..archive.beside import leave_beside
 from ..hosts import protocol
-from ..hosts.claude_code import calls
-from ..hosts.claude_code.responses import text_of_blocks
+from ..hosts.transcripts import outcomes
+from ..hosts.transcripts.blocks import text_of_blocks
 from ..io import files, home, hook_log
 from ..policy import door, masking, own_lines
 from ..policy.classify import classify
@@ -79,7 +79,7 @@ class Door:
         self.editing = context_editing.editing_of(self.environ)
 
     def forget(self) -> None:
-        """Drop what is known of the contexts, as the rules of the session have changed: rows may have passed that were not looked at."""
+        """Drop our knowledge of the contexts, as the rules of the session have changed: rows may have passed unread."""
         self.refresh()
         self.contexts.clear()
         self.returning.clear()
@@ -189,7 +189,7 @@ class Door:
                 blocks[arrived.at] = {**blocks[arrived.at], "content": content}
         return blocks
 
-    def _again(self, context: Context, arrived: Arrived, agent_id: str) -> None:
+    def _again(self, context: Context, arrived: ArrivedBlock, agent_id: str) -> None:
         """Take in a result that no call has just brought: it was there before a compaction, and stays as it is. Where its call is not
         known, nothing can name it."""
         context.arrive(arrived.id)
@@ -202,7 +202,7 @@ class Door:
         arrival = door.Arrival(arrived.id, call.traits, tool_input, classified.kind, name, arrived.text, arrived.error, path)
         show_whole(context, arrival, self.settings.say_once)
 
-    def _enter(self, context: Context, arrived: Arrived, call: Call, agent_id: str, began: float) -> str | None:
+    def _enter(self, context: Context, arrived: ArrivedBlock, call: Call, agent_id: str, began: float) -> str | None:
         """Return what enters of a result, None for all of it; the context knows it from then on."""
         classified = classify(call, call.cwd or self.cwd, self.rules)
         context.arrive(arrived.id)
@@ -281,7 +281,7 @@ def _learn(call: dict[str, Any]) -> None:
                 masking.learn(tool_input[name], text)
 
 
-class Arrived:
+class ArrivedBlock:
     """A result block of a row: `at` its place among the blocks, `id` of its tool use, its `content`, the `text` that it shows, whether
     another text can take its place (it is in one piece, and the host has not shortened it already), and whether it is an `error`."""
 
@@ -294,7 +294,7 @@ class Arrived:
         self.error = error
         self.text = text_of_blocks(content)[0]
         is_one = isinstance(content, str) or len(_texts(content)) == 1
-        self.is_ours_to_shorten = is_one and not calls.is_hosts_own(self.text)
+        self.is_ours_to_shorten = is_one and not outcomes.is_hosts_own(self.text)
 
     def with_text(self, text: str) -> Any:
         """Return the content with another text; images beside it stay."""
@@ -333,14 +333,14 @@ def blocks_of(row: dict[str, Any]) -> list[Any]:
     return blocks if isinstance(blocks, list) else []
 
 
-def results_of(row: dict[str, Any]) -> list[Arrived]:
+def results_of(row: dict[str, Any]) -> list[ArrivedBlock]:
     """Return the results that a row brings."""
     results = []
     for at, block in enumerate(blocks_of(row)):
         if isinstance(block, dict) and block.get("type") == "tool_result":
             id = block.get("tool_use_id")
             if isinstance(id, str) and id:
-                results.append(Arrived(at, id, block.get("content"), block.get("is_error") is True))
+                results.append(ArrivedBlock(at, id, block.get("content"), block.get("is_error") is True))
     return results
 
 

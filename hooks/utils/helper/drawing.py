@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..operations.offers import Offer
     from ..views.shapes import AutoCompaction, Report, ResultRow
 
-    class Drawn(TypedDict):
+    class Drawing(TypedDict):
         """What a look gives: `band`, `line`, `status`, `pane` and `cache_until` as the mod has them, tokens that were `kept_out`, the
         `model` that answered last ("" where that is not known), what would leave the `cold` cache now, and which results (`ids`), until
         what `share` of the conversation stays, if it is at `least` so many tokens; and the number of `calls`."""
@@ -83,8 +83,8 @@ class PaneRequest:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def drawn(site: Site, transcript_path: str, request: PaneRequest, usd: float | None, now: float) -> Drawn:
-    """Return what `draw` does. Where a process of its own fails, this one looks."""
+def drawn(site: Site, transcript_path: str, request: PaneRequest, usd: float | None, now: float) -> Drawing:
+    """Return the result of `draw`, made by a process of its own or, if that fails, by this one."""
     if _is_long(transcript_path):
         try:
             return _drawn_elsewhere(site, transcript_path, request, usd, now)
@@ -100,28 +100,28 @@ def _is_long(transcript_path: str) -> bool:
         return False  # there is none yet
 
 
-def _drawn_elsewhere(site: Site, transcript_path: str, request: PaneRequest, usd: float | None, now: float) -> Drawn:
+def _drawn_elsewhere(site: Site, transcript_path: str, request: PaneRequest, usd: float | None, now: float) -> Drawing:
     words = ["serve", "--draw", "--session", site.session_id, "--transcript", transcript_path, "--cwd", site.project]
     asked = {"request": request.to_json(), "usd": usd, "now": now, "learnt": masking.secrets_learnt()}
     done = subprocess.run(  # noqa: S603  our own command; words are arguments, never a shell's
         processes.popkit_command(words), env=dict(site.environ), input=json.dumps(asked).encode("ascii"), stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, timeout=_LONGEST_S, check=True,
     )  # fmt: skip
-    drawing: Drawn = json.loads(done.stdout)
+    drawing: Drawing = json.loads(done.stdout)
     return drawing
 
 
 def draw_once(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str) -> None:
-    """Read from standard input what a helper asks for, and print what `draw` returns."""
+    """Read a helper's request from standard input, and print the result of `draw`."""
     asked = json.loads(sys.stdin.buffer.read())
     masking.learn_again(asked["learnt"])
     drawing = draw(Site(environ, session_id, cwd), transcript_path, PaneRequest(**asked["request"]), asked["usd"], asked["now"])
     sys.stdout.write(json.dumps(drawing))
 
 
-def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | None, now: float) -> Drawn:
-    """Return the band and a page; of the pages that other processes make (`page`) only what a report has of them. `usd`: what the session
-    has cost so far, as the client counts."""
+def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | None, now: float) -> Drawing:
+    """Return the band and a page; of the pages made by other processes (`page`) only the report's part. `usd`: the cost of the session so
+    far, as the client counts."""
     width = text.width_of(request.columns)
     view = outlook.look(site, transcript_path, now)
     current = report.build(view)

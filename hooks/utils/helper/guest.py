@@ -1,4 +1,4 @@
-"""Do for a host without hooks of ours what hooks do elsewhere.
+"""Do the work of hooks for a host without hooks of ours.
 
 Its records are its own: its plugin hands over each result and each message. The messages are kept as a transcript, from which everything
 else is read.
@@ -10,9 +10,9 @@ import os
 import time
 
 from .. import retention_tracker
-from ..hosts.claude_code.calls import commits
-from ..hosts.opencode import host, row_of
-from ..io import files, git
+from ..hosts.protocol import guest_of
+from ..io import files
+from ..io.codec import text_in_field
 from ..io.system import now as time_of_day
 from ..policy import engine, events
 from ..state import delivery, jobs, memory, pending, reconciling, settling, store, sweeping
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from ..hosts.protocol import KeptTranscript
     from ..policy.calls import Call
     from ..policy.ruleset import Ruleset
     from ..state.site import Site
@@ -38,17 +39,18 @@ class Guest:
         self.door = door
         self.site = site
         self.later = later
-        self.transcripts: dict[str, host.Kept] = {}
+        self.host = guest_of(door.session_id)
+        self.transcripts: dict[str, KeptTranscript] = {}  # by agent id
         self.is_begun = False
 
     def result(self, request: dict[str, Any], agent_id: str) -> dict[str, Any]:
         """Return {} for a result that enters as it came, else `output` as it enters. `request`: `id`, `tool`, `input`, `output`,
         `metadata`, `cwd`."""
-        call = host.call_of(request, time.time())
+        call = self.host.call_of(request, time.time())
         if call is None:
             return {}
         self.later(self._observe, call, request, agent_id)
-        row = row_of(call.id, request.get("output"), call.outcome.error)
+        row = self.host.row_of(call.id, request.get("output"), call.outcome.error)
         blocks = self.door.row(row, {call.id: {"tool": call.tool, "input": call.tool_input}}, agent_id, call.cwd)
         return {} if blocks is None else {"output": blocks[0]["content"]}
 
@@ -99,7 +101,7 @@ class Guest:
         return self._of(agent_id).ids()
 
     def end(self) -> None:
-        """End the session for now, as the hook on its end does elsewhere; it may be resumed. What was put off is done before."""
+        """End the session for now, as the hook on its end does elsewhere; it may be resumed. Deferred work is done before."""
         site, transcript_path = self.site(), self.door.transcript_path
         if not site.enabled or store.read_unlocked(site.paths()) is None:
             return  # nothing was tracked
@@ -125,10 +127,10 @@ class Guest:
     def _take_back(self, ids: list[str], agent_id: str) -> None:
         self._of(agent_id).take_back(ids)
 
-    def _of(self, agent_id: str) -> host.Kept:
+    def _of(self, agent_id: str) -> KeptTranscript:
         if agent_id not in self.transcripts:
             path = self.door.transcript_of(agent_id)
-            self.transcripts[agent_id] = host.Kept(path, self.door.session_id, self.door.cwd, agent_id)
+            self.transcripts[agent_id] = self.host.kept(path, self.door.session_id, self.door.cwd, agent_id)
         return self.transcripts[agent_id]
 
     def _observe(self, call: Call, request: dict[str, Any], agent_id: str) -> None:
@@ -136,11 +138,8 @@ class Guest:
         site = self.site()
         if not site.enabled:
             return
-        has_committed = commits(call)
-        if has_committed:
-            output = request.get("output")
-            call.committed = git.committed_files(call.cwd or ".", output if isinstance(output, str) else "", call.at)
-        retention_tracker.add_call(site, site.paths(agent_id), "" if agent_id else self.door.transcript_path, call, has_committed)
+        transcript_path = "" if agent_id else self.door.transcript_path
+        retention_tracker.add_call(site, site.paths(agent_id), transcript_path, call, text_in_field(request, "output"))
 
     def _prompted(self, agent_id: str) -> None:
         site = self.site()
@@ -170,4 +169,4 @@ class Guest:
 
 def transcript_of(popkit_home: str, cwd: str, session_id: str) -> str:
     """Return where the transcript of a session is kept."""
-    return host.path_of(popkit_home, os.path.realpath(cwd), session_id)
+    return guest_of(session_id).path_of(popkit_home, os.path.realpath(cwd), session_id)

@@ -1,5 +1,5 @@
-"""Tell whether the code that this process runs is still the code on disk: a folder that the plugin is loaded from may be brought up to date
-while the process lives, and hooks start anew each time."""
+"""Detect whether this process still runs the code on disk: the plugin's folder may be updated while the process lives, and hooks start anew
+each time."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class OwnCode:
         self.has_changed()
 
     def has_changed(self) -> bool:
-        """Return whether a file of what runs here is another. One that is gone is not: PopKit was removed, and nothing could take our
-        place."""
+        """Return whether a file of the running code has changed. A missing file does not count: PopKit was removed, and nothing could take
+        our place."""
         changed = False
         for module in tuple(sys.modules.values()):
             path = getattr(module, "__file__", None)

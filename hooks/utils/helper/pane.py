@@ -6,8 +6,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from .. import archive, text, units
-from ..hosts import OPENCODE, is_kept, kept_by, name_of
-from ..hosts.claude_code import compaction_point
+from ..hosts import is_kept, kept_by, name_of, protocol
 from ..operations import OF_SHELL, context_words, names, offers
 from ..policy.limits import windows
 from ..reclaim import access, outlook, restoring
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from ..views.shapes import AutoCompaction
     from .commands import Commands
     from .compactions import Compactions
-    from .drawing import Drawn, PaneRequest
+    from .drawing import Drawing, PaneRequest
     from .prompt_cache import Misses
 
 _MOST_TOKENS = 10**9
@@ -62,9 +61,8 @@ class Pane:
     def _note_window(self, site: Site, window: int) -> None:
         """Note how large the window is, and what the host was told about where in it to compact."""
         known, told = site.session, site.session.get("compaction")
-        is_claude_code = not site.session_id.startswith(OPENCODE)
-        if is_claude_code and (known.get("model") or told is None):  # else the hook on prompts knows more of it
-            told = compaction_point.told(site.environ, site.session_project, known.get("model") or "")
+        if known.get("model") or told is None:  # else the hook on prompts knows more of it
+            told = protocol.of(site.session_id).compaction_told(site.environ, site.session_project, known.get("model") or "")
         if (known.get("window_tokens"), known.get("compaction")) != (window, told):
             site.remember(window_tokens=window, compaction=told)
 
@@ -100,7 +98,7 @@ class Pane:
             **({"compact": True} if self._leaves_by_itself(drawing, request.turn_ended) else {}),
         }
 
-    def _leaves_by_itself(self, drawing: Drawn, turn_ended: bool) -> bool:
+    def _leaves_by_itself(self, drawing: Drawing, turn_ended: bool) -> bool:
         """Begin what a clear would do without a question, once for each state of the conversation, with a warm cache only as a turn ends;
         return whether that has begun."""
         current, calls = drawing["cold"], drawing["calls"]

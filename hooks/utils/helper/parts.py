@@ -1,4 +1,4 @@
-"""Hold requests and answers that are longer than Claude Code hands over at once, until all of their parts are there."""
+"""Assemble requests and answers that are longer than Claude Code hands over at once."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _MOST_HELD = 8  # whose rest never came, as their client has gone: the oldest is
 
 
 class Parts:
-    """What has come or is still to be fetched, by the id of its request."""
+    """Received parts and parts still to be fetched, by the id of their request."""
 
     def __init__(self) -> None:
         self._held: dict[str, bytes] = {}
         self._lock = threading.Lock()
 
     def add(self, id: str, part: bytes) -> None:
-        """Put a part behind what is held; OSError where that is more than is read."""
+        """Append a part to the held ones; OSError where that exceeds the readable length."""
         with self._lock:
             whole = self._held.pop(id, b"") + part
             if len(whole) > MOST_BYTES:
@@ -26,6 +26,6 @@ class Parts:
                 del self._held[next(iter(self._held))]
 
     def take(self, id: str) -> bytes:
-        """Return what is held, which is over with that."""
+        """Return and drop the held parts."""
         with self._lock:
             return self._held.pop(id, b"")

@@ -1,12 +1,12 @@
-"""What the prompt cache of a session loses while it runs: read from the ends of its transcripts, and reported once."""
+"""Report what a running session's prompt cache loses, once per loss, read from the ends of its transcripts."""
 
 from __future__ import annotations
 
 import threading
 import time
 
-from ..hosts.claude_code import projects
-from ..hosts.claude_code.sent import Following
+from ..hosts.transcripts import projects
+from ..hosts.transcripts.sent import Following
 from ..policy import lost_cache
 from ..state import shipped
 from ..views.lost_caches import notice

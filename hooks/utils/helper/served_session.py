@@ -11,11 +11,11 @@ import sys
 import threading
 import time
 
-from ..hosts import OPENCODE
-from ..hosts.claude_code import compaction_point
+from ..hosts import OPENCODE, protocol
 from ..io import hook_log
 from ..io.codec import texts
 from ..io.system import now
+from ..policy import compaction_point
 from ..state import data_rules, hidden_tools, jobs, prompt_breakdowns, reconciling, sweeping
 from ..state.noted import Noted
 from ..state.site import Site
@@ -104,7 +104,7 @@ class Session:
         self.work.join()
 
     def end(self) -> None:
-        """Do what was put off, and end the session of a host that has no hook for that."""
+        """Do the deferred work, and end the session of a host that has no hook for that."""
         with self._settled():
             if self.guest:
                 self.guest.end()
@@ -227,7 +227,7 @@ class Session:
             sys.stdout.flush()
 
     def compacting(self, _request: dict[str, Any]) -> dict[str, Any]:
-        """Return what the summariser should know, and note, for the hook on compactions, that it was given."""
+        """Return the advice for the summariser, and note, for the hook on compactions, that it was given."""
         from ..reclaim import compaction_advice  # seldom
 
         at, site = now(self.environ), self._site()
@@ -283,7 +283,7 @@ class Session:
         site = self._site()
         if site.data_rules:
             return {}
-        at = compaction_point.reported(request.get("breakdown"))
+        at = protocol.of(site.session_id).compaction_reported(request.get("breakdown"))
         with self.stored:
             if at is not None and site.session.get("compaction") is not None:
                 site.remember(compacts_at=compaction_point.noted(site.session, at))

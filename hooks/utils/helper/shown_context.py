@@ -1,11 +1,10 @@
-"""Keep what one context shows, as far as the door knows: its results by number, and their lines. Read transcripts to learn what was said
-before the door was there.
-"""
+"""Track the results that a context shows, as far as the door knows: by number, with their lines. Read transcripts to learn what was said
+before the door was there."""
 
 from __future__ import annotations
 
-from ..hosts.claude_code import entries, usage
-from ..hosts.claude_code.responses import text_of_blocks
+from ..hosts.transcripts import entries, usage
+from ..hosts.transcripts.blocks import text_of_blocks
 from ..policy import door
 from ..policy.door import Lines
 from ..policy.hashed import Numbers
@@ -44,7 +43,7 @@ class Context:
     __slots__ = ("before", "count", "floor", "grown", "is_cut", "newest", "numbers", "shown", "weight", "weights")
 
     def __init__(self) -> None:
-        self.shown = door.Shown()
+        self.shown = door.ContextLines()
         self.weights: dict[str, int] = {}
         self.weight = 0
         self.numbers = Numbers()
@@ -72,7 +71,7 @@ class Context:
             self.lighten(round(_KEPT * MOST_BYTES))
 
     def lighten(self, most: int) -> None:
-        """Forget the oldest of what is shown, down to `most` bytes."""
+        """Forget the oldest shown lines, down to `most` bytes."""
         removed = []
         for id, weight in self.weights.items():
             if self.weight <= most:
@@ -96,11 +95,11 @@ class Context:
         self.before = ()
 
     def compacted(self) -> None:
-        """Forget all that was shown: the conversation was folded. What the host carries over is shown in its own form, so nothing leans on
-        that either."""
+        """Forget all shown lines: the conversation was folded. The host carries content over in a form of its own, so nothing leans on that
+        either."""
         self.floor = self.count
         self.numbers = Numbers()
-        self.shown = door.Shown()
+        self.shown = door.ContextLines()
         self._weigh()
         self.before = ()
         self.newest, self.is_cut = None, False

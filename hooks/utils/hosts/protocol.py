@@ -1,14 +1,15 @@
 """The protocol of a host, and the host of each session.
 
-To add one, make a folder with a module `host` that has what `Host` lists, and name it in `ALL`. Policy knows no host: it is given events,
-with the rows of the tools that were called.
+A host gives calls, its tools, and what it says of itself. Its sessions are recorded in one form, or translated into it (recordings.py):
+`transcripts` reads the events, the usage, the requests and the places of results of them all. To add a host, make a folder with a module
+`host` that has what `Host` lists, and name it in `of` and `every`. Policy knows no host: it is given events, with the rows of the tools
+that were called.
 """
 
 from __future__ import annotations
 
 from . import OPENCODE
 from .claude_code import host as claude_code
-from .opencode import host as opencode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,44 +17,83 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from ..policy.calls import Call
-    from ..policy.events import Compacted, Prompted
     from ..policy.tools import Tools
-    from ..policy.usage import Usage
+    from .own_memory import OwnMemory
 
     class Host(Protocol):
-        """The functions that a host offers. Times are seconds; payloads, rows and lines come from outside and may be anything.
+        """The functions that a host offers. Times are seconds; payloads and rows come from outside and may be anything.
 
-        Models and prices are no host's: `usage` names the model, and `policy/models.py` says what it costs and how its provider
-        caches."""
+        Models and prices are no host's: usage names the model, and `policy/models.py` says what it costs and how its provider caches."""
 
         NAME: str  # as people call it
         TOOLS: Tools  # what each of its tools does, and which fields of an input hold what
-        # What it lets us change: results that are "arriving", what a "compaction" keeps, the "transcript" that it loads again.
-        REWRITES: frozenset[str]
 
         def call_of(self, payload: dict[str, Any], now: float) -> Call | None:
             """Return the completed call that a hook's payload tells of; None for another payload."""
 
+        def output_of(self, payload: dict[str, Any]) -> str:
+            """Return what the command of a completed call has printed; "" for another call."""
+
         def arriving_call(self, id: str, call: dict[str, Any], error: bool, now: float, cwd: str) -> Call:
             """Return the call of a result that is about to enter, from its {tool, input}."""
 
-        def events_of(self, path: str) -> list[Call | Prompted | Compacted]:
-            """Return what happened on the active branch of a transcript, in order; OSError when it cannot be read."""
+        def run_as_ours(self, command: str) -> str:
+            """Return the shell command in which `popkit …` can be no program but ours, whatever a project puts on the PATH; "" where the
+            host runs none."""
 
-        def usage_of(self, path: str) -> Usage | None:
-            """Return the newest request's usage: the size of its prompt, its model, the life of its cache; None where there is none."""
+        def own_memory(self, environ: Mapping[str, str], root: str) -> OwnMemory:
+            """Return what the host itself remembers of the project whose checkout is at `root`; an empty memory where it keeps none."""
 
-        def spans_of(self, line: bytes) -> dict[str, tuple[int, int]]:
-            """Return the place of each result's content in a line of a transcript: tool use id -> (first byte, byte behind it).
-            ValueError for a line that is not to be touched."""
+        def compaction_told(self, environ: Mapping[str, str], folder: str, model: str) -> dict[str, Any] | None:
+            """Return what a person has told the host about compactions by itself, as `policy/compaction_point.py` takes it; None where the
+            host cannot be told. `folder`: of the project; `model`: id."""
 
-        def transcripts(self, environ: Mapping[str, str]) -> list[str]:
-            """Return the transcripts of all main threads."""
+        def compaction_reported(self, breakdown: object) -> int | None:
+            """Return the tokens at which the host says that it compacts; 0 for never, None where it says nothing."""
 
+    class KeptTranscript(Protocol):
+        """A transcript that the helper keeps."""
 
-ALL: tuple[Host, ...] = (claude_code, opencode)
+        def take(self, messages: list[Any], is_all: bool = False) -> int:
+            """Append what is new among these messages; return how many entries that is. `is_all`: they are all of the session."""
+
+        def take_back(self, ids: list[str]) -> None:
+            """Take back messages: the next one follows those before them."""
+
+        def ids(self) -> list[str]:
+            """Return the ids of the calls whose results are in the conversation."""
+
+    class GuestHost(Host, Protocol):
+        """A host without hooks of ours: its plugin hands over results and messages, and the helper keeps its transcripts."""
+
+        def kept(self, path: str, session_id: str, cwd: str, agent_id: str) -> KeptTranscript:
+            """Return the transcript of one context, at a path."""
+
+        def path_of(self, popkit_home: str, project: str, session_id: str) -> str:
+            """Return where the transcript of a session is kept."""
+
+        def row_of(self, id: str, output: object, failed: bool) -> dict[str, Any]:
+            """Return a result as the row that the door takes."""
 
 
 def of(session_id: str) -> Host:
     """Return the host of a session."""
-    return opencode if session_id.startswith(OPENCODE) else claude_code
+    if session_id.startswith(OPENCODE):
+        from .opencode import host as opencode
+
+        return opencode
+    return claude_code
+
+
+def guest_of(session_id: str) -> GuestHost:
+    """Return the host of a session whose transcripts the helper keeps; ValueError for any other."""
+    if not session_id.startswith(OPENCODE):
+        raise ValueError(f"the transcripts of {session_id} are its host's own")
+    from .opencode import host
+
+    return host
+
+
+def every() -> tuple[Host, ...]:
+    """Return all hosts whose sessions we accompany."""
+    return of(""), of(OPENCODE)

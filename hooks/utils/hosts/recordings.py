@@ -1,5 +1,4 @@
-"""Find what other hosts have recorded on this machine: which sessions there are (Codex's rollouts, OpenCode's storage), whose recording
-a file is, and its lines in the one form that all readers take: that of Claude Code's transcripts.
+"""Read what other hosts have recorded, in the one form that all readers take: that of Claude Code's transcripts.
 
 A translation is a module `hosts/NAME/translation.py` with `is_own(head)`, whether a file that begins with these bytes is one of its, and
 `entries(file, size)`, the entries of the first `size` bytes of that file, in order, as docs/hosts.md says. What the recording lacks is left
@@ -10,8 +9,6 @@ Nothing is written: a recording is translated while it is read, each time that i
 
 from __future__ import annotations
 
-from typing import NamedTuple  # noqa: TID253  no hook on a tool call reads what others have recorded
-
 from ..io import files
 from ..io.codec import dumps
 from ..policy.tools import Tools
@@ -19,17 +16,16 @@ from . import CLAUDE_CODE
 from . import codex as codex_host
 from . import opencode as opencode_host
 from .claude_code import TOOLS as CLAUDE_CODE_TOOLS
-from .claude_code import projects
+from .codex import rollouts
 from .codex import translation as codex
 from .opencode import stored_sessions
 from .opencode import translation as opencode
+from .transcripts import projects
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from typing import Any, BinaryIO, Protocol
-
-    from ..policy.usage import Usage
 
     class Translation(Protocol):
         """The reader of a host's recordings."""
@@ -66,7 +62,7 @@ def host_of(path: str) -> str:
 
 def session_id_of(path: str) -> str:
     """Return the session of a recording: as its address or the export itself says, else the name of the file."""
-    return stored_sessions.id_of(path) or codex_host.session_id_of(path) or _exported(path) or projects.session_id_of(path)
+    return stored_sessions.id_of(path) or rollouts.session_id_of(path) or _exported(path) or projects.session_id_of(path)
 
 
 def _exported(path: str) -> str:
@@ -87,6 +83,31 @@ def stored(address: str) -> Iterator[bytes] | None:
     if not stored_sessions.id_of(address):
         return None
     return _lines(opencode.NAME, opencode.of_session(*stored_sessions.read(address)))
+
+
+def holds_sessions(path: str) -> bool:
+    """Return whether a path is that of a database of sessions, or of a folder in which a host keeps them piece by piece."""
+    return stored_sessions.holds_sessions(path)
+
+
+def is_named_as_database(path: str) -> bool:
+    """Return whether a path has the name of a database of sessions."""
+    return path.endswith(stored_sessions.DATABASE)
+
+
+def stores_in(folder: str) -> list[str]:
+    """Return the databases in a folder, and the folders there, that hold sessions without files of their own."""
+    return stored_sessions.places_in(folder)
+
+
+def sizes_in(stores: list[str]) -> dict[str, int]:
+    """Return how much each session in these holds, about in bytes: address -> at least 1. OSError where one cannot be read."""
+    return stored_sessions.sizes(stores)
+
+
+def size_of(address: str) -> int:
+    """Return how much the session at an address holds, about in bytes, at least 1. OSError where it cannot be read."""
+    return stored_sessions.size(address)
 
 
 def is_address(path: str) -> bool:
@@ -121,41 +142,3 @@ def tools() -> Tools:
     """Return the tools of all hosts whose recordings are read, in one table: Claude Code's come first, so that what does the same as one of
     its tools lives as long."""
     return Tools.joined([CLAUDE_CODE_TOOLS, *TOOLS])
-
-
-# --- the sessions that others have recorded ---
-
-
-class Recorded(NamedTuple):
-    """A session that another has recorded: the name of the host, the session's id, the path of its recording or its address, when that last
-    changed (seconds), and the folder in which it began, "" where only the recording itself tells."""
-
-    host: str
-    id: str
-    path: str
-    changed_at: float
-    project: str
-
-
-def of_codex(environ: Mapping[str, str]) -> list[Recorded]:
-    """Return the sessions of Codex, the one that changed last first."""
-    return [Recorded(codex.NAME, codex_host.session_id_of(path), path, at, "") for at, path in codex_host.newest_first(environ)]
-
-
-def of_opencode(environ: Mapping[str, str]) -> list[Recorded]:
-    """Return the sessions of OpenCode, the one that changed last first, without those of subagents. OSError where its database cannot be
-    read."""
-    return [
-        Recorded(opencode.NAME, stored.id, stored.address, stored.changed_at, stored.project)
-        for stored in map(stored_sessions.described, stored_sessions.every(environ))
-        if not stored.parent
-    ]
-
-
-def newest_usage(path: str) -> Usage | None:
-    """Return the usage of the newest request of a recording, where its end tells without all of it being read; None where not."""
-    return stored_sessions.newest_usage(path) if stored_sessions.id_of(path) else codex_host.newest_usage(path)
-
-
-# Each host's name in a flag -> its sessions, of the user.
-LISTS: dict[str, Callable[[Mapping[str, str]], list[Recorded]]] = {"codex": of_codex, "opencode": of_opencode}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import NoReturn
 
 _SPACE = " \t\n\r"
@@ -114,3 +115,9 @@ def _in_our_words(error: ValueError) -> ValueError:
 def _no_number(_name: str) -> None:
     """Read NaN and Infinity, which JSON does not have, as null: a host that writes one means "no number"."""
     return
+
+
+def text_in_field(record: Mapping[str, object], name: str) -> str:
+    """Return a text field of a record; "" for anything else."""
+    value = record.get(name)
+    return value if isinstance(value, str) else ""

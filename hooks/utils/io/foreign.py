@@ -1,4 +1,5 @@
-"""Tell what a repository could have chosen in the user's place: paths into the project at hand, and paths that are not the user's.
+"""Recognise paths that a repository could have chosen in the user's place: those into the current project, and those that are not the
+user's.
 
 A project's settings may set the environment of all that runs in a session. What that names may be anything; but a repository does not know
 where else something of its own lies, so nothing within it is trusted. Links are followed by asking the system, from folder to folder
@@ -41,8 +42,8 @@ def is_of_system(path: str) -> bool:
 
 
 def is_in_project(folder: str, environ: Mapping[str, str]) -> bool:
-    """Return whether a folder, which need not be there yet, lies in the project at hand. What has the user's whole home folder in it is no
-    project."""
+    """Return whether a folder, which need not exist yet, lies in the current project. A folder that contains the user's whole home folder
+    is not a project."""
     project = environ.get("CLAUDE_PROJECT_DIR")
     projects = {identity for start in _starts(environ) for identity in _projects(start, start == project, environ)}
     above = {identity for _, identity in _upwards(folder)}
@@ -88,7 +89,7 @@ def _is_named_home(identity: tuple[int, int], environ: Mapping[str, str]) -> boo
 
 
 def is_run_by_host(environ: Mapping[str, str]) -> bool:
-    """Return whether the environment may be that of a project's settings: the host has started us, or what the model runs."""
+    """Return whether the environment may come from a project's settings: the host, or a command of the model, has started us."""
     return any(environ.get(name) for name in ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR"))
 
 

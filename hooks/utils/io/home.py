@@ -1,4 +1,4 @@
-"""Where our files are, under safe names."""
+"""The paths of our files, under safe names."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def log_path(popkit_home: str) -> str:
 
 
 def log_failure(environ: Mapping[str, str], hook: str, error: BaseException) -> None:
-    """Log a failure of a hook. Where even that fails (a full disk, no folder), nothing is done."""
+    """Log a failure of a hook. If even that fails (a full disk, no folder), do nothing."""
     try:
         popkit_home = home.popkit_home(environ)
         files.make_private_folder(popkit_home)

@@ -1,4 +1,4 @@
-"""Read what the system says of processes."""
+"""Read the system's information on processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MOST_SHELLS = 8
 
 
 def client() -> str:
-    """Return the nearest process above us that is no shell, with the time at which it began."""
+    """Return the nearest ancestor process that is not a shell, with its start time."""
     pid = os.getppid()
     for _ in range(_MOST_SHELLS):
         name, parent, began = facts(pid)

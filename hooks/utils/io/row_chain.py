@@ -21,7 +21,7 @@ def link_hash(columns: Iterable[object], separators: tuple[str, str] | None = No
     return sha256(json.dumps(list(columns), separators=separators, default=repr).encode("ascii")).hexdigest()
 
 
-class AsWritten:
+class RowSnapshot:
     """Within the `with`, a connection reads rows of one moment: in a transaction of its own, which is rolled back, or in the caller's. A
     text whose bytes were changed into no text at all is to be named, and not to end the walk: its bytes come as lone surrogates."""
 

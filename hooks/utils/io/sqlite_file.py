@@ -24,7 +24,7 @@ _APPLIED = "CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, 
 
 
 class StoreError(Exception):
-    """The store cannot be used; the message says why, and what to do."""
+    """The store cannot be used; the message says why, and what to do about it."""
 
 
 class StoreTooNew(StoreError):

@@ -1,4 +1,4 @@
-"""The records that a ledger is settled from: the requests that were sent, what PopKit did between them. Pure."""
+"""The records from which a ledger is settled: the requests sent, and PopKit's actions between them. Pure."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Request:
 
 
 class Compaction:
-    """A compaction that was due stands between the requests: nothing is in later ones but what it left. `added`: the estimated tokens that
-    the conversation had grown by since the request before; `is_ours`: no summariser was asked, since we answered; `is_asked`: by a
-    person, not for the size of the prompt."""
+    """A due compaction between the requests: later ones hold nothing but its remainder. `added`: the estimated tokens that the conversation
+    had grown by since the request before; `is_ours`: we answered, so no summariser was asked; `is_asked`: by a person, not for the size of
+    the prompt."""
 
     __slots__ = ("added", "at", "is_asked", "is_ours")
 
@@ -92,8 +92,7 @@ class _OfResults(Booking):
 
 
 class Cleared(_OfResults):
-    """Results left the transcript; `tokens` is what the context loses by it, placeholders subtracted. Without `results` it is no clear of
-    ours."""
+    """Results left the transcript; `tokens` is the context's loss, placeholders subtracted. Without `results` the clear is not ours."""
 
     __slots__ = ("results",)
     rank = 1
@@ -159,8 +158,7 @@ class Remembered(Booking):
 
 
 class Spared(Booking):
-    """A look-up was not made, because memory held what it would have shown: a result of so many tokens, and this share of a
-    request. An estimate."""
+    """A look-up was not made because memory held its answer: a result of so many tokens, and this share of a request. An estimate."""
 
     __slots__ = ("share",)
     rank = 7

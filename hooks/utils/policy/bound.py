@@ -1,8 +1,8 @@
-"""Keep what compacts by itself within the bound that the person has agreed to: so many look-ups in 100 requests because of PopKit. Pure.
+"""Keep automatic compaction within the bound that the user agreed to: look-ups caused by PopKit per 100 requests. Pure.
 
-What leaves is expected to be looked up in proportion to its share of the conversation, as often as the session has shown so far, and
-what is expected has to fit into what the bound leaves. So more stays as that is used up, and where hardly anything could leave, nothing
-does until more requests have come.
+The look-ups to expect from a removal are proportional to its share of the conversation, at the rate that the session has shown so far, and
+have to fit into the rest of the bound. So more stays as the bound is used up; where hardly anything could leave, nothing does until more
+requests have come.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A completed call of a tool: its outcome, and the line that says how it went. Pure, and part of every hook."""
+"""A completed tool call: its outcome, and the line that reports it. Pure, and part of every hook."""
 
 from __future__ import annotations
 
 from .masking import mask
-from .tools import SHELLS, Tool
+from .tools import ABOUT, SHELLS, Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def verdict_of(tail: str, exit_code: int | None) -> str:
 
 
 class Outcome:
-    """What the engine needs to know of a tool's result; of its text only the end, while the call is read."""
+    """The engine's view of a tool's result; of its text only the end, while the call is read."""
 
     __slots__ = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", "interval", "lines", "tail", "unchanged", "wide")
 
@@ -92,7 +92,7 @@ class Outcome:
 
 
 class Call:
-    """A tool call that completed, in the order of completion. `tool`: its name at the host · `traits`: what the tool does."""
+    """A completed tool call, in the order of completion. `tool`: its name at the host · `traits`: the tool's operation and fields."""
 
     __slots__ = ("at", "committed", "cwd", "id", "operation", "outcome", "prompt_id", "tool", "tool_input", "traits")
     name = "call"
@@ -123,6 +123,18 @@ class Call:
     def path(self) -> str:
         """Return the file or folder that the call was asked about; "" for none."""
         return text_in(self.tool_input, *self.traits.paths)
+
+    @property
+    def about(self) -> str:
+        """Return what says in words what the call is about; "" for nothing."""
+        return text_in(self.tool_input, *self.traits.asks.get(ABOUT, ()))
+
+    def asked(self, role: str) -> object:
+        """Return what the call asks for, by its role; None where it does not."""
+        for field in self.traits.asks.get(role, ()):
+            if self.tool_input.get(field) is not None:
+                return self.tool_input[field]
+        return None
 
     @property
     def command(self) -> str:

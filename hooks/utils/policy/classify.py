@@ -1,4 +1,4 @@
-"""Classify a tool call's result: its kind, its lifetime class, what it shows, what it does to others.
+"""Classify the result of a tool call: its kind, its tier, the parts it shows, its effects on other results.
 
 Pure. The tier comes from the first that speaks: a preserved pattern, the result's error state, an override of the configuration,
 the built-in reading of the tool's operation (`bash.py` for command lines).
@@ -7,7 +7,7 @@ the built-in reading of the tool's operation (`bash.py` for command lines).
 from __future__ import annotations
 
 from . import kinds, parts, tools
-from .calls import BACKGROUND, STOPPED, TOLD, text_in
+from .calls import BACKGROUND, STOPPED, TEXT_CHARS, TOLD, bounded, text_in
 from .estimate import content_of_path
 from .masking import mask, without_numbers
 from .ruleset import DEFAULT_TIER
@@ -27,7 +27,7 @@ LABEL_CHARS = 100
 _BASH: list[ModuleType] = []
 # A command line of more than this is classified by its beginning: nobody types that, and a hook must not spend its time on it.
 COMMAND_CHARS = 20_000
-_MOST_FILES = 64  # of one edit
+MOST_FILES = 64  # of one edit
 
 _DECISIONS = (tools.ASK, tools.PLAN)
 # What these return is prose; of other tools it is taken for data.
@@ -112,11 +112,11 @@ def _read(call: Call, cwd: str, rules: Ruleset) -> Classification:
         )
     lines = call.outcome.interval
     if lines is None:
-        first = max(1, _number(call.tool_input.get("offset"), 1))
-        limit = _number(call.tool_input.get("limit"), 0)
+        first = max(1, _number(call.asked(tools.FIRST_LINE), 1))
+        limit = _number(call.asked(tools.LINES), 0)
         lines = [first, first + limit - 1] if limit else [first, 0]
-    pages = text_in(call.tool_input, "pages")
-    if pages:
+    pages = call.asked(tools.PAGES)
+    if isinstance(pages, str) and pages:
         lines = parts.pages_of(pages)
     label = call.tool + " " + shown_path(path, cwd) + ("" if lines == [1, 0] else ":" + parts.describe_interval(lines))
     content = content_of_path(path)
@@ -127,7 +127,7 @@ def _read(call: Call, cwd: str, rules: Ruleset) -> Classification:
 
 def _edit(call: Call, cwd: str, rules: Ruleset) -> Classification:
     others = call.tool_input.get(call.traits.others) if call.traits.others else None
-    named = [call.path, *(path for path in others[:_MOST_FILES] if isinstance(path, str))] if isinstance(others, list) else [call.path]
+    named = [call.path, *(path for path in others[:MOST_FILES] if isinstance(path, str))] if isinstance(others, list) else [call.path]
     paths = [mask(parts.normal_path(path, cwd), tell_apart=True) for path in named]
     label = call.tool + " " + shown_path(paths[0], cwd) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     shown: list[Part] = [("edit:" + path, []) for path in paths]
@@ -143,9 +143,9 @@ def _grep(call: Call, cwd: str, rules: Ruleset) -> Classification:
     pattern = mask(text_in(call.tool_input, call.traits.line), tell_apart=True)
     root = mask(call.path, tell_apart=True)
     roots = [parts.normal_path(root, cwd)] if root else [cwd]
-    narrowed = "".join(" " + name + "=" + mask(value) for name in ("glob", "type") if (value := text_in(call.tool_input, name)))
-    flags = "U" if call.tool_input.get("multiline") is True else ""
-    key, scope = parts.content_search(pattern, roots, call.tool_input.get("-i") is True, flags)
+    narrowed = "".join(f" {role}={value}" for role, value in _files_of_search(call).items())
+    flags = "U" if call.asked(tools.MULTILINE) is True else ""
+    key, scope = parts.content_search(pattern, roots, call.asked(tools.ANY_CASE) is True, flags)
     scope = parts.marked(scope, _shown_of_search(call))
     label = call.tool + ' "' + pattern + '"' + (" in " + shown_path(roots[0], cwd) if root else "") + narrowed
     return Classification(
@@ -153,31 +153,38 @@ def _grep(call: Call, cwd: str, rules: Ruleset) -> Classification:
     )
 
 
+def _files_of_search(call: Call) -> dict[str, str]:
+    """Return in which files a search with a tool of the host looks, by GLOB and FILE_TYPE."""
+    asked = {role: call.asked(role) for role in (tools.GLOB, tools.FILE_TYPE)}
+    return {role: mask(bounded(value, TEXT_CHARS)) for role, value in asked.items() if isinstance(value, str) and value}
+
+
 def _shown_of_search(call: Call) -> list[str]:
     """Return the marks of a search with a tool of the host: what it leaves out and adds."""
-    asked = call.tool_input
     marks = [parts.LESS + "ignored"]
-    kinds_of_files = [prefix + mask(value) for name, prefix in (("glob", ""), ("type", "type ")) if (value := text_in(asked, name))]
-    if kinds_of_files:
-        marks.append(parts.LESS + "in " + ", ".join(sorted(kinds_of_files)))
-    mode = text_in(asked, "output_mode") or ("files_with_matches" if call.traits.lists_names else "content")
+    files = [("type " if role == tools.FILE_TYPE else "") + value for role, value in _files_of_search(call).items()]
+    if files:
+        marks.append(parts.LESS + "in " + ", ".join(sorted(files)))
+    shows = call.asked(tools.SHOWS)
+    mode = shows if isinstance(shows, str) and shows else "files_with_matches" if call.traits.lists_names else "content"
     if mode == "content":
-        if asked.get("-n") is not False and call.traits.lists_names:
+        if call.asked(tools.NUMBERS) is not False and call.traits.lists_names:
             marks.append(parts.MORE + "numbers")
-        for name, sides in (("-A", ("after",)), ("-B", ("before",)), ("-C", ("after", "before")), ("context", ("after", "before"))):
-            number = _number(asked.get(name), 0)
+        for role, sides in ((tools.AFTER, ("after",)), (tools.BEFORE, ("before",)), (tools.AROUND, ("after", "before"))):
+            number = _number(call.asked(role), 0)
             marks += [f"{parts.MORE}{side}{parts.AT_LEAST}{number}" for side in sides] if number else []
-        if asked.get("-o") is True:
+        if call.asked(tools.ONLY_MATCHES) is True:
             marks.append(parts.LESS + "matches")
     else:
         marks.append(parts.LESS + "names")
         if mode != "files_with_matches":
             marks.append(parts.MORE + mode)
-    limit = _number(asked.get("head_limit"), 0)
+    limit = _number(call.asked(tools.AT_MOST), 0)
     if limit:
         marks.append(f"{parts.LESS}first of {mode}{parts.AT_MOST}{limit}")
-    if _number(asked.get("offset"), 0):
-        marks.append(f"{parts.OTHERWISE}from {asked['offset']}")
+    skipped = _number(call.asked(tools.SKIPPED), 0)
+    if skipped:
+        marks.append(f"{parts.OTHERWISE}from {skipped}")
     return marks
 
 
@@ -271,7 +278,7 @@ def _other(call: Call, cwd: str, rules: Ruleset) -> Classification:
             kind = kinds.DECISION
         elif tier == "ephemeral":
             kind = kinds.ACK
-    text = text_in(call.tool_input, "description", "query", "url", "skill", "subject", "name", "task_id", "taskId", "path")
+    text = call.about
     label = tool.replace("mcp__", "").replace("__", ".") + (" " + mask(text) if text else "")
     classified = Classification(kind, tier, label, [(key, [])], [mask(text)] if text else [], content, action=key)
     if kind == kinds.OTHER and not call.traits.is_getter:

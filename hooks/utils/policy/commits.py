@@ -1,4 +1,4 @@
-"""Find the files of a commit, as far as a transcript shows them: no git is asked, no file is read.
+"""Find the files of a commit in its transcript, without asking git or reading a file.
 
 It tells what was edited since the commit before, what was staged or named, and what `git status` listed. Files that something else has
 changed (a script, a subagent) it may not know: what was read of them stays.

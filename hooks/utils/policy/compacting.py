@@ -1,4 +1,4 @@
-"""A compaction without a model: which messages stay, and what left, with a reason for each. Pure.
+"""Compact without a model: choose the messages that stay, and give a reason for each removal. Pure.
 
 The words of the user and the assistant always stay as they are. So do pinned calls with their results, and the newest; of open errors,
 decisions and the last word on a run the results, though a very long error or run may be outlined. What is dead leaves first. Where that is
@@ -19,7 +19,7 @@ from .messages import Message, result_tokens
 from .outlines import findings
 from .placeholder import handle_in, placeholder_tokens
 from .planning import is_small, last_words
-from .remaining import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Left
+from .remaining import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Removal
 from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of
 
 TYPE_CHECKING = False
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from .context import Result
     from .conversation import Conversation
-    from .messages import Shown, Use
+    from .messages import ShownResult, Use
+    from .need_model import NeedModel
     from .outlines import Findings
     from .remaining import Built, Content
-    from .worth import NeedModel
 
 __all__ = (
     "CALLS",
@@ -40,7 +40,7 @@ __all__ = (
     "NEWEST",
     "RESULT",
     "Compacted",
-    "Left",
+    "Removal",
     "always_whole",
     "compact",
     "is_long",
@@ -63,7 +63,7 @@ class Compacted:
 
     __slots__ = ("after", "before", "left", "made_whole", "messages", "met")
 
-    def __init__(self, messages: list[Message], left: list[Left], before: int, after: int, met: bool, made_whole: list[str]) -> None:
+    def __init__(self, messages: list[Message], left: list[Removal], before: int, after: int, met: bool, made_whole: list[str]) -> None:
         self.messages = messages
         self.left = left
         self.before = before
@@ -212,7 +212,7 @@ def pairs_of(messages: Sequence[Message], conversation: Conversation, soon: Need
     return pairs
 
 
-def _calls(messages: Sequence[Message]) -> list[tuple[Use, Shown]]:
+def _calls(messages: Sequence[Message]) -> list[tuple[Use, ShownResult]]:
     """Return every call with its result, in order."""
     return [each for asking, answering in zip(messages, messages[1:]) for each in zip(asking.uses, answering.results)]
 
@@ -224,7 +224,7 @@ def always_whole(messages: Sequence[Message], conversation: Conversation) -> set
 
 
 def whole_results_of(conversation: Conversation) -> set[str]:
-    """Return the ids of the calls whose results stay whole, whatever the target is: what is preserved, and the last word on a run."""
+    """Return the ids of the calls whose results stay whole under any target: preserved ones, and the last outcome of a run."""
     return {each.id for each in conversation.results() if each.tier == "preserved" and not each.ended} | last_words(conversation)
 
 
@@ -243,9 +243,6 @@ def _newest(messages: Sequence[Message], calibration: float) -> list[str]:
             break
         newest.append(use.id)
     return newest
-
-
-# --- what leaves ---
 
 
 def _leaves(pair: Pair, only: Collection[str] | None, lost: Collection[str]) -> bool:
@@ -271,9 +268,6 @@ def _dead(results: Iterable[Result], conversation: Conversation, whole: Collecti
 def _is_small(result: Result, conversation: Conversation) -> bool:
     calibration = conversation.state.calibration
     return is_small(result, round(result.tokens * calibration), placeholder_tokens(result, calibration, conversation.rules))
-
-
-# --- references ---
 
 
 def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Callable[[str], str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Measure by kind what the conversation in a prompt is made of. Pure.
+"""Measure the kinds of content that make up the conversation in a prompt. Pure.
 
 The sizes of what was said are estimates, what a prompt grew by is measured. So what came between two requests shares what the second has
 more than the first, in proportion to the estimates and within bounds; growth beyond these is of nothing that the recording shows, and is
@@ -41,7 +41,7 @@ class Composition:
         return len(self._kinds)
 
     def add(self, kind: str, tokens: float, key: object = None) -> None:
-        """Take in what came next, of so many estimated tokens. `key` names the entry that holds it."""
+        """Take in the next content, of so many estimated tokens. `key` names the entry that holds it."""
         if tokens > 0:
             self._kinds.append(kind)
             self._sizes.append(tokens)
@@ -72,7 +72,7 @@ class Composition:
             self._totals[kind] = self._totals.get(kind, 0.0) + size
 
     def sent(self, usage: Usage, standing: int, lost: int) -> Shares:
-        """Return what the conversation of the next request is made of. `standing`: tokens before the first word, `lost`: that were written
+        """Return the composition of the next request's conversation. `standing`: tokens before the first word, `lost`: tokens written
         again. For each use the sum over all kinds is the conversation's."""
         end = max(usage.tokens, standing)
         self._fit(end - standing, usage.model)

@@ -25,7 +25,7 @@ _FIELDS = (
 
 
 class Result:
-    """One tool result: what it is, its lifetime class, and how it ended if it did."""
+    """One tool result: its content, its tier, and how it ended if it did."""
 
     __slots__ = (*_FIELDS, "pinned", "stored")
 

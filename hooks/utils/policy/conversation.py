@@ -157,12 +157,12 @@ class Conversation:
         self.look_ups.taken += share
 
     def was_due(self) -> None:
-        """Note that the newest compaction would have come without us: what had left by then would be gone, but for what the host puts
-        back."""
+        """Note that the newest compaction would have come without us: what had left by then would be gone, except for the files that the
+        host puts back."""
         self.look_ups.forget(list(self._files)[-FILES:])
 
     def needed(self, id: str) -> None:
-        """Note that an answer of a replayed session needed what a result held that had left."""
+        """Note that an answer of a replayed session needed the content of a result that had left."""
         self.look_ups.need(id)
 
     def _add(self, id: str) -> None:
@@ -177,7 +177,7 @@ class Conversation:
         result = self.state.live.get(call.id)
         if result is None or result.error or call.operation not in _OF_FILES:
             return
-        written = call.tool_input.get("content")
+        written = next((call.tool_input.get(field) for field in call.traits.written), None) if call.operation == WRITE else None
         tokens = result.tokens if call.operation == READ else estimate_tokens(written) if isinstance(written, str) else 0
         self._files[call.path] = max(self._files.pop(call.path, 0), tokens)
 
@@ -277,7 +277,7 @@ class Conversation:
             if result.id in ids:
                 left += gain(result, self.state.calibration, self.rules)
 
-    def unthought(self, id: str = "") -> None:
+    def drop_thinking(self, id: str = "") -> None:
         """Take the thinking behind a result out of the prompt; all thinking where none is named."""
         if not id:
             self._thought = []
@@ -311,19 +311,19 @@ class Conversation:
 
     @property
     def scaled(self) -> float:
-        """Return by how much the session's own usage has changed what is estimated for its model; 1.0 where that was not measured."""
+        """Return the factor by which the session's own usage has corrected the estimate for its model; 1.0 where that was not measured."""
         return round(self.state.calibration / self._tokens, 3) if self._growth[0] >= _CALIBRATION_PAIRS else 1.0
 
     def as_counted(self, tokens: int, at: float) -> int:
-        """Return estimated tokens as the model of that time (seconds) counts them, whatever the session's usage has shown since: what was
-        said of them stays."""
+        """Return estimated tokens as the model of that time (seconds) counts them, whatever the session's usage has shown since: earlier
+        statements about them stay true."""
         known = max(1, bisect_right(self._factors, (at, float("inf"))))
         return round(tokens * self._factors[known - 1][1]) if self._factors else tokens
 
     @property
     def stands(self) -> int:
-        """Return the tokens of what stands in the context, system and tools included: what the newest request had; behind a compaction,
-        which no request has shown yet, an estimate (`is_measured`)."""
+        """Return the tokens in the context, system and tools included: those of the newest request; after a compaction that no request has
+        shown yet, an estimate (`is_measured`)."""
         return self.last.tokens or self.prompt
 
     @property

@@ -1,4 +1,4 @@
-"""Reckon what a clear costs with the prompt cache, and when it pays. Pure.
+"""Calculate the cost of a clear with the prompt cache, and the point at which it pays. Pure.
 
 A request reads from the cache the longest beginning that an earlier request *ended* at, looked for a bounded number of positions back, and
 writes the rest. So dropping tokens from a warm cache costs a rewrite of what stays behind the first of them; of all messages where it
@@ -147,7 +147,7 @@ class Sum:
 
 
 def pays(sum: Sum, likely_requests: int | None = None) -> bool:
-    """Return whether a clear earns what it costs within the requests that are likely to follow; None for what usually follows a prompt."""
+    """Return whether a clear earns its cost within the requests that are likely to follow; None for those that usually follow a prompt."""
     if likely_requests is None:
         likely_requests = LIKELY_REQUESTS[sum.cache_ttl_s]
     return sum.pays_after is not None and sum.pays_after <= likely_requests

@@ -161,7 +161,7 @@ class ManualClear:
 
 
 class Cleared:
-    """Placeholders have taken the place of these results in the context: id -> handle of what is archived."""
+    """Placeholders have replaced these results in the context: id -> handle of the archived content."""
 
     __slots__ = ("handles",)
     name = "cleared"

@@ -1,4 +1,4 @@
-"""Make of the sums of a ledger the four quantities that say what PopKit did for a person. No other module does. Pure.
+"""Derive the four quantities that measure PopKit's effect from the sums of a ledger. No other module does. Pure.
 
 *Kept out*: tokens that did not enter (an estimate, as the journal books each result) · *cleared*: tokens that left by a clear, as requests
 have shown · *cost*: dollars that PopKit cost, by what it wrote, sent and had fetched again · *net*: dollars saved less the cost. Money is

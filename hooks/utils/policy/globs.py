@@ -1,4 +1,4 @@
-"""Does a glob match a path or a command line? Pure, without `re`, and in bounded time for any pattern.
+"""Match a path or a command line against a glob. Pure, without `re`, and in bounded time for any pattern.
 
 `*` any run of characters, `?` one character, `[abc]` `[a-z]` `[!a]` one of (or none of) a set; none of them matches `/`.
 `**` as a whole path segment matches any number of segments. Letters are compared as they are written.

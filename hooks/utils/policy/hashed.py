@@ -1,4 +1,4 @@
-"""Numbers by name, where there are many names and none is asked for by itself: of each name only its hash is kept. Pure."""
+"""A map from names to numbers that keeps only the hash of a name, for large numbers of names that are never listed. Pure."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""The host's own compaction of a conversation, as the ledger and the lab reckon with it. Pure.
+"""The host's own compaction of a conversation, as the ledger and the lab model it. Pure.
 
 It is one request that reads the whole conversation, a summary that it writes, and behind it the files that were read or written last, whole
 again.
 
 What a compaction of ours is worth is what it costs beside that. How large the conversation is that the summariser reads is measured; that
-its cache is warm, the length of the summary and what is put back are assumed where no compaction of the host's shows them."""
+its cache is warm, the length of the summary and what is put back are assumed where no compaction of the host's shows them.
+"""
 
 from __future__ import annotations
 

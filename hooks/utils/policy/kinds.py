@@ -1,4 +1,4 @@
-"""The kinds of results, and what holds for each: the one list of them. Pure, and part of every hook.
+"""The one list of the kinds of results, with the properties of each. Pure, and part of every hook.
 
 A result's kind is one of these names; a run's may have its family behind it (`run:test`). To add a kind, add its row, and let `classify.py`
 or `commandline/bash.py` give it to results. Whatever a row leaves out has the careful answer: such a result enters whole, and nothing is
@@ -68,7 +68,7 @@ def name_of(kind: str) -> str:
 
 
 def of(kind: str) -> Kind:
-    """Return what holds for a result's kind; for a name that no row has, what a row leaves out."""
+    """Return the properties of a result's kind; for an unknown name, the defaults of a row."""
     name = name_of(kind)
     return _BY_NAME.get(name) or Kind(name, is_learnt=False)
 

@@ -1,4 +1,4 @@
-"""Tell which results the requests of a conversation lacked, because the provider or the host has left them out. Pure.
+"""Find the results that requests lacked because the provider or the host left them out. Pure.
 
 A result that requests lacked although the transcript holds it has been left out by the provider or the host. An answer may say how many
 those were, the oldest first; else the prompt shows it, where it is known what was asked for: it has fallen by what that takes.
@@ -71,7 +71,7 @@ def lacking_steps(conversation: Conversation, editing: Editing | None) -> list[S
 
 
 def is_near_clearing(editing: Editing, prompt: int) -> bool:
-    """Return whether a prompt of so many tokens is about as large as it takes for results to be left out of it."""
+    """Return whether a prompt of so many tokens is about as large as those from which the provider leaves results out."""
     return prompt >= _NEARLY * editing.trigger
 
 

@@ -1,4 +1,4 @@
-"""Estimate what a compaction between turns takes out beside what is worth clearing: what is needed least, down to a goal. Pure.
+"""Estimate which results a compaction between turns removes beyond those worth clearing: the least needed, down to a goal. Pure.
 
 A conversation that is built again is written again and carries no thinking, a part of which is thought again. So what leaves has to save
 more, over the requests that usually follow a prompt, than that costs. Where the cache is cold the prompt is written anyway, and what leaves

@@ -1,4 +1,4 @@
-"""Sum what PopKit really saved and what it was charged, as `settling.settle` works it out. Pure."""
+"""Sum PopKit's real savings and charges, as `settling.settle` determines them. Pure."""
 
 from __future__ import annotations
 

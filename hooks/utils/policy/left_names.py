@@ -1,4 +1,4 @@
-"""Choose the names that represent what left a conversation. Pure.
+"""Choose the names that represent the removed parts of a conversation. Pure.
 
 More than half of what the next requests write of what left are names: a path, an identifier, a version. A few hundred of them take the room
 of one large result. A name is worth more the later it was last shown, the more calls showed it, and most if a call was made with it.

@@ -59,7 +59,7 @@ def reindex(state: ContextState, rules: Ruleset) -> None:
 
 
 def enter(state: ContextState, result: Result, rules: Ruleset) -> None:
-    """Add a live result to the indexes: by what it shows, by its content, and by when it ends by age."""
+    """Add a live result to the indexes: by its parts, its content, and the time when it ends by age."""
     for part in result.parts:
         state.by_key.setdefault(part[0], {})[result.id] = result
     if result.hash and not result.error:
@@ -133,7 +133,7 @@ def drop_parts(state: ContextState, result: Result, dead: list[Part]) -> None:
 
 
 def expire_file(state: ContextState, rules: Ruleset, path: str, trigger: str, why: str, by: str, decisions: list[Decision]) -> None:
-    """End what was read of a file; a result that shows other files too lives on until the last of them is gone."""
+    """End the reads of a file; a result that shows other files too lives on until the last of them is gone."""
     key = "read:" + path
     for result in list(state.by_key.get(key, {}).values()):
         if not may_expire(result) or not ends_with_files(result, rules, trigger):

@@ -1,4 +1,4 @@
-"""Find the place again where calls were that a list replaces. Pure."""
+"""Find the place of the calls that a list replaces. Pure."""
 
 from __future__ import annotations
 

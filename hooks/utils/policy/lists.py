@@ -1,4 +1,4 @@
-"""The lists that stand for calls of which nothing else stays. Pure.
+"""The lists that stand for calls that were removed entirely. Pure.
 
 All lists share a room. Neighbours are one list. Where the lists alone would take too much of the room, the oldest become one, too, though
 something was said between them: each part of it says where it stood (`list_places.place_of`). Where there is no room to name all calls and
@@ -96,12 +96,12 @@ def earlier_lists(messages: Sequence[Message], known: Mapping[str, Collection[st
 
 
 def directly_held_by(content: object) -> list[str]:
-    """Return the handles of the lists in a list, by what is archived of it."""
+    """Return the handles of the lists in a list, from its archived content."""
     return [handle for handle in map(_handle_of_row, content if isinstance(content, list) else ()) if handle]
 
 
 def held_by(content: object) -> list[str]:
-    """Return the handles of all lists that a list holds, and so on, by what is archived of it."""
+    """Return the handles of all lists that a list holds, at any depth, from its archived content."""
     rows = [row for row in content if _handle_of_row(row)] if isinstance(content, list) else []
     return [handle for row in rows for handle in (_handle_of_row(row), *row.get("holds", ()))]
 

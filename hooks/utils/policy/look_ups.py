@@ -1,5 +1,4 @@
-"""Count the look-ups that are because of PopKit: what is fetched again because it has left the context through us, or has entered in part.
-Pure.
+"""Count the look-ups that PopKit causes: fetches of content that left the context through us, or entered only in part. Pure.
 
 A look-up is a call that shows lines of a file again that have not changed since, the same content of anything else but a run, or a run
 again that covers one since which no file has changed; `popkit restore`; and an edit that fails because its text is not in a file of which
@@ -43,8 +42,6 @@ class LookUps:
         self._out: set[str] = set()  # ids of the results that have left, also of those that were looked up again
         self._last: tuple[str, dict[str, dict[str, list[Any]]]] = ("", {})  # id of the newest look-up, and what was gone before it
 
-    # --- what leaves, and comes back ---
-
     def leave(self, results: Iterable[Result]) -> None:
         """Take in results that leave the context."""
         for result in results:
@@ -53,7 +50,7 @@ class LookUps:
                 self._hold(result)
 
     def enter_in_part(self, result: Result) -> None:
-        """Take in a result of which a part did not enter: asking for it again is a look-up, but one that is shortened itself is none."""
+        """Take in a result that entered only in part: asking for it again is a look-up, unless the answer is shortened itself."""
         id, gone = self._last
         if id == result.id:
             self.count -= 1
@@ -77,16 +74,14 @@ class LookUps:
         self._last = ("", {})
 
     def change(self, paths: Collection[str]) -> None:
-        """Take in that files have changed: what was read of them is not so any more, and runs are wanted for how they go now."""
+        """Take in that files have changed: reads of them no longer hold, and runs are wanted for their current outcome."""
         keys = [_READ + path for path in paths]
         for key in [key for key in self._holders if key in keys or key.startswith(_RUN)]:
             for id in list(self._holders.get(key, ())):
                 self._drop(id)
 
-    # --- what is looked up ---
-
     def come(self, result: Result, call: Call) -> None:
-        """Take in the result of a call: count it where it is a look-up; what it has changed."""
+        """Take in the result of a call: count it if it is a look-up, and take in its changes."""
         if result.error and call.operation == EDIT and any(words in result.verdict.lower() for words in _NOT_THERE):
             self._count(result.id, {id for path in result.subjects for id in self._holders.get(_READ + path, ())})
         elif result.kind == kinds.RESTORED:
@@ -100,7 +95,7 @@ class LookUps:
             self.change(edited)
 
     def need(self, id: str) -> None:
-        """Count that what the result of this id held was needed, and had left."""
+        """Count a need for the content of this result, which had left."""
         self.count += 1
         self._drop(id)
 
@@ -116,8 +111,6 @@ class LookUps:
             self._last = id, {other: self._gone[other] for other in found}
             for other in found:
                 self._drop(other)
-
-    # --- by what it is found ---
 
     def _hold(self, result: Result) -> None:
         is_current = not (result.error or result.kind == kinds.RESTORED or (result.ended and result.ended[0] in _OUTDATED))

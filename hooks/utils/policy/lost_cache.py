@@ -1,4 +1,4 @@
-"""Explain which requests wrote to the prompt cache what the one before had left there. Pure.
+"""Explain which requests rewrote part of the prompt cache that the previous request had left. Pure.
 
 A request is expected to read what the one before has read and written. Where it reads less, the reason is the first that the events between
 the two show, in the order of CAUSES: what certainly changed the prompt comes before what may have. What happened once the cache had run out
@@ -147,7 +147,7 @@ class Losses:
 
 
 def drops_thinking(sent: Sent) -> bool:
-    """Return whether a request leaves out what the assistant thought in the turn before: the user spoke, to such a model."""
+    """Return whether a request leaves out the thinking of the turn before: the user spoke, to such a model."""
     between = sent.between
     return between.spoke and sent.thought and not between.keeps_thinking and sent.usage.model.startswith(_DROP_THINKING)
 
@@ -167,7 +167,7 @@ def usd(models: Models, model: str, prompt: int, tokens: int, ttl_s: float) -> f
 
 
 def lost_tokens(before: Usage, after: Usage) -> int:
-    """Return how many tokens a request wrote that it would have read, had it found what the one before left; 0 for what is no loss."""
+    """Return how many tokens a request wrote that it would have read, had it found the cache of the one before; 0 for no loss."""
     left = before.read + before.created
     lost = min(left - after.read, after.tokens - after.read)
     return lost if lost > max(LEAST_TOKENS, LEAST_SHARE * left) else 0

@@ -1,4 +1,4 @@
-"""The steps between the ways of pairs, until there is room. Pure."""
+"""Step pairs from one variant to the next until there is room. Pure."""
 
 from __future__ import annotations
 

@@ -23,11 +23,11 @@ _SEALED_CHARS_PER_TOKEN = 2.7
 
 
 class NotUnderstood(ValueError):
-    """The messages are not a conversation that could be handed back; the message says what is wrong."""
+    """The messages are no conversation that could be handed back; the message says why."""
 
 
 class Use:
-    """A tool call as it was made: `input` is the host's object, `tool` its name there, `traits` what it does."""
+    """A tool call as it was made: `input` is the host's object, `tool` its name there, `traits` the tool's operation and fields."""
 
     __slots__ = ("_tokens", "id", "input", "tool", "traits")
 
@@ -46,7 +46,7 @@ class Use:
         return self._tokens
 
 
-class Shown:
+class ShownResult:
     """A result as the context shows it."""
 
     __slots__ = ("error", "id", "text")
@@ -62,7 +62,7 @@ class Message:
 
     __slots__ = ("results", "role", "text", "uses")
 
-    def __init__(self, role: str, text: str = "", uses: Sequence[Use] = (), results: Sequence[Shown] = ()) -> None:
+    def __init__(self, role: str, text: str = "", uses: Sequence[Use] = (), results: Sequence[ShownResult] = ()) -> None:
         self.role = role
         self.text = text
         self.uses = list(uses)
@@ -96,9 +96,9 @@ def _use(value: object, tools: Tools) -> Use:
     raise NotUnderstood("a call has no id, no tool or no input")
 
 
-def _shown(value: object) -> Shown:
+def _shown(value: object) -> ShownResult:
     if isinstance(value, dict) and isinstance(value.get("tool_use_id"), str) and isinstance(value.get("text"), str):
-        return Shown(value["tool_use_id"], value["text"], value.get("isError") is True)
+        return ShownResult(value["tool_use_id"], value["text"], value.get("isError") is True)
     raise NotUnderstood("a result has no id or no text")
 
 
@@ -132,7 +132,7 @@ class _Run:
 
     def __init__(self) -> None:
         self.uses: list[Use] = []
-        self.results: dict[str, Shown] = {}
+        self.results: dict[str, ShownResult] = {}
 
     def take(self, message: Message) -> None:
         self.uses += message.uses
@@ -148,7 +148,7 @@ class _Run:
     def messages(self) -> list[Message]:
         if not self.uses:
             return []
-        results = [self.results.get(use.id) or Shown(use.id, NO_RESULT, True) for use in self.uses]
+        results = [self.results.get(use.id) or ShownResult(use.id, NO_RESULT, True) for use in self.uses]
         return [Message(ASSISTANT, "", self.uses), Message(USER, "", (), results)]
 
 

@@ -103,7 +103,7 @@ def models_of(config: dict[str, Any]) -> Models:
 
 
 def plain(id: str) -> str:
-    """Return the id from `claude-` or `gpt-` on, without what a provider puts before it, with hyphens for dots in a version."""
+    """Return the id from `claude-` or `gpt-` on, without a provider's prefix, with hyphens for dots in a version."""
     at = max(id.find("claude-"), id.find("gpt-"), 0)
     return id[at:].partition("[")[0].replace(".", "-").replace("@", "-").lower()
 

@@ -1,4 +1,4 @@
-"""Apply the events of a context other than calls: time passes, the user decides, the session is folded or ends. Pure."""
+"""Apply the events of a context that are not calls: time passes, the user decides, the session is folded or ends. Pure."""
 
 from __future__ import annotations
 

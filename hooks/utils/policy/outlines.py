@@ -1,4 +1,4 @@
-"""An outline of a cleared result, in a tenth of it: of a run what it said, of any text its names. Pure.
+"""Outline a cleared result in a tenth of its size: the outcome of a run, the names of any other text. Pure.
 
 Most of what is needed again of a result that has been quiet is a name: a path, an identifier, a version. The short ones come first, for of
 them the most fit. Of a run it is how it went: its verdict, what failed and with which values; of one that a newer run has superseded the
@@ -69,7 +69,7 @@ def is_superseded(result: Result) -> bool:
 
 
 def verdict_line(result: Result) -> str:
-    """Return what a run or an error said, in a line that stays whatever its size; "" of anything else, and of what is superseded."""
+    """Return the outcome of a run or an error, in a line that stays whatever its size; "" for anything else, and for superseded results."""
     if not kinds.of(result.kind).ends_in_verdict or is_superseded(result):
         return ""
     line = result.subjects[0] if result.subjects else ""
@@ -141,7 +141,7 @@ def passes(line: str) -> bool:
 
 
 def is_failure_line(line: str) -> bool:
-    """Return whether a line shows a failure: what failed, what was expected, what came."""
+    """Return whether a line shows a failure: its name, the expected value, the actual value."""
     return line.strip().startswith("E  ") or any(word in line for word in _FAILURE_WORDS)
 
 

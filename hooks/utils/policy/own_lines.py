@@ -1,5 +1,4 @@
-"""Recognise, in any text, the lines that PopKit puts into a context in place of what it leaves out of it: references, placeholders, stubs,
-lists, notices. Pure.
+"""Recognise PopKit's own lines in any text: references, placeholders, stubs, lists, notices. Pure.
 
 A text that comes from outside may have such lines, too: they are marked when they enter, so that none can be taken for ours. And the model
 may copy one of ours into a file, where it would stand for nothing.

@@ -270,7 +270,8 @@ def action_of(part: Part) -> str:
 
 
 def is_shown(part: Part, place: str, changed: Collection[str]) -> bool:
-    """Return whether a part shows of a working tree what has `changed` (of commandline/worktree.py) at a file or below a folder."""
+    """Return whether a part shows the part of a working tree that has `changed` (of commandline/worktree.py) at a file or below a
+    folder."""
     key, scope = part
     if key != TREE or scope[1] not in changed or place.startswith(UNKNOWN):
         return False

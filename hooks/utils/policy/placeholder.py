@@ -1,4 +1,4 @@
-"""The placeholder of a cleared result: what it was, why it went, how it comes back. Pure."""
+"""The placeholder of a cleared result: its description, the reason for the clear, the way back. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One plan over one conversation: what goes before the next request. Pure.
+"""Plan which results leave the conversation before the next request. Pure.
 
 Under a profile of fixed lifetimes what has expired goes once it is past its grace. Under `auto` what costs more to keep than to clear goes,
 live or expired (worth.py), once the cache is cold; while it is warm, that waits. Where there is a goal, what leaves a cold cache goes on
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from .context import Result
     from .conversation import Conversation
     from .least_needed import Goal
+    from .need_model import NeedModel
     from .ruleset import Ruleset
-    from .worth import NeedModel
 
 
 # Tokens: for less, a placeholder is more to read than what it saves, unless the user forces it.

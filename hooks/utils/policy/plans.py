@@ -1,4 +1,4 @@
-"""The records of a plan: what was asked for, the decision about each result, and what they come to."""
+"""The records of a plan: the request, the decision about each result, and their sum."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .context import Result
     from .economics import Prices, Sum
-    from .shapes import Weighed
+    from .shapes import WeighedResult
 
 CLEAR, HOLD, KEEP = "clear", "hold", "keep"
 
 
 class Selection:
-    """What a clear is to take: a tier, ids, or a path pattern ("" and () for none); `now` takes also what waits."""
+    """The request of a clear: a tier, ids, or a path pattern ("" and () for none); `now` includes results that wait."""
 
     __slots__ = ("ids", "now", "pattern", "tier")
 
@@ -51,7 +51,7 @@ class Decision:
         """Tokens that leave with it, its placeholder subtracted."""
         return self.tokens - self.placeholder
 
-    def to_json(self) -> Weighed:
+    def to_json(self) -> WeighedResult:
         return {
             "action": self.action, "reason": self.reason, "gain": self.gain,
             "need": None if self.need is None else round(self.need, 4), "value": None if self.value is None else round(self.value, 1),

@@ -1,4 +1,4 @@
-"""Recognise words that nobody chose. Pure.
+"""Recognise words that look random. Pure.
 
 A word that was drawn by chance is known by how often its kind of character changes: a person's words run on (`getUserById2`, `2024-01-31`,
 `base64`), those of a generator change at every second character. Hashes, ids of commits and UUIDs name things and open nothing: without a

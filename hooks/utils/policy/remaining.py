@@ -1,4 +1,4 @@
-"""Build the messages that stay after a compaction, with what left of each. Pure.
+"""Build the messages that stay after a compaction, and record what was removed from each. Pure.
 
 How much of each call and its result stays has been decided (ways.py). Here they become messages: a placeholder for a result, a stub for
 the input of a call, a list for whole calls, and names beside each of them.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from . import lists
 from .estimate import estimate_tokens
-from .messages import Message, Shown, Use, texts_in
+from .messages import Message, ShownResult, Use, texts_in
 from .outlines import possible_names
 from .placeholder import handle_in, with_names
 from .stubs import stub, stub_with_names, why_stubbed
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .conversation import Conversation
     from .lists import Calls, Earlier, Place
     from .outlines import Findings
-    from .ways import Pair, Way
+    from .ways import Pair, Variant
 
     Content = Union[str, dict[str, Any], list[dict[str, Any]]]
 
@@ -32,7 +32,7 @@ NEEDED_ROOM = "to make room: it was the least likely to be needed"
 NOT_TEXT = "it shows a picture or a document, which a compaction cannot carry"
 
 
-class Left:
+class Removal:
     """Something that left: its `kind` (RESULT, INPUT, CALLS), the `id` of its call ("" for several), a `label` and `why` for people, the
     `handle` under which its `content` is archived: the text of a result, the input of a call, messages as JSON."""
 
@@ -55,7 +55,7 @@ class Built:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.tokens = 0
-        self.left: list[Left] = []
+        self.left: list[Removal] = []
         self.ids: set[str] = set()
 
     def names(self) -> set[str]:
@@ -72,12 +72,12 @@ class _Exchange:
 
     __slots__ = ("ids", "is_listed", "left", "messages", "tokens", "ways")
 
-    def __init__(self, ways: list[Way], is_listed: bool) -> None:
+    def __init__(self, ways: list[Variant], is_listed: bool) -> None:
         self.ways = ways
         self.is_listed = is_listed
         self.tokens = 0
         self.messages: list[Message] = []
-        self.left: list[Left] = []
+        self.left: list[Removal] = []
         self.ids: list[str] = []
 
 
@@ -118,7 +118,7 @@ class Builder:
         self.names = possible_names([*texts, *[text for message in messages for use in message.uses for text in texts_in(use.input)]])
         self._words = [estimate_tokens(message.text) if message.text else 0 for message in messages]
         # Each way is built once, and so is each exchange in its ways.
-        self._known: dict[str, tuple[Way, Use, Shown, list[Left]]] = {}
+        self._known: dict[str, tuple[Variant, Use, ShownResult, list[Removal]]] = {}
         self._exchanges: dict[int, _Exchange] = {}  # by the place of the message that makes the calls
 
     def build(self, names: Mapping[str, Sequence[str]] | None = None) -> Built:
@@ -181,10 +181,10 @@ class Builder:
             built.messages += [*stays[done : written.at], written.message]
             done = written.at
             built.tokens += estimate_tokens(written.message.text)
-            built.left += [Left(CALLS, "", label, NEEDED_ROOM, handle, content) for label, handle, content in written.archived]
+            built.left += [Removal(CALLS, "", label, NEEDED_ROOM, handle, content) for label, handle, content in written.archived]
         built.messages += stays[done:]
 
-    def _exchange(self, at: int, ways: list[Way], names: Mapping[str, Sequence[str]]) -> _Exchange:
+    def _exchange(self, at: int, ways: list[Variant], names: Mapping[str, Sequence[str]]) -> _Exchange:
         """Return the calls that a message made, and the answer, in these ways."""
         message, answer = self.messages[at], self.messages[at + 1]
         is_listed = all(way.listed for way in ways) and not (message.text or answer.text)
@@ -202,7 +202,7 @@ class Builder:
         exchange.messages = [Message(message.role, message.text, uses), Message(answer.role, answer.text, (), results)]
         return exchange
 
-    def _of_call(self, pair: Pair, leaves: bool, names: Mapping[str, Sequence[str]]) -> tuple[Use, Shown, list[Left]]:
+    def _of_call(self, pair: Pair, leaves: bool, names: Mapping[str, Sequence[str]]) -> tuple[Use, ShownResult, list[Removal]]:
         """Return what stays of a call and its result, and what left of them; `leaves`: the whole message does."""
         way = pair.now if leaves else pair.beside
         known = self._known.get(pair.use.id)
@@ -212,23 +212,23 @@ class Builder:
         beside = names.get(use.id)
         if left and beside and not leaves:
             if left[0].kind == RESULT:
-                shown = Shown(shown.id, with_names(shown.text, beside), shown.error)
+                shown = ShownResult(shown.id, with_names(shown.text, beside), shown.error)
             else:
                 use = Use(use.id, use.traits, stub_with_names(use, beside))
         return use, shown, left
 
-    def _in_way(self, pair: Pair, way: Way) -> tuple[Use, Shown, list[Left]]:
+    def _in_way(self, pair: Pair, way: Variant) -> tuple[Use, ShownResult, list[Removal]]:
         use, shown, left = pair.use, pair.shown, []
         if way.result != WHOLE and pair.result is not None and not handle_in(shown.text):
             handle = self.handle_of(use.id, shown.text)
             text = pair.placeholder(handle, self.conversation, way.result, self.find, self.names)
             if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
-                left.append(Left(RESULT, use.id, pair.label, _why(pair, self.why), handle, shown.text))
-                shown = Shown(shown.id, text, shown.error)
+                left.append(Removal(RESULT, use.id, pair.label, _why(pair, self.why), handle, shown.text))
+                shown = ShownResult(shown.id, text, shown.error)
         fields = pair.fields_left(way.input)
         if fields:
             handle = self.handle_of(use.id, use.input)
-            left.append(Left(INPUT, use.id, f"{use.tool} {pair.file}".strip(), why_stubbed(shown.error), handle, use.input))
+            left.append(Removal(INPUT, use.id, f"{use.tool} {pair.file}".strip(), why_stubbed(shown.error), handle, use.input))
             use = Use(use.id, use.traits, stub(use, handle, fields, shown.error))
         return use, shown, left
 

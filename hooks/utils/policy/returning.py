@@ -1,4 +1,4 @@
-"""Put back into messages what a compaction left out of them. Pure.
+"""Put content back into messages from which a compaction removed it. Pure.
 
 A placeholder (placeholder.py) is in the place of the text of a result, a stub (stubs.py) of the long fields of a call, a list (lists.py) of
 whole calls with their results.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .list_places import place_of
 from .list_text import handle_of_list
-from .messages import Message, Shown, Use, message_of
+from .messages import Message, ShownResult, Use, message_of
 from .placeholder import handle_in
 from .stubs import handle_of_stub
 
@@ -77,6 +77,6 @@ def _use_back(use: Use, content_of: Callable[[str, str], Any]) -> Use:
     return Use(use.id, use.traits, content) if isinstance(content, dict) else use
 
 
-def _shown_back(shown: Shown, content_of: Callable[[str, str], Any]) -> Shown:
+def _shown_back(shown: ShownResult, content_of: Callable[[str, str], Any]) -> ShownResult:
     content = content_of(handle_in(shown.text), shown.id)
-    return Shown(shown.id, content, shown.error) if isinstance(content, str) else shown
+    return ShownResult(shown.id, content, shown.error) if isinstance(content, str) else shown

@@ -47,7 +47,7 @@ _KEY_CHARS = 4_096
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """Return [(begin, end)] of what is known by its form, in any order."""
+    """Return [(begin, end)] of the secrets recognised by their form, in any order."""
     areas = _blocks(text)
     for mark, beginnings in _BY_MARK.items():
         if mark in text:
@@ -61,7 +61,7 @@ def spans(text: str) -> list[tuple[int, int]]:
 
 
 def without(text: str) -> str:
-    """Return the text with a blank in the place of everything that is known by its form."""
+    """Return the text with a blank in place of every secret recognised by its form."""
     pieces, at = [], 0
     for begin, end in sorted(spans(text)):
         if begin >= at:

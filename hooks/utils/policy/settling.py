@@ -1,4 +1,4 @@
-"""Settle a ledger: work out of the requests that were sent what PopKit saved. Pure.
+"""Settle a ledger: derive PopKit's savings from the requests that were sent. Pure.
 
 Compared is with the session that would have been without us. Its requests would carry what is out of the context, and read it from the
 cache or write it, whichever the request itself shows; it would lack what was fetched again, restored or said by us, and the writes to
@@ -66,7 +66,7 @@ class _Change:
 
 
 class _Context:
-    """The conversation between two requests: what is changed and not yet shown, what is out, what of our making it carries."""
+    """The conversation between two requests: changes not yet shown, content that is out, and the additions of our making."""
 
     def __init__(self, ledger: Ledger, first: Request, host: Host):
         self.ledger = ledger
@@ -84,7 +84,7 @@ class _Context:
         return self.written.prices
 
     def compact(self, compaction: Compaction) -> None:
-        """End all that we did to the context; the next request tells what is left of it."""
+        """End all our changes to the context; the next request shows what is left of it."""
         # What no request has shown was not in the newest prompt, but would have been in the compacted one.
         self.without += sum(self.fresh_out.values()) + self.fresh_spared
         self.without -= sum(self.fresh.values())
@@ -184,7 +184,7 @@ class _Context:
             self.pending.append(_Change(-back))
 
     def send(self, request: Request) -> None:
-        """Take a request into account: what it shows, what it saves, what it carries."""
+        """Take a request into account: the changes it shows, its savings, its load."""
         cold, ledger, at, usd = False, self.ledger, request.at, request.usd
         previous = self.previous
         if previous is not None:

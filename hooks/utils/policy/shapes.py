@@ -1,4 +1,4 @@
-"""Data that the policy hands up, as types: mypy alone loads this. Tokens are whole numbers, times seconds, money dollars."""
+"""The types of data that the policy hands up; only mypy loads this module. Tokens are whole numbers, times seconds, money dollars."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Sums(TypedDict):
 
 
 class Takes(Sums):
-    """What leaves by a plan: `items`, the results that are known to leave; `tokens`, of all that leaves, estimated, of which `further` of
-    what is needed least: other results, and calls."""
+    """The removals of a plan: `items`, the results that are known to leave; `tokens` of everything that leaves, estimated, `further` of
+    which belong to the least needed: other results, and calls."""
 
     further: int
 
@@ -59,7 +59,7 @@ class Verdict(TypedDict):
     expired: int
 
 
-class Weighed(TypedDict):
+class WeighedResult(TypedDict):
     """The decision of a plan about a result: `action` (clear, hold, keep), `reason` (planning.REASONS), the tokens that would leave
     (`gain`), the chance that it is needed again, what its going is worth in units; None where that was not asked."""
 
@@ -104,7 +104,7 @@ class LedgerFigures(Figures, total=False):
 
 
 class Sum(TypedDict):
-    """What a clear costs and brings, see economics.Sum."""
+    """The costs and the gains of a clear, see economics.Sum."""
 
     leaves: int
     rewritten: int

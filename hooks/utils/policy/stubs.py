@@ -1,4 +1,4 @@
-"""The stub of a call: an input that the tool would still take, with placeholders in its long fields. Pure.
+"""The stub of a call: an input that the tool would still accept, with placeholders in its long fields. Pure.
 
 What leaves is what the call was to write into a file. It has been archived as the whole input of the call.
 """
@@ -29,7 +29,7 @@ def long_fields(use: Use) -> list[str]:
 
 
 def replaced_fields(use: Use) -> list[str]:
-    """Return those of the long fields that hold what the call has replaced, and no file holds any more."""
+    """Return the long fields whose content the call has replaced, so that no file holds it any more."""
     return [field for field in long_fields(use) if field not in use.traits.written] if use.traits.written else []
 
 

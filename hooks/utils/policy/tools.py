@@ -1,5 +1,4 @@
-"""The operations of tools, in terms that hold for every host: the one list of operations, a host's table of tools. Pure, and part of
-every hook.
+"""The operations of tools, in terms that hold for every host. Pure, and part of every hook.
 
 A host lists its tools as rows of a `Tools` (`hosts/claude_code/__init__.py`). A driver that makes a call of its payloads (calls.py)
 gives it the row of its tool; the rules hold the table, for what is known by a tool's name alone: a stored result, a configured tier.
@@ -28,16 +27,27 @@ SHELLS = frozenset((SHELL, WINDOWS_SHELL))
 _GETTERS = frozenset((FETCH, SKILL, GET))
 READS, LOOKUPS = frozenset((READ, READ_NOTEBOOK)), frozenset((SEARCH, FIND, LIST))
 
+# What a call may ask for beside its path and its line. Of a file: its first line, how many lines, pages; of an edit: the list of several.
+# Of a search: the files that match a pattern or have a type; files, lines or counts; numbers of lines; matches alone; letters of either
+# case; a pattern of several lines; lines behind, before and around a match; at most so many; without the first so many.
+FIRST_LINE, LINES, PAGES, EDITS_OF_FILE = "first_line", "lines", "pages", "edits"
+GLOB, FILE_TYPE, SHOWS, NUMBERS, ONLY_MATCHES, ANY_CASE, MULTILINE = "glob", "type", "shows", "numbers", "only", "any_case", "multiline"
+AFTER, BEFORE, AROUND, AT_MOST, SKIPPED = "after", "before", "around", "at_most", "skipped"
+FILE, ABOUT = "file", "about"  # of any tool: the file that it names, and what says in words what it is about
+
 
 class Tool:
     """A tool of a host: its `name` there, its `operation`, and which fields of its input hold what the engine asks for: `paths` of the file
     or folder, of which the first counts that holds a text, the `line` that it runs or looks for (a command, a pattern), `written` texts as
     they are in the file afterwards, and those that are `on_disk` once the call has succeeded, so that a stub can take their place; in
     `others`, of an edit of several files, a list of all but the first. `lists_names`: a search with it names the files, unless it is asked
-    for their lines · `is_getter`: the same call returns the same thing as it is now, and changes nothing. `naming` and `files`: as `Tools`
-    has them."""
+    for their lines · `is_getter`: the same call returns the same thing as it is now, and changes nothing. `naming`, `files` and `asks`:
+    as `Tools` has them."""
 
-    __slots__ = ("files", "is_getter", "line", "lists_names", "name", "naming", "on_disk", "operation", "others", "paths", "written")
+    __slots__ = (
+        "asks", "files", "is_getter", "line", "lists_names", "name", "naming", "on_disk", "operation",
+        "others", "paths", "written",
+    )  # fmt: skip
 
     def __init__(
         self, name: str, operation: str = OTHER, paths: tuple[str, ...] = (), line: str = "", written: tuple[str, ...] = (),
@@ -54,22 +64,32 @@ class Tool:
         self.is_getter = operation in _GETTERS
         self.naming: tuple[str, ...] = ()
         self.files: tuple[str, ...] = ()
+        self.asks: Mapping[str, tuple[str, ...]] = {}
+
+
+def edits_of(tool: Tool, tool_input: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the input of an edit, and each edit within it, where it is several of one file."""
+    lists = [tool_input.get(field) for field in tool.asks.get(EDITS_OF_FILE, ())]
+    return [tool_input, *[edit for edits in lists if isinstance(edits, list) for edit in edits if isinstance(edit, dict)]]
 
 
 class Tools:
     """The tools of a host, from {name: what `Tool` takes behind the name}, and their `tiers`: by name, a tier or an object as in a
     configuration's `tool_overrides`. That table may be changed in place; a tool that it does not name has DEFAULT_TIER. `naming`: fields
-    of any tool's input that tell a call of it from its others, the most specific first; `files`: those of them that hold paths."""
+    of any tool's input that tell a call of it from its others, the most specific first; `files`: those of them that hold paths; `asks`:
+    what a call may ask for -> the fields that say it, of which the first counts that is there."""
 
-    __slots__ = ("files", "naming", "rows", "tiers")
+    __slots__ = ("asks", "files", "naming", "rows", "tiers")
 
     def __init__(
-        self, rows: Mapping[str, tuple[Any, ...]], tiers: Mapping[str, Any], naming: tuple[str, ...] = (), files: tuple[str, ...] = ()
-    ) -> None:
+        self, rows: Mapping[str, tuple[Any, ...]], tiers: Mapping[str, Any], naming: tuple[str, ...] = (), files: tuple[str, ...] = (),
+        asks: Mapping[str, tuple[str, ...]] = {},
+    ) -> None:  # fmt: skip
         self.rows = rows
         self.tiers = tiers
         self.naming = naming
         self.files = files
+        self.asks = asks
 
     @classmethod
     def joined(cls, all: Sequence[Tools]) -> Tools:
@@ -80,15 +100,18 @@ class Tools:
             rows.update((name, row) for name, row in one.rows.items() if name not in rows)
             tiers.update((name, tier) for name, tier in one.tiers.items() if name not in tiers)
         naming = tuple(dict.fromkeys(field for one in all for field in one.naming))
-        return cls(rows, tiers, naming, tuple(dict.fromkeys(field for one in all for field in one.files)))
+        files = tuple(dict.fromkeys(field for one in all for field in one.files))
+        roles = dict.fromkeys(role for one in all for role in one.asks)
+        asks = {role: tuple(dict.fromkeys(field for one in all for field in one.asks.get(role, ()))) for role in roles}
+        return cls(rows, tiers, naming, files, asks)
 
     def __contains__(self, name: str) -> bool:
         return name in self.rows
 
     def of(self, name: str) -> Tool:
-        """Return a tool; for a name that is not listed, one of which nothing is known but the name."""
+        """Return a tool; for a name that is not listed, a tool of which only the name is known."""
         tool = Tool(name, *self.rows.get(name, ()))
-        tool.naming, tool.files = self.naming, self.files
+        tool.naming, tool.files, tool.asks = self.naming, self.files, self.asks
         return tool
 
     def first(self, operation: str) -> str:

@@ -1,4 +1,4 @@
-"""Know which working tree of a repository a run belongs to. Pure, part of the engine.
+"""Track which working tree of a repository a run belongs to. Pure, part of the engine.
 
 It is that of its branch and the edits since, or one that is there for a while only (a stash, another branch or commit). Where a command has
 switched the environment for all that follows, that is part of it too.

@@ -1,4 +1,4 @@
-"""The usage of a request: how large its prompt was, what of it came from the prompt cache, and for how long that stays warm."""
+"""The usage of a request: the size of its prompt, the part of it read from the cache, and the time for which that stays warm."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The forms that a call and its result can have after a compaction, and what each is worth. Pure.
+"""The variants of a call and its result after a compaction, with the worth of each. Pure.
 
-A way says how much of the result stays (all of it, a placeholder with an outline, a placeholder alone) and how much of the input (all of
-it, of an edit only what it wrote, a stub). The last way is neither, but a line in a list that names the call. What a way is worth is a
-guess at what of it will still be looked for.
+A variant says how much of the result stays (all of it, a placeholder with an outline, a placeholder alone) and how much of the input (all
+of it, of an edit only the new text, a stub). The last variant keeps neither, but a line in a list that names the call. The worth of a
+variant estimates how much of it will still be looked for.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from math import sqrt
 from .estimate import estimate_tokens
 from .list_text import folded
 from .masking import mask
-from .messages import Shown, Use, result_tokens
+from .messages import ShownResult, Use, result_tokens
 from .outlines import most_tokens, verdict_line
 from .placeholder import NO_HANDLE, beside, placeholder, why, with_outline
 from .stubs import long_fields, replaced_fields, stub
+from .tools import FILE, SHELLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,16 +40,15 @@ UNKNOWN_NEED = 0.1  # of a result that the engine does not know
 _REPLACING = ("superseded", "same_content")
 _LINE_TOKENS = estimate_tokens(folded([""], NO_HANDLE).text)  # of a line that lists calls, beside them
 # What tells of a call that the engine does not know, or whose result has left before.
-_ABOUT, _LABEL_CHARS = ("file_path", "command", "pattern", "path", "url", "description"), 100
-# What a list names as it was written, for that is written again most: a path and a command.
-_FILES = ("file_path", "notebook_path")
-_LISTED, _LISTED_CHARS = (*_FILES, "command"), 90
+_LABEL_CHARS = 100
+# A list names a path and a command as they were written, for they are written again most.
+_LISTED_CHARS = 90
 _SHORT, _FOLDERS = "…/", 2
 
 
 def file_of(use: Use) -> str:
     """Return the path of the file that a call is about; "" for none."""
-    return _first(use, _FILES)
+    return _first(use, use.traits.asks.get(FILE, ()))
 
 
 def _first(use: Use, fields: Sequence[str]) -> str:
@@ -60,10 +60,10 @@ def _first(use: Use, fields: Sequence[str]) -> str:
     return ""
 
 
-class Way:
-    """One form of a pair: its `tokens` (estimated; of these `names` that may not be there: an outline is shorter, a line names many calls),
-    its `worth`, how much of the `result` stays (WHOLE, OUTLINED, NOTICED), and how much of the `input` (WHOLE, WRITTEN, STUBBED).
-    `listed`: neither, but a line that names the call."""
+class Variant:
+    """One variant of a pair: its `tokens` (estimated; `names` of them may be absent: an outline is shorter, a line names many calls), its
+    `worth`, how much of the `result` stays (WHOLE, OUTLINED, NOTICED), and how much of the `input` (WHOLE, WRITTEN, STUBBED). `listed`:
+    neither, but a line that names the call."""
 
     __slots__ = ("input", "listed", "names", "result", "tokens", "worth")
 
@@ -90,7 +90,7 @@ class Pair:
     )  # fmt: skip
 
     def __init__(
-        self, use: Use, shown: Shown, result: Result | None = None, need: float = UNKNOWN_NEED, age: int = 0, newest: bool = False,
+        self, use: Use, shown: ShownResult, result: Result | None = None, need: float = UNKNOWN_NEED, age: int = 0, newest: bool = False,
         keeps_all: bool = False, keeps_result: bool = False, dead: bool = False,
     ) -> None:  # fmt: skip
         self.use = use
@@ -104,7 +104,7 @@ class Pair:
         self.dead = dead
         self.estimated = result.tokens if result else None
         self.file = file_of(use)
-        self.argument = self.file or _first(use, _LISTED)
+        self.argument = self.file or _first(use, (use.traits.line,) if use.traits.operation in SHELLS else ())
         self.lost = False
         self._line: str | None = None
         self._short_line: str | None = None
@@ -113,7 +113,7 @@ class Pair:
         self._all = _all_ways(self)
         self.ways = self._unasked()
 
-    def _unasked(self) -> list[Way]:
+    def _unasked(self) -> list[Variant]:
         """Return the ways that it may take to make room: a call whose result must be known gives up nothing but its input."""
         return _falling([way for way in self._all if way.result == WHOLE] if self.keeps_result else self._all)
 
@@ -128,18 +128,18 @@ class Pair:
             self.ways = _falling(ways)
 
     def make_whole(self, text: str) -> None:
-        """Put `text`, its result as it was before the door shortened it, in the place of its text."""
-        self.shown = Shown(self.shown.id, text, self.shown.error)
+        """Replace the text of its result with `text`, the result before the door shortened it."""
+        self.shown = ShownResult(self.shown.id, text, self.shown.error)
         self.estimated = self._outline = None
         self._all = _all_ways(self)
         self.ways, self.at = self._unasked(), 0
 
-    def tokens_of(self, shown: Shown) -> int:
+    def tokens_of(self, shown: ShownResult) -> int:
         """Return the estimated tokens of what stays of its result: of the whole what the engine has estimated."""
         return result_tokens(shown.text, self.estimated if shown.text is self.shown.text else None)
 
     @property
-    def now(self) -> Way:
+    def now(self) -> Variant:
         """Return the chosen way."""
         return self.ways[self.at]
 
@@ -151,7 +151,7 @@ class Pair:
         return way.tokens - way.names + min(known, way.names)
 
     @property
-    def beside(self) -> Way:
+    def beside(self) -> Variant:
         """Return its way where it cannot be listed, because a call that was made with it stays."""
         return self.ways[self.at - 1] if self.now.listed and self.at else self.now
 
@@ -165,7 +165,9 @@ class Pair:
     @property
     def label(self) -> str:
         """Return the name that people read."""
-        return self.result.label if self.result else mask(f"{self.use.tool} {_first(self.use, _ABOUT)}".strip())[:_LABEL_CHARS]
+        if self.result:
+            return self.result.label
+        return mask(f"{self.use.tool} {_first(self.use, self.use.traits.naming)}".strip())[:_LABEL_CHARS]
 
     @property
     def masked(self) -> str:
@@ -173,7 +175,7 @@ class Pair:
         return mask(self.argument)
 
     def line(self, named: Container[str] = ()) -> str:
-        """Return what a list says of it; of a file whose whole path is `named` already the end of that."""
+        """Return its line in a list; for a file whose whole path is `named` already, with the end of the path only."""
         if self.file and self.file in named:
             if self._short_line is None:
                 end = "/".join(self.file.replace("\\", "/").split("/")[-_FOLDERS:])
@@ -197,7 +199,7 @@ class Pair:
         return with_outline(notice, verdict_line(result))
 
 
-def _all_ways(pair: Pair) -> list[Way]:
+def _all_ways(pair: Pair) -> list[Variant]:
     """Return every way, the whole first. A newest verdict is never only listed: it stays, whatever else leaves."""
     use = pair.use
     worth_of_whole = _worth_of_input(pair, use.tokens)
@@ -207,14 +209,14 @@ def _all_ways(pair: Pair) -> list[Way]:
         if fields:
             inputs.append((Use(use.id, use.traits, stub(use, NO_HANDLE, fields, pair.shown.error)).tokens, share * worth_of_whole, level))
     ways = [
-        Way(tokens + of_input, worth + worth_of_input, level, level_of_input, names=names)
+        Variant(tokens + of_input, worth + worth_of_input, level, level_of_input, names=names)
         for tokens, worth, level, names in _results(pair)
         for of_input, worth_of_input, level_of_input in inputs
     ]
     if pair.result and verdict_line(pair.result):
         return ways
     line = _LINE_TOKENS + estimate_tokens(pair.line())
-    return [*ways, Way(line, 0.0, NOTICED, STUBBED, listed=True, names=_LINE_TOKENS)]
+    return [*ways, Variant(line, 0.0, NOTICED, STUBBED, listed=True, names=_LINE_TOKENS)]
 
 
 def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
@@ -245,7 +247,7 @@ def _recent(pair: Pair) -> float:
     return (1 + pair.age / _CALLS) ** -_FALLS * (_NEWEST_OF_FILE if pair.newest else 1.0)
 
 
-def _falling(ways: Sequence[Way]) -> list[Way]:
+def _falling(ways: Sequence[Variant]) -> list[Variant]:
     """Return the ways that are worth most for their tokens: the upper hull of worth over tokens, the whole first."""
     hull = [ways[0]]
     for way in sorted(ways[1:], key=lambda each: (-each.tokens, -each.worth)):
@@ -257,6 +259,6 @@ def _falling(ways: Sequence[Way]) -> list[Way]:
     return hull
 
 
-def loss(before: Way, after: Way) -> float:
+def loss(before: Variant, after: Variant) -> float:
     """Worth that is lost for each token that leaves."""
     return (before.worth - after.worth) / (before.tokens - after.tokens)

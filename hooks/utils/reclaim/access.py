@@ -1,4 +1,4 @@
-"""Hold what every clear and its way back need: a transcript that is understood, and the archive."""
+"""Open the prerequisites of every clear and its undo: a transcript that is understood, and the archive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import TypeVar
 
-    from ..hosts.claude_code.transcript import Index
+    from ..hosts.transcripts.transcript import Index
     from ..state.site import Site
 
     T = TypeVar("T")
@@ -26,7 +26,7 @@ _REFUSED = "the transcript is not understood, so nothing was changed: "
 
 
 class Refused(Exception):
-    """Nothing was changed; the message says why, and what to do."""
+    """Nothing was changed; the message says why, and what to do about it."""
 
 
 def until_whole(read: Callable[[], T], index_of: Callable[[T], Index]) -> T:

@@ -33,7 +33,7 @@ _YES, _NO = "yes", "no"
 
 
 def setting(site: Site) -> str:
-    """Return ON, OFF or ASK: what the configuration says, and where that is to ask, what the user has answered."""
+    """Return ON, OFF or ASK: the configuration's value, or the user's answer where that is to ask."""
     configured = str(site.config.get(ABOUT, ASK))
     if site.config.get("compact", ON) != ON or not site.enabled or is_kept(site.session_id):
         return OFF
@@ -44,7 +44,7 @@ def setting(site: Site) -> str:
 
 
 def choose(site: Site, on: bool) -> None:
-    """Keep what the user says, for all sessions, in place of an earlier answer. OSError where it cannot be written."""
+    """Keep the user's answer for all sessions, in place of an earlier one. OSError where it cannot be written."""
     files.make_private_folder(site.lasting_home)
     path = join(site.lasting_home, FILE)
     with files.Lock(path + ".lock"):
@@ -70,7 +70,7 @@ def goal_under(config: Mapping[str, Any], conversation: Conversation, lines: lis
 
 
 def bound(site: Site, rebuilt: Rebuilt | None) -> Bound:
-    """Return the bound on look-ups because of PopKit, and what they have been in a conversation."""
+    """Return the bound on look-ups caused by PopKit, with their number in a conversation."""
     most = float(site.config.get("auto_misses", AUTO_MISSES))
     if rebuilt is None:
         return Bound(most, 0, 0, 0.0)

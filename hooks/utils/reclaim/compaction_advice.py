@@ -10,8 +10,8 @@ unless it is one bare word, with secrets masked and without control characters. 
 from __future__ import annotations
 
 from .. import archive
-from ..hosts.claude_code import transcript
 from ..hosts.tools import tool as tool_named
+from ..hosts.transcripts import transcript
 from ..io import files
 from ..io.codec import dumps, loads
 from ..io.system import os
@@ -221,8 +221,8 @@ def advice_text(dead: list, keep: list, limit_tokens: int = ADVICE_TOKENS) -> st
 
 
 def index_text(rows: list, limit_tokens: int = INDEX_TOKENS) -> str:
-    """Return an index of archived results for the model, at most `limit_tokens`; "" for none. `rows`: (handle, label, tokens), what is
-    worth most first."""
+    """Return an index of archived results for the model, at most `limit_tokens`; "" for none. `rows`: (handle, label, tokens), the most
+    valuable first."""
     lines = [f"- {handle} {_name(label)}, ~{tokens:,} tokens" for handle, label, tokens in rows if is_handle(handle)]
 
     def render(shown: int) -> list:

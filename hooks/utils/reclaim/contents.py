@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json  # noqa: TID253  who looks for contents has parsed the transcript
 
-from ..hosts.claude_code import entries
-from ..hosts.claude_code.spans import NotUnderstood, content_spans
+from ..hosts.transcripts import entries
+from ..hosts.transcripts.spans import NotUnderstood, content_spans
 from ..policy.placeholder import HEAD, handle_in
 from .access import Refused
 
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..hosts.claude_code.transcript import Index
+    from ..hosts.transcripts.transcript import Index
 
 
 def stamp_of(seconds: float) -> str:

@@ -1,5 +1,5 @@
 """A compaction that is answered without a model: what stays is decided from the tracker's state and the host's own messages, what leaves
-is archived, and the journal says what was done. The conversation is what the host sends (`hosts/claude_code/as_sent.py`).
+is archived, and the journal says what was done. The conversation is what the host sends (`hosts/transcripts/as_sent.py`).
 
 The answer is whole or there is none: whatever is not understood is left to the host.
 """
@@ -10,8 +10,8 @@ import json  # noqa: TID253  only the helper comes here
 from contextlib import nullcontext
 
 from .. import archive
-from ..hosts.claude_code import as_sent, usage
-from ..hosts.claude_code.attachments import Attachments
+from ..hosts.transcripts import as_sent, usage
+from ..hosts.transcripts.attachments import Attachments
 from ..policy import compacting, events, lists, messages
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation, Place
@@ -19,7 +19,7 @@ from ..policy.list_text import handle_of_list
 from ..policy.messages import Message
 from ..policy.occasions import CLEARED_BY_USER
 from ..policy.outlines import findings
-from ..policy.remaining import Left
+from ..policy.remaining import Removal
 from ..policy.returning import put_back
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
 from ..state import journal, noting, receipts, reconciling, removals, shipped, store
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
-    from ..hosts.claude_code.as_sent import AsSent
+    from ..hosts.transcripts.as_sent import AsSent
     from ..policy.compacting import Compacted
     from ..policy.outlines import Findings
     from ..state.site import Site
@@ -51,7 +51,7 @@ _NO_TARGET = 1.0
 _MOST_OF_WINDOW = 0.95
 
 
-class Wanted:
+class CompactionTask:
     """The task of a compaction: `why` (ASKED, MANUAL, AUTO, COLD, LONG); of ASKED: the `ids` of the results that leave, or the handles of
     what comes back (`back`); else down to which share of the conversation it goes (`target`), of COLD and LONG behind the results of these
     `ids`, and how many tokens have to leave for it to be done (`least`) · `asked`: a person waits for it."""
@@ -69,9 +69,9 @@ class Wanted:
         self.asked = asked
 
 
-class Handed:
-    """What the host hands over of a conversation: its `rows`, the messages as they are `sent` (None where it does not say), and whether it
-    is compacted `between_turns`."""
+class Handover:
+    """The host's handover of a conversation: its `rows`, the messages as they are `sent` (None where it does not say), and whether it is
+    compacted `between_turns`."""
 
     __slots__ = ("between_turns", "rows", "sent")
 
@@ -90,7 +90,7 @@ class Answer:
     __slots__ = ("back", "left", "loaded", "met", "note", "rows", "sizes")
 
     def __init__(
-        self, rows: list[dict[str, Any]], sizes: Sizes, left: list[Left], back: list[str], met: bool, loaded: list[str],
+        self, rows: list[dict[str, Any]], sizes: Sizes, left: list[Removal], back: list[str], met: bool, loaded: list[str],
         note: Callable[[bool], Callable[[], None]],
     ) -> None:  # fmt: skip
         self.rows = rows
@@ -103,11 +103,11 @@ class Answer:
 
 
 class Declined(Exception):
-    """There is no answer of ours; the message says why."""
+    """We give no answer; the message says why."""
 
 
 def answer(
-    site: Site, transcript_path: str, agent_id: str, handed: Handed, wanted: Wanted, now: float,
+    site: Site, transcript_path: str, agent_id: str, handed: Handover, wanted: CompactionTask, now: float,
     found_in: Callable[[str, bool], Findings] = findings, attachments: Attachments | None = None,
 ) -> Answer:  # fmt: skip
     """Return the answer to a compaction of a conversation. Archives what leaves. Declined where something is not understood, or nothing
@@ -175,7 +175,7 @@ def _conversation(site: Site, agent_id: str, transcript_path: str, current: Sequ
     conversation.observe(events.ProfileChosen(state.profile, state.at))
     conversation.observe(events.Tick(now))
     lines = store.read_lines(paths.journal)
-    conversation.entered = journal.Sorted(lines, set()).entered
+    conversation.entered = journal.SortedEntries(lines, set()).entered
     newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
     if newest is not None:
         conversation.sent(newest)
@@ -319,7 +319,7 @@ def _content(archived: str | None) -> Any:
     return value
 
 
-def _keep(keeper: Keeper, left: Sequence[Left], state: ContextState) -> None:
+def _keep(keeper: Keeper, left: Sequence[Removal], state: ContextState) -> None:
     try:
         keeper.keep(left, state)
     except errors() as error:
@@ -348,6 +348,6 @@ def _note(
 
 
 def note_for_next_start(site: Site, agent_id: str, now: float) -> None:
-    """Leave a note for the session-start hook: give no index. What memory holds is carried like all that hooks have said."""
+    """Leave a note for the session-start hook: give no index. Text from memory is carried like all text of hooks."""
     if not agent_id:
         site.remember(in_place=now)

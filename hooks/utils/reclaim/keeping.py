@@ -1,4 +1,4 @@
-"""Lay what leaves a conversation beside the archive, under its handles, before the host goes on without it."""
+"""Archive the content that leaves a conversation, under its handles, before the host goes on without it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..archive.beside import leave_beside
 from ..io import files, home
 from ..io.system import sha256
 from ..policy import compacting
-from ..policy.remaining import NOT_TEXT, Left
+from ..policy.remaining import NOT_TEXT, Removal
 from ..state import watched_files
 from ..state.archived import task_id
 from . import cooling
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from ..hosts.claude_code.as_sent import AsSent
+    from ..hosts.transcripts.as_sent import AsSent
     from ..policy.compacting import Content
     from ..policy.context import ContextState
     from ..state.site import Site
@@ -40,7 +40,7 @@ class Keeper:
 
     def __init__(self, site: Site, agent_id: str, transcript_path: str) -> None:
         self.contents: dict[str, str] = {}
-        self.shown: list[Left] = []
+        self.shown: list[Removal] = []
         self.texts: dict[str, str] = {}  # by handle
         self.path = home.archive_path(site.home)
         self.chain = archive.Chain(task_id(site.session_id, agent_id), site.session_id, agent_id, site.session_project, transcript_path)
@@ -60,17 +60,17 @@ class Keeper:
         self.contents[id] = content
         handle = self.name(id, "")
         if all(one.handle != handle for one in self.shown):
-            self.shown.append(Left(SHOWN, id, f"{what} that you showed", NOT_TEXT, handle, ""))
+            self.shown.append(Removal(SHOWN, id, f"{what} that you showed", NOT_TEXT, handle, ""))
         return _NOT_HERE.format(what, handle)
 
     def take(self, sent: AsSent) -> None:
-        """Take the contents that are more than text, and what the host has said anew since."""
+        """Take the contents that are more than text, and the host's later restatements."""
         self.contents.update(sent.contents)
         if sent.renewed:
             content = _as_json("\n".join(sent.renewed))
             id = f"reminders-{sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
             self.contents[id] = content
-            self.shown.append(Left(REMINDERS, id, "Reminders of Claude Code", "a newer one follows", self.name(id, ""), ""))
+            self.shown.append(Removal(REMINDERS, id, "Reminders of Claude Code", "a newer one follows", self.name(id, ""), ""))
 
     def take_in(self) -> None:
         """Have the archive take in what lies beside it, and grow cold where git keeps the same."""
@@ -81,7 +81,7 @@ class Keeper:
         known = self.contents.get(id) if isinstance(content, str) else None
         return known if known is not None else _as_json(content)
 
-    def keep(self, left: Sequence[Left], state: ContextState) -> None:
+    def keep(self, left: Sequence[Removal], state: ContextState) -> None:
         """Lay everything beside the archive, which takes it in when it is next opened; an error of the archive where it cannot."""
         if watched_files.file_stamp(self.path):
             files.make_private_file(self.path, create=False)  # an error for anything else than a file

@@ -4,7 +4,7 @@ line are drawn from it. Reconciles once; writes nothing but the tracker's own st
 
 from __future__ import annotations
 
-from ..hosts.claude_code import entries, usage
+from ..hosts.transcripts import entries, usage
 from ..policy import economics, engine, events, figures, least_needed, planning, verdict
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..state.rebuild import Rebuilt
     from ..state.site import Site
 
-    class Whose(Protocol):
+    class OutlookSite(Protocol):
         """The part of a Site that an outlook needs; that of `popkit try` keeps nothing."""
 
         @property
@@ -68,7 +68,7 @@ class Outlook:
 
     def __init__(
         self,
-        site: Whose,
+        site: OutlookSite,
         transcript_path: str,
         state: ContextState,
         rules: Ruleset,
@@ -105,12 +105,12 @@ class Outlook:
 
     @property
     def doubt(self) -> str:
-        """Return what of the transcript is not understood, so that nothing may be changed; "" for nothing."""
+        """Return the part of the transcript that is not understood, so that nothing may be changed; "" for none."""
         return self.rebuilt.index.doubts[0] if self.rebuilt is not None and self.rebuilt.index.doubts else ""
 
     @property
     def expired(self) -> Sums:
-        """Return what has expired and is still in the context."""
+        """Return the expired results that are still in the context."""
         return _sums(dead_of(self.state.expired).values(), self.state.calibration)
 
     @property
@@ -123,7 +123,7 @@ class Outlook:
 
     @property
     def verdict(self) -> Verdict:
-        """Return what to do now."""
+        """Return the recommended action."""
         waits = [decision for decision in (self.now.decisions if self.now is not None else ()) if decision.result.id in self.noted]
         noted: Sums = {"items": len(waits), "tokens": sum([decision.gain for decision in waits]) + self.noted_further}
         critical = self.rules.thresholds["critical"]
@@ -147,7 +147,7 @@ def look(site: Site, transcript_path: str, now: float) -> Outlook:
 
 
 def change(view: Outlook, site: Site, entries: Sequence[dict[str, Any]]) -> None:
-    """Journal what the user changes, and update the outlook without another look at the transcript."""
+    """Journal a change by the user, and update the outlook without another look at the transcript."""
     if not entries:
         return
     noting.note(site, site.paths(), entries)
@@ -223,7 +223,8 @@ def _taken(site: Site) -> dict[str, bool]:
 
 
 def remember(view: Outlook, site: Site) -> None:
-    """Keep for the status line what would leave, and of which state that holds; and what stands, until a request shows it."""
+    """Keep the removable tokens for the status line, with the state they belong to; and the tokens in the context, until a request shows
+    them."""
     remember_size(site, view.rebuilt.conversation if view.rebuilt is not None else None)
     if view.now is None:
         site.remember(planned=None)
@@ -279,7 +280,7 @@ def context_of(conversation: Conversation, session: dict[str, Any], now: float) 
     }
 
 
-def agents(site: Whose) -> tuple[list[Agent], list[dict[str, float]]]:
+def agents(site: OutlookSite) -> tuple[list[Agent], list[dict[str, float]]]:
     """Return (the subagent contexts that the hooks have seen, with their states; their ledgers)."""
     known_agents: list[Agent] = []
     ledgers: list[dict[str, float]] = []

@@ -1,5 +1,5 @@
-"""Leave out of a conversation the commands of ours and the compactions that were typed in it, with what they printed: they say nothing to
-the model, and would grow with each of them. Pure."""
+"""Leave our own commands and compactions out of a conversation, with their output: they tell the model nothing, and would grow with each
+compaction. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CODES = 8  # characters of a terminal's codes that may come before what a comma
 
 
 def without_commands(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages without commands of ours and earlier compactions, and without what they printed."""
+    """Return the messages without our own commands, earlier compactions and their output."""
     kept: list[Message] = []
     was_ours = False
     for message in messages:

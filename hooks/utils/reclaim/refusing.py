@@ -1,5 +1,5 @@
-"""Refuse a call that would write a line of ours into a file, where it would stand for nothing, or the mark that we put before what only
-looks like one: the model has copied it from its context.
+"""Refuse a call that would write one of our lines into a file, where it would stand for nothing, or the mark that we put before
+lookalikes: the model has copied it from its context.
 
 Only a line that refers to something really left out of this session counts, and only a mark that really was put into one of its results, so
 that a text about PopKit may be written.
@@ -7,11 +7,12 @@ that a text about PopKit may be written.
 
 from __future__ import annotations
 
-from ..hosts.claude_code import calls, entries, projects
-from ..hosts.claude_code.responses import text_of_blocks
+from ..hosts.transcripts import entries, projects
+from ..hosts.transcripts.blocks import text_of_blocks
+from ..io.codec import text_in_field
 from ..policy import own_lines
 from ..policy.messages import texts_in
-from ..policy.tools import EDITS, SHELLS
+from ..policy.tools import EDITS, EDITS_OF_FILE, SHELLS, edits_of
 from ..state import journal, store
 from . import restoring
 
@@ -38,7 +39,7 @@ def may_write_one(tool: Tool, tool_input: dict[str, Any]) -> bool:
 
 def refusal(site: Site, tool: Tool, tool_input: dict[str, Any], transcript_path: str, agent_id: str = "") -> str:
     """Return why a call of a context may not run, for the model; "" where it may. `transcript_path`: of the main thread."""
-    written, kept = _written(tool, tool_input), [text for field, text in _fields(tool_input) if _is_replaced(field)]
+    written, kept = _written(tool, tool_input), [text for field, text in _fields(tool, tool_input) if _is_replaced(field)]
     found = {one.line: one for text in written for one in own_lines.found_in(text)}
     wanted = [one for one in found.values() if not any(one.line in text for text in kept)]
     entered = _Entered(site, projects.transcript_of_agent(transcript_path, agent_id) if agent_id else transcript_path, agent_id)
@@ -53,20 +54,19 @@ def refusal(site: Site, tool: Tool, tool_input: dict[str, Any], transcript_path:
 def _written(tool: Tool, tool_input: dict[str, Any]) -> list[str]:
     """Return the texts that a call may write into a file."""
     if tool.operation in SHELLS:
-        command = calls.text(tool_input, tool.line)
+        command = text_in_field(tool_input, tool.line)
         writing = command
         for redirect in _NOWHERE:
             writing = writing.replace(redirect, "")
         return [command] if any(sign in writing for sign in _WRITING) else []
-    return [text for field, text in _fields(tool_input) if not _is_replaced(field)] if tool.operation in EDITS else []
+    return [text for field, text in _fields(tool, tool_input) if not _is_replaced(field)] if tool.operation in EDITS else []
 
 
-def _fields(tool_input: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _fields(tool: Tool, tool_input: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield (field, text) of an input, of the edits within it, too."""
-    edits = tool_input.get("edits")
-    for each in [tool_input, *(edits if isinstance(edits, list) else ())]:
-        if isinstance(each, dict):
-            yield from ((field, text) for field, value in each.items() if field != "edits" for text in texts_in(value))
+    lists = tool.asks.get(EDITS_OF_FILE, ())
+    for each in edits_of(tool, tool_input):
+        yield from ((field, text) for field, value in each.items() if field not in lists for text in texts_in(value))
 
 
 def _is_replaced(field: str) -> bool:
@@ -100,7 +100,7 @@ class _Entered:
         return self._texts
 
     def _shown(self) -> Iterator[tuple[str, list[str]]]:
-        entered = journal.Sorted(store.read_lines(self.site.paths(self.agent_id).journal), set()).entered
+        entered = journal.SortedEntries(store.read_lines(self.site.paths(self.agent_id).journal), set()).entered
         if not entered:
             return
         for _, line in entries.lines(self.transcript_path):

@@ -1,4 +1,4 @@
-"""Print the archived contents that a person or the model means."""
+"""Print archived contents at the request of a person or the model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/
 
 
 class NotFound(Exception):
-    """No archived content has that name, or several have; the message says what to do."""
+    """No archived content has that name, or several have; the message says how to go on."""
 
 
 def record_of(site: Site, handle: str, transcript_path: str) -> Record | None:
@@ -134,7 +134,7 @@ def cleared_since(db: Connection, session_id: str, since: float) -> list[Record]
 
 
 def pruned(db: Connection, session_id: str) -> str:
-    """Return what a prune took of a session, for a person; "" for nothing."""
+    """Return a sentence for a person on what a prune took of a session; "" for nothing."""
     known = archive.pruned_of(db, task_id(session_id)) if session_id else None
     if known is None:
         return ""

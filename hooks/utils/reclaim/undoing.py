@@ -1,10 +1,10 @@
-"""Find what an undo puts back into a conversation: what the newest compaction of ours took, or the newest clear of an earlier version,
-which left placeholders in the transcript."""
+"""Find the content that an undo puts back into a conversation: the removals of our newest compaction, or of the newest clear of an earlier
+version, which left placeholders in the transcript."""
 
 from __future__ import annotations
 
 from .. import archive
-from ..hosts.claude_code import transcript
+from ..hosts.transcripts import transcript
 from ..state import removals, store
 from ..state.archived import THINKING, content_of
 from . import contents

@@ -1,4 +1,4 @@
-"""What the ledger books of a journal. Reads and writes no file."""
+"""Derive the ledger's bookings from a journal. Reads and writes no file."""
 
 from __future__ import annotations
 

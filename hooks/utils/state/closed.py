@@ -1,6 +1,5 @@
-"""The sessions whose client has ended, in one file: id -> [project, when]. As a new session of a project begins, nobody resumes the others
-of that project, so they are over. A session that is not listed is over only once its time has passed.
-"""
+"""The sessions whose client has ended, in one file: id -> [project, time]. Once a new session of a project begins, nobody resumes its older
+ones, so they are over. A session that is not listed is over only after its time has passed."""
 
 from __future__ import annotations
 

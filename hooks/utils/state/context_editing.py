@@ -26,7 +26,7 @@ def editing_of(environ: Mapping[str, str]) -> Editing | None:
     text = environ.get(VARIABLE)
     if not text:
         return None
-    from ..hosts.claude_code.usage import CLEAR
+    from ..hosts.transcripts.usage import CLEAR
 
     try:
         body: Any = loads(text)

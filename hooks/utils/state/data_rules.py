@@ -110,7 +110,7 @@ def is_asked(environ: Mapping[str, str]) -> bool:
 
 
 def in_words(rules: tuple[str, ...], is_in_memory: bool) -> str:
-    """Return what is said where rules hold. `is_in_memory`: what is kept of the session has a folder in memory."""
+    """Return the statement about data rules where rules hold. `is_in_memory`: the session's files have a folder in memory."""
     names = [_TITLES.get(rule, rule) for rule in named(rules)]
     if not names:
         return (

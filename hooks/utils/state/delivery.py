@@ -46,7 +46,7 @@ def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> 
     written, stamps = project.entries_of(text)
     if not written:
         return text
-    from ..hosts.claude_code import projects
+    from ..hosts import protocol
     from . import memory_checks, memory_json, memory_text
 
     try:
@@ -54,7 +54,7 @@ def _current(project: memory.Project, text: str, environ: Mapping[str, str]) -> 
     except ValueError:
         return text
     root = project.repository.root
-    theirs = projects.own_memory(environ, root)
+    theirs = protocol.of("").own_memory(environ, root)
     return memory_text.render(entry for entry in memory_checks.current(root, entries, stamps) if not theirs.contains(entry.wording)).strip()
 
 

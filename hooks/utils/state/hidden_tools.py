@@ -1,4 +1,4 @@
-"""Keep which tools the sessions of a project hide or defer.
+"""Store the tools that the sessions of a project hide or defer.
 
 The file lies beside the breakdown of the project's prompts. One that cannot be used counts as empty.
 """

@@ -1,5 +1,4 @@
-"""Start what works in the background after a session, in a process of its own: the child that learns for memory, else the one that
-collects, which the first does as well."""
+"""Start the background work after a session in a process of its own: learning for memory, which also collects, or else collection alone."""
 
 from __future__ import annotations
 

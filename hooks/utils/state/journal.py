@@ -94,7 +94,7 @@ def made_whole(event: events.Entered, chars: int, at: float) -> Entry:
 
 
 def cleared(ids: list[str], tokens: int, reasons: dict[str, str], at: float) -> Entry:
-    """Return the entry: results left the transcript; `tokens` is what the context loses by it, `reasons`: id -> why."""
+    """Return the entry: results left the transcript; `tokens` is the context's loss, `reasons`: id -> why."""
     entry: Entry = {"event": "clear", "at": at, "ids": ids, "tokens": tokens}
     return {**entry, "reasons": reasons} if reasons else entry
 
@@ -107,8 +107,8 @@ def compacted(why: str, before: int, after: int, handles: Sequence[str], at: flo
 
 
 def put_back(handles: Sequence[str], at: float, stands: int | None = None) -> Entry:
-    """Return the entry: the contents that are archived under these handles went back into the conversation, after which so many tokens of
-    the context stand."""
+    """Return the entry: the contents archived under these handles went back into the conversation, which brought the context to so many
+    tokens."""
     entry: Entry = {"event": "back", "at": at, "handles": list(handles)}
     return entry if stands is None else {**entry, "stands": stands}
 
@@ -194,7 +194,7 @@ def _kept_out(tokens: int, entered_chars: int, left_out: int) -> int:
     return max(0, round(left_out * per_char))
 
 
-class Sorted:
+class SortedEntries:
     """The entries of a journal by how they meet the transcript. `before`: call id -> events that belong right before that call, for calls
     in `known` · `timed`: the other events, by their time · `commits`: call id -> files of its commit · `entered`: call id -> what of its
     result has entered, where that is less than all."""

@@ -1,4 +1,4 @@
-"""Keep live results as unparsed text: of a large state a hook parses only the rows that its call is about, however many results are live.
+"""Keep live results as unparsed text, so that a hook parses only the rows that concern its call, however many results are live.
 
 A result that never ends by age can only end, or be touched, by what names one of its keys, its content or its id: its row is found in the
 file then, and parsed ("woken"). That an edit touches what was read in its turn is kept with the turn. A walk over all results wakes all.

@@ -1,11 +1,11 @@
-"""Keep how full the windows of the plan's limits were over time, as the client reports it.
+"""Store how full the windows of the plan's limits were over time, as the client reports it.
 
 The helper writes the file; no hook does. One that cannot be used counts as empty.
 """
 
 from __future__ import annotations
 
-from ..hosts.claude_code import seconds_of
+from ..hosts.transcripts.stamps import seconds_of
 from ..io import files
 from ..io.codec import dumps, loads, number
 from ..io.storage import LOGS, Storage

@@ -1,4 +1,4 @@
-"""Keep what is marked for deletion, by tools and by the hourly collection, in a small file that services write and hooks show."""
+"""Store the items that tools and the hourly collection marked for deletion, in a small file that services write and hooks show."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Project:
         return self._turn(True, now)
 
     def turn_off(self, now: float) -> bool:
-        """Switch memory off and keep what is known; return whether it was on before."""
+        """Switch memory off and keep its contents; return whether it was on before."""
         return self._turn(False, now)
 
     def _turn(self, on: bool, now: float) -> bool:

@@ -1,4 +1,4 @@
-"""Keep which memories will soon be forgotten, in a small file that services write and hooks show."""
+"""Store the memories that will soon be forgotten, in a small file that services write and hooks show."""
 
 from __future__ import annotations
 

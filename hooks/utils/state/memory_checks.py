@@ -1,5 +1,4 @@
-"""Check whether the entries of MEMORY.md still hold in the current checkout: files may be gone, renamed or changed since an item was
-learnt.
+"""Check whether the entries of MEMORY.md still hold in the current checkout, where files may be gone, renamed or changed.
 
 Files are read, unless they are as they were when MEMORY.md was written; git is asked for renames alone, and only where a file is gone:
 twice at most, however many items there are.
@@ -26,7 +25,7 @@ _KIND, _FOLDER, _REGULAR = 0o170000, 0o040000, 0o100000
 
 
 def check(root: str, facts: Iterable[Fact]) -> dict[Fact, Verdict]:
-    """Return what became of each fact in the checkout at `root`; nothing where there is no such folder."""
+    """Return the state of each fact in the checkout at `root`; nothing where there is no such folder."""
     if not files.is_folder(root):
         return {}
     contents: dict[str, bytes | None] = {}

@@ -1,4 +1,4 @@
-"""Store the entries that a MEMORY.md was written of as JSON values. Pure."""
+"""Store the entries of a MEMORY.md as JSON values. Pure."""
 
 from __future__ import annotations
 

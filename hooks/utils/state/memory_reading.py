@@ -1,4 +1,4 @@
-"""Read a MEMORY.md: the paths and the commands that it lists. Pure."""
+"""Read the paths and the commands that a MEMORY.md lists. Pure."""
 
 from __future__ import annotations
 

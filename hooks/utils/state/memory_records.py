@@ -1,4 +1,4 @@
-"""The records of project memory: what MEMORY.md lists, what has to be so for it, and what has become of that."""
+"""The records of project memory: the entries of MEMORY.md, their conditions, and the outcome of checking these."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Fact(tuple[str, str, str, str]):
 
 
 class Verdict(tuple[str, str]):
-    """What became of a Fact: SAME, CHANGED, RENAMED or GONE, and the `path` of its file now."""
+    """The state of a Fact: SAME, CHANGED, RENAMED or GONE, and the `path` of its file now."""
 
     __slots__ = ()
 

@@ -171,7 +171,7 @@ def looks_like_folder(line: str) -> bool:
 
 
 def folder_of(command: str) -> tuple[str, str]:
-    """Return the folder that a command moves to first, and what it runs there; ("", the command) for one that stays at the top."""
+    """Return (the folder that a command changes to first, the command it runs there); ("", the command) for one that stays at the top."""
     move, then, rest = command.partition(THEN)
     folder = move[len(MOVE) :]
     return (folder, rest) if then and command.startswith(MOVE) and " " not in folder else ("", command)

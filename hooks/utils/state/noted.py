@@ -1,5 +1,5 @@
-"""What a person has asked to leave a conversation that does not run, or to come back into it: kept in a small file beside the session's
-state until the session is resumed, when the helper has it done before the first request. A damaged file counts as empty."""
+"""Note a person's request to remove content from a session that is not running, or to bring it back: a small file beside the session's
+state, until the helper carries it out before the first request of the resumed session. A damaged file counts as empty."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Noted:
         return self._read(BACK)
 
     def add(self, only: list[str] | None = None, back: list[str] | None = None, share: float | None = None, further: int = 0) -> None:
-        """Add to what is noted. OSError where it cannot be written."""
+        """Add a request. OSError where it cannot be written."""
         files.make_private_folder(self._path.rpartition("/")[0], may_be_link=False)
         self._change({ONLY: only or [], BACK: back or []}, share=share, further=further)
 
@@ -55,16 +55,16 @@ class Noted:
         return next((name for name in reversed(files.read_object(self._path)) if name in (ONLY, BACK) and self._has(name)), "")
 
     def forget_newest(self) -> str:
-        """Forget what was asked for last; return its kind, "" where nothing was."""
+        """Forget the newest request; return its kind, "" without any."""
         newest = self.newest
         return newest if newest and self._forget(newest) else ""
 
     def forget_clear(self) -> bool:
-        """Forget what was to leave; return whether there was anything."""
+        """Forget the removals; return whether there were any."""
         return self._forget(ONLY)
 
     def forget_back(self) -> bool:
-        """Forget what was to come back; return whether there was anything."""
+        """Forget the restorations; return whether there were any."""
         return self._forget(BACK)
 
     def _has(self, name: str) -> bool:

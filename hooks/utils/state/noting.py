@@ -1,4 +1,4 @@
-"""Journal what happens to a context, and let its stored state follow."""
+"""Journal the events of a context, and update its stored state."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def note(site: Site, paths: store.ContextFiles, entries: Sequence[dict[str, Any]], *also: Event) -> None:
-    """Journal entries, and let the stored state follow them and `also` these events. Where nothing is stored there is nothing to follow;
-    where another process holds the lock the next reconcile does it."""
+    """Journal entries, and apply them and `also` these events to the stored state. Without a stored state there is nothing to update; where
+    another process holds the lock, the next reconcile does it."""
     try:
         with paths.locked():
             _follow_entries(site, paths, entries, also)

@@ -1,4 +1,4 @@
-"""Open a context as it is stored, or a new one."""
+"""Open a stored context, or a new one."""
 
 from __future__ import annotations
 

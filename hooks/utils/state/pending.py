@@ -1,4 +1,4 @@
-"""Note what hooks see while another process holds the lock of a context, beside the state. The next process with the lock takes it in.
+"""Note what hooks see while another process holds the lock of a context. The next process with the lock takes it in.
 
 Of a call no more is kept than of any result: its input cut down to what identifies it, secrets masked; of the output of a run or an error
 one line.
@@ -10,10 +10,10 @@ from ..io import files
 from ..io.codec import dumps, loads
 from ..policy import kinds
 from ..policy.calls import TEXT_CHARS, Call, Outcome, verdict_of
-from ..policy.classify import COMMAND_CHARS, classify
+from ..policy.classify import COMMAND_CHARS, MOST_FILES, classify
 from ..policy.masking import mask
 from ..policy.ruleset import Ruleset
-from ..policy.tools import Tools
+from ..policy.tools import EDITS, EDITS_OF_FILE, READS, Tools
 from . import store, watched_files
 
 TYPE_CHECKING = False
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 
     Waiting = tuple[str, dict[str, Any]]  # a file, and what a hook saw
 
-_PATHS = ("file_path", "notebook_path", "path")
-_TEXTS = ("pattern", "glob", "type", "output_mode", "pages", "description", "query", "url", "skill", "subject", "name", "task_id", "taskId")
-_NUMBERS = ("offset", "limit", "head_limit", "-i", "-n", "-o", "-A", "-B", "-C", "context", "multiline")
 _KEPT = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", "interval", "lines", "unchanged", "wide")
 
 
 def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: Sequence[dict[str, Any]] = ()) -> None:
-    """Keep what a hook saw: a call, that the user spoke (seconds), entries for the journal."""
+    """Keep an observation of a hook: a call, the user's message (seconds), entries for the journal."""
     row: dict[str, Any] = {"prompted": prompted, "entries": list(entries), "call": None}
     if call is not None:
-        path = call.tool_input.get("file_path")
-        seen = watched_files.file_stamp(path) if isinstance(path, str) else None
+        path = call.path if call.operation in READS | EDITS else ""
+        seen = watched_files.file_stamp(path) if path else None
         row.update(call=_row_of(call), seen={path: seen} if seen else {})
     files.make_private_folder(paths.folder, may_be_link=False)
     files.spill(paths.state, dumps(row))
 
 
 def _row_of(call: Call) -> list[Any]:
-    tool_input = call.tool_input
+    tool = call.traits
     reduced: dict[str, Any] = {}
-    for name in _PATHS:
-        if isinstance(tool_input.get(name), str):
-            reduced[name] = tool_input[name][:TEXT_CHARS]
-    for name in (*_TEXTS, "command"):
-        if isinstance(tool_input.get(name), str):
-            reduced[name] = mask(tool_input[name][: COMMAND_CHARS if name == "command" else TEXT_CHARS])
-    reduced.update({name: tool_input[name] for name in _NUMBERS if isinstance(tool_input.get(name), int)})
+    asked = [field for role, fields in tool.asks.items() if role != EDITS_OF_FILE for field in fields]
+    for field in dict.fromkeys((*tool.paths, tool.line, tool.others, *asked)):
+        value = call.tool_input.get(field)
+        if isinstance(value, str):
+            is_line = field == tool.line
+            reduced[field] = value[:TEXT_CHARS] if field in tool.files else mask(value[: COMMAND_CHARS if is_line else TEXT_CHARS])
+        elif isinstance(value, int):
+            reduced[field] = value
+        elif field and field == tool.others and isinstance(value, list):
+            reduced[field] = [path[:TEXT_CHARS] for path in value[:MOST_FILES] if isinstance(path, str)]
     outcome = {name: getattr(call.outcome, name) for name in _KEPT}
     classified = classify(call, call.cwd, Ruleset.from_config({}, Tools({}, {})))
     if classified.error or classified.kind == kinds.RUN:
@@ -67,7 +67,7 @@ def _call_of(row: Any, tools: Tools) -> Call | None:
 
 
 def rows(paths: store.ContextFiles) -> list[Waiting]:
-    """Return (file, what a hook saw) of each pending note, in order."""
+    """Return (file, observation) of each pending note, in order."""
     waiting = []
     for path in files.spilled(paths.state):
         try:

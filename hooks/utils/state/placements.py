@@ -40,7 +40,7 @@ def handles_by_transcript(placed: dict[str, list[Record]]) -> dict[str, list[str
 
 
 def _transcripts(db: Connection, environ: Mapping[str, str]) -> set[str]:
-    from ..hosts.claude_code import projects
+    from ..hosts.transcripts import projects
 
     named = {path for (path,) in db.execute("SELECT DISTINCT transcript FROM chains") if path and isinstance(path, str)}
     try:
@@ -62,8 +62,8 @@ def _handles_in(path: str) -> set[str]:
 
 
 def _handles_of_line(line: bytes) -> Iterator[str]:
-    from ..hosts.claude_code import entries
-    from ..hosts.claude_code.responses import text_of_blocks
+    from ..hosts.transcripts import entries
+    from ..hosts.transcripts.blocks import text_of_blocks
     from ..policy.placeholder import handle_in
 
     entry = entries.entry_of(line)

@@ -1,4 +1,4 @@
-"""Keep what each prompt of a project holds before the user's first word, as the client estimates it.
+"""Store the client's estimate of what a project's prompts hold before the user's first word.
 
 The helper writes the files; no hook does. One that cannot be used counts as empty. What of a breakdown is not understood is listed in
 `missing`; one that says nothing leaves the previous one in place, with a `problem`.

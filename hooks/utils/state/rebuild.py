@@ -1,4 +1,4 @@
-"""transcript + journal -> conversation: what hooks would have, had every one of them fired.
+"""Rebuild a conversation from transcript and journal, as hooks would have built it had every one of them fired.
 
 The transcript's times and the order of its lines win. The journal gives what it lacks: pins, profiles, session ends, files changed on
 disk, git's answers, what was cleared and restored. An entry that names a call belongs right before that call; any other goes by its time.
@@ -6,8 +6,9 @@ disk, git's answers, what was cleared and restored. An entry that names a call b
 
 from __future__ import annotations
 
-from ..hosts.claude_code import entries, seconds_of, transcript, usage
-from ..hosts.claude_code.responses import text_of_blocks
+from ..hosts.transcripts import entries, transcript, usage
+from ..hosts.transcripts.blocks import text_of_blocks
+from ..hosts.transcripts.stamps import seconds_of
 from ..io.system import day_of, days_before
 from ..policy import engine, events, kinds, lifecycle, parts
 from ..policy.bookings import Cleared, Compaction, KeptOut, Refetched, Request, Restored
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
-    from ..hosts.claude_code.transcript import Index
+    from ..hosts.transcripts.transcript import Index
     from ..policy.calls import Call
     from ..policy.context import Result
     from ..policy.models import Models
@@ -87,7 +88,7 @@ class _Replay:
         self.conversation = conversation
         self.index = index
         self.reader = transcript.Reader(index, original)
-        self.known = journals.Sorted(journal, index.calls & index.result_ids)
+        self.known = journals.SortedEntries(journal, index.calls & index.result_ids)
         self.known.timed.reverse()  # taken from the end
         self.clear_times = bookings.clear_times(journal)
         self.message: str | None = None  # id of the one whose usage was taken last

@@ -1,4 +1,4 @@
-"""Receipts: what left a conversation at once, call by call, and why, as lines beside the journal. Pure.
+"""Receipts of removals: the calls that left a conversation at one time, with reasons, as lines beside the journal. Pure.
 
 A receipt: `at` (seconds) · `why` (asked, manual, auto, cold, long; clear: of a transcript) · tokens of the context `before` and `after`,
 null where they are not known · `tokens` that left, the sum of all calls · `thinking`: tokens that left beside them · `summarised`: the rest
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from ..policy.compacting import Left
+    from ..policy.compacting import Removal
     from ..policy.context import ContextState, Result
 
 CLEAR = "clear"
@@ -32,7 +32,7 @@ def noted(calls: list[dict[str, Any]], at: float) -> dict[str, Any]:
     return {"at": at, "calls": calls}
 
 
-def calls_of(left: Sequence[Left], state: ContextState, tokens: int) -> list[dict[str, Any]]:
+def calls_of(left: Sequence[Removal], state: ContextState, tokens: int) -> list[dict[str, Any]]:
     """Return one row for each call of which something left, by all of them so many `tokens`: each has its part of what left less what took
     its place, by its own size. A result that left, and its call with it, counts once."""
     known = {**state.expired, **state.live}
@@ -76,7 +76,7 @@ def _row(id: str, label: str, result: Result | None) -> dict[str, Any]:
     return {"id": id, "number": number, "label": label, "tokens": 0, "left": []}
 
 
-def _calls_in(one: Left) -> Iterator[tuple[str, str, str | None, int]]:
+def _calls_in(one: Removal) -> Iterator[tuple[str, str, str | None, int]]:
     """Return (id, label, the text of the result where that left, estimated tokens of the input where that did) of each call that something
     left of."""
     if isinstance(one.content, str):
@@ -91,7 +91,7 @@ def _calls_in(one: Left) -> Iterator[tuple[str, str, str | None, int]]:
 
 
 def receipts(journal: Sequence[object], noted: Sequence[object]) -> list[dict[str, Any]]:
-    """Return the receipts of a journal and of the lines beside it, the newest first. What cannot be understood is skipped."""
+    """Return the receipts of a journal and of the lines beside it, the newest first. Lines that cannot be understood are skipped."""
     receipts: list[dict[str, Any]] = []
     rows = {time_of(line): _rows(line) for line in noted if isinstance(line, dict)}
     for entry in journal:

@@ -1,4 +1,4 @@
-"""Reconcile a context with its transcript, which is read without the lock, before a person is answered.
+"""Reconcile a context with its transcript, read without the lock, before a person is answered.
 
 What the provider or the host has cleared from requests is noted once in the journal, which state, panel and ledger follow.
 """
@@ -99,7 +99,7 @@ def _saved(paths: store.ContextFiles, fresh: Rebuilt, old: store.Stored | None, 
 def rebuilt(
     site: Site, paths: store.ContextFiles, transcript_path: str, watch: Callable[[dict[str, Any], Conversation], object] | None = None
 ) -> Rebuilt:
-    """Return the Rebuilt of a context, from its transcript, its journal and what is archived of it; changes nothing. `watch`: see
+    """Return the Rebuilt of a context, from its transcript, its journal and its archived contents; changes nothing. `watch`: see
     `rebuild`."""
     from .archived import Originals
     from .rebuild import rebuild

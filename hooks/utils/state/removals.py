@@ -1,4 +1,4 @@
-"""What left a conversation by our compactions, as its journal notes it. Reads and writes no file."""
+"""The removals by our compactions, as a journal notes them. Reads and writes no file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SAME_S = 30.0
 
 
 def compaction_at(journal: list[Any], at: float) -> Entry | None:
-    """Return what was noted of the compaction of that time (seconds); None for one of the host's own."""
+    """Return the note on the compaction of that time (seconds); None for one of the host's own."""
     for entry in journal:
         if isinstance(entry, dict) and entry.get("event") == "compact" and abs(time_of(entry) - at) < _SAME_S:
             return entry

@@ -1,4 +1,4 @@
-"""Settle the sums of sessions that have gone on since they were counted.
+"""Settle again the sums of sessions that have continued since they were counted.
 
 A context is settled whenever it is rebuilt, and most sessions go on afterwards: so their sums are settled again before they are shown, and
 each session when it ends.
@@ -6,7 +6,7 @@ each session when it ends.
 
 from __future__ import annotations
 
-from ..hosts.claude_code import projects
+from ..hosts.transcripts import projects
 from ..io import files
 from ..io.system import os
 from . import session, store, stored_contexts

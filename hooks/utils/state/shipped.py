@@ -1,16 +1,16 @@
-"""What comes with the plugin: its rules, its table of models, its models of need."""
+"""The data shipped with the plugin: its rules, its table of models, its models of need."""
 
 from __future__ import annotations
 
 from ..io import codec, files, home
 from ..io.system import join
-from ..policy.worth import model_of
+from ..policy.need_model import model_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..policy.models import Models
+    from ..policy.need_model import NeedModel
     from ..policy.ruleset import Ruleset
-    from ..policy.worth import NeedModel
 
 
 def rules(profile: str | None = None) -> Ruleset:
@@ -23,7 +23,7 @@ def rules(profile: str | None = None) -> Ruleset:
 
 
 def models() -> Models:
-    """Return the models of the shipped configuration: what they cost, how long their caches are kept."""
+    """Return the models of the shipped configuration: their prices, and how long their caches last."""
     from ..config import layers
     from ..policy.models import models_of
 
@@ -31,12 +31,12 @@ def models() -> Models:
 
 
 def need_model() -> NeedModel:
-    """Read the model of what is needed ever again; an error where that fails, for then the plugin is broken."""
+    """Read the model of need at any later time; an error where that fails, for then the plugin is broken."""
     return _model("need-model.json")
 
 
 def need_soon_model() -> NeedModel:
-    """Read the model of what is needed in the next 20 requests; errors as of `need_model`."""
+    """Read the model of need within the next 20 requests; errors as of `need_model`."""
     return _model("need-soon-model.json")
 
 

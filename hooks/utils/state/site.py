@@ -1,12 +1,12 @@
-"""Say where one hook or command works: our folders, the project, the configuration, the session."""
+"""The place where a hook or command works: our folders, the project, the configuration, the session."""
 
 from __future__ import annotations
 
 from ..config.cached import effective
 from ..hosts import is_kept
-from ..hosts.claude_code import calls
 from ..hosts.tools import tools_of
 from ..io import home
+from ..io.codec import text_in_field
 from ..policy.calls import TEXT_CHARS
 from ..policy.ruleset import Ruleset
 from . import data_rules, store
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Site:
-    """Where one hook or command works: our folders, the project, the configuration, the session. `lasting_home`: our folder, with what
-    outlives sessions · `tools`: of the host."""
+    """The place where a hook or command works: our folders, the project, the configuration, the session. `lasting_home`: our folder, with
+    the files that outlive sessions · `tools`: of the host."""
 
     __slots__ = ("_home", "_rules", "_session", "config", "environ", "lasting_home", "project", "session_id", "tools")
 
@@ -49,7 +49,7 @@ class Site:
 
     @property
     def home(self) -> str:
-        """Return the folder of what is kept of the session: our own, or under a data rule the session's in memory, where it has one."""
+        """Return the folder of the session's files: our own, or under a data rule the session's in memory, where it has one."""
         if self._home is None:
             self._home = (self._may_be_in_memory() and self._in_memory()) or self.lasting_home
         return self._home
@@ -64,7 +64,7 @@ class Site:
 
     @property
     def is_in_memory(self) -> bool:
-        """Return whether what is kept of the session lies in memory."""
+        """Return whether the session's files lie in memory."""
         return self.home != self.lasting_home
 
     @property
@@ -78,7 +78,7 @@ class Site:
         return self.config.get("enabled") is not False and self.stands_still and not data_rules.named(self.data_rules)
 
     def rules_in_words(self) -> str:
-        """Return what is said of the data rules of the session; "" where there are none."""
+        """Return the statement about the data rules of the session; "" where there are none."""
         return data_rules.in_words(self.data_rules, self.is_in_memory) if self.data_rules else ""
 
     def begin_in_memory(self) -> None:
@@ -156,20 +156,20 @@ class Site:
 
 def site_of(payload: dict[str, Any], environ: Mapping[str, str]) -> Site | None:
     """Return the site of the session that a payload names; None when it names none, or where PopKit is switched off."""
-    session_id = calls.text(payload, "session_id")
+    session_id = text_in_field(payload, "session_id")
     if not session_id:
         return None
-    site = Site(environ, session_id, calls.text(payload, "cwd"))
+    site = Site(environ, session_id, text_in_field(payload, "cwd"))
     return site if site.enabled else None
 
 
 def site_at_start(payload: dict[str, Any], environ: Mapping[str, str], is_new_client: bool) -> Site | None:
     """Return the site of a session that begins or goes on, as `site_of` does, also one that awaits the rules of its client.
     `is_new_client`: the client around us has not said yet which data rules apply to it."""
-    session_id = calls.text(payload, "session_id")
+    session_id = text_in_field(payload, "session_id")
     if not session_id:
         return None
-    site = Site(environ, session_id, calls.text(payload, "cwd"))
+    site = Site(environ, session_id, text_in_field(payload, "cwd"))
     if is_new_client:
         data_rules.forget(site.lasting_home, session_id)
     site.begin_in_memory()

@@ -1,4 +1,4 @@
-"""Check a state that was loaded: a load checks only what it must."""
+"""Check a loaded state thoroughly; a load itself checks only the essentials."""
 
 from __future__ import annotations
 

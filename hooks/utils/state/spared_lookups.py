@@ -1,4 +1,4 @@
-"""The look-ups that memory has spared a session: files that its MEMORY.md lists, and whose paths the assistant wrote before any result or
+"""Count the look-ups that memory spared a session: files listed in its MEMORY.md whose paths the assistant wrote before any result or
 prompt held their names. Pure.
 
 A look-up that was not made leaves no trace, so this is an estimate. Files of one answer would have been found by one look-up, and each is
@@ -10,9 +10,9 @@ without memory has one.
 
 from __future__ import annotations
 
-from ..hosts.claude_code import seconds_of
-from ..hosts.claude_code.entries import blocks_of
-from ..hosts.claude_code.responses import dumps_or_nothing, text_of_blocks
+from ..hosts.transcripts.blocks import dumps_or_nothing, text_of_blocks
+from ..hosts.transcripts.entries import blocks_of
+from ..hosts.transcripts.stamps import seconds_of
 from ..policy import kinds
 from ..policy.bookings import Spared
 from ..policy.placeholder import handle_in

@@ -1,4 +1,4 @@
-"""Find and read the contexts that are stored, without a lock; they are left as they are."""
+"""Find and read stored contexts, without locking or changing them."""
 
 from __future__ import annotations
 

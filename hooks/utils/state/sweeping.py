@@ -1,4 +1,4 @@
-"""Delete old data from our folder, a little at a time: kept originals of transcripts, and folders of sessions.
+"""Delete old data from our folder, a little at a time: originals of transcripts, folders of sessions.
 
 An original goes when its undo can no longer be asked for: its transcript is gone, or it is older than `keep_days.originals`. The folder of
 a session goes when its transcript is gone, and in any case after `keep_days.sessions` in which neither has changed; with it goes the
@@ -38,7 +38,7 @@ STORAGE = (
 
 
 class _Budget:
-    """What one call may still remove."""
+    """The number of removals left to one call."""
 
     __slots__ = ("bytes", "files")
 
@@ -62,7 +62,7 @@ class _Budget:
 
 
 def sweep(site: Site, now: float) -> None:
-    """Remove what is due of the next few sessions; `now` in seconds. The session of the caller is live."""
+    """Remove the due files of the next few sessions; `now` in seconds. The session of the caller is live."""
     budget = _Budget()
     sessions = join(site.lasting_home, "sessions")
     names = stored_contexts.folders(site.lasting_home)

@@ -1,4 +1,4 @@
-"""Note what a person is told once."""
+"""Note the messages that a person is shown only once."""
 
 from __future__ import annotations
 

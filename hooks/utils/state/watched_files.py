@@ -1,4 +1,4 @@
-"""Watch the files that live results show: the stamp that each had, and which have changed."""
+"""Watch the files that live results show, by their stamps."""
 
 from __future__ import annotations
 

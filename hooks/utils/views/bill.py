@@ -1,4 +1,4 @@
-"""What people read of a bill: what each prompt holds, and could do without. Data in, lines out. Pure."""
+"""The text of a bill: the contents of each prompt, and what it could do without. Data in, lines out. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_PROPOSED, _MOST_DRAFTS = 10, 3
 
 
 def lines_of(bill: dict[str, Any], now: float, details: bool, most: int = MOST_KINDS) -> list[text.Line]:
-    """Return the bill of a project; `most`: rows of what the conversation was made of, all of them with 0."""
+    """Return the bill of a project; `most`: rows for the contents of the conversation, all of them with 0."""
     lines = [*text.title("The bill"), *text.pair("Project", bill["project"])]
     lines += _standing(bill, now, details) if bill["rows"] else _unknown(bill)
     if bill["hidden"]:

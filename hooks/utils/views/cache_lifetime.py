@@ -1,4 +1,4 @@
-"""How long the prompt cache should live, as people read it. Data in, lines out. Pure."""
+"""The text on how long the prompt cache should live. Data in, lines out. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _OLDER = {"5m": "FORCE_PROMPT_CACHING_5M=1", "1h": "ENABLE_PROMPT_CACHING_1H=1"}
 
 
 def lifetime_lines(lifetime: dict[str, Any]) -> list[text.Line]:
-    """Return the lines on how long the prompt cache should live, with what to set; [] where no request tells. Nothing is set here."""
+    """Return the lines on how long the prompt cache should live, with the setting to use; [] where no request tells. Nothing is set
+    here."""
     told, changes = _told(lifetime), _lifetime_changes(lifetime)
     if not told:
         return []
@@ -38,7 +39,7 @@ def lifetime_lines(lifetime: dict[str, Any]) -> list[text.Line]:
 
 
 def lifetime_phrases(lifetime: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the same in sentences (`lifetime`), and what to set (`lifetime_settings`)."""
+    """Return the same in sentences (`lifetime`), with the settings to use (`lifetime_settings`)."""
     return {
         "lifetime": [_lifetime_words(whose, one) for whose, one in _told(lifetime).items()],
         "lifetime_settings": [_lifetime_setting(whose, pays) for whose, pays in _lifetime_changes(lifetime).items()],

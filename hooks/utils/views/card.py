@@ -1,4 +1,4 @@
-"""A card to show, which tells what PopKit saved since it was installed. Data in, a file's text out. Pure."""
+"""A card that shows PopKit's savings since its installation. Data in, a file's text out. Pure."""
 
 from __future__ import annotations
 

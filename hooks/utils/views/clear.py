@@ -1,4 +1,4 @@
-"""`clear`: the sum, what goes, what was done and how to take it back. Plans and a report in, data and lines out. Pure."""
+"""The text of a clear: its sum, its results, the outcome, the undo. Plans and a report in, data and lines out. Pure."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _is_named(result: Result, selection: Selection) -> bool:
 
 
 def clear_lines(clear: Clear, report: Report, command: str, words: str = "", everything: bool = False) -> list[text.Line]:
-    """Return the lines of an answer. `words`: what the user named, to be repeated in the command that would do it."""
+    """Return the lines of an answer. `words`: the user's selection, to be repeated in the command that carries it out."""
     lines = text.title(_head(clear))
     if not clear["tokens"] and not clear["cold"]["tokens"]:
         lines += [*text.wrap(_nothing(clear)), *_kept_lines(clear, command)]

@@ -1,4 +1,4 @@
-"""What people read of whether the conversation compacts by itself. Data in, lines out. Pure."""
+"""The text on automatic compaction. Data in, lines out. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def auto_lines(current: AutoCompaction, command: str) -> list[text.Line]:
 
 
 def bound_in_words(current: AutoCompaction) -> str:
-    """Return the bound on what is looked up again, what that has been in this session, and what comes of it now."""
+    """Return the bound on look-ups, their number in this session, and the consequence for now."""
     been = f"{units.counted(current['look_ups'], 'look-up')} in {units.counted(current['requests'], 'request')} because of PopKit"
     words = f"So far: {been}; bound: {current['auto_misses']:g} in 100."
     if current["setting"] != cold.ON or not current["tokens"] or not current["stays"]:
@@ -42,7 +42,7 @@ def bound_in_words(current: AutoCompaction) -> str:
 
 
 def cold_question(current: AutoCompaction) -> str:
-    """Return the question of the pane, in a line; "" where there is nothing to ask. What would leave is said above it."""
+    """Return the question of the pane, in a line; "" without a question. The removable results are named above it."""
     if current["setting"] != cold.ASK or not current["tokens"]:
         return ""
     so_far = f"so far {current['look_ups']} in {current['requests']:,}"

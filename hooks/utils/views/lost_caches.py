@@ -1,4 +1,4 @@
-"""What people read of why a prompt cache was lost. Data in, words out. Pure."""
+"""The text on lost prompt caches and their causes. Data in, words out. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is marked for deletion, as people read it. Rows in, lines out. Pure."""
+"""The text on items marked for deletion. Rows in, lines out. Pure."""
 
 from __future__ import annotations
 

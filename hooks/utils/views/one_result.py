@@ -8,7 +8,7 @@ from . import phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .shapes import Entered, Planned, Report, ResultRow, ShownFile
+    from .shapes import Entered, PlannedResult, Report, ResultRow, ShownFile
 
 
 def why(report: Report, row: ResultRow, command: str = "/popkit:context", left: str = "") -> list[text.Line]:
@@ -58,7 +58,7 @@ _REASONS = {
 _STAYS = ("pinned", "unseen", "last_word", "preserved")
 
 
-def _weighed(report: Report, row: ResultRow, plan: Planned) -> list[text.Line]:
+def _weighed(report: Report, row: ResultRow, plan: PlannedResult) -> list[text.Line]:
     """Return a clear's decision on a result: whether it goes, why, the chance that it is needed again, the worth of clearing it."""
     cold = report["context"] is not None and report["context"]["cache"] == "warm" and plan["cold"] == "clear"
     if plan["action"] == "clear":

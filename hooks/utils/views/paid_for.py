@@ -1,4 +1,4 @@
-"""What the requests of a bill were paid for. Data in, lines out. Pure."""
+"""The breakdown of what a bill's requests were paid for. Data in, lines out. Pure."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from .results import detail_lines
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..policy.shapes import Sums, Takes
-    from .shapes import Coming, Report, Soonest, Tier
+    from .shapes import Endings, NextExpiration, Report, Tier
 
 
 _COMMAND = "/popkit:context"
@@ -120,7 +120,7 @@ def _next(tier: str, have: Tier) -> str:
     return words + (f"; {pinned} pinned" if pinned else "")
 
 
-def _soonest(soonest: Soonest) -> str:
+def _soonest(soonest: NextExpiration) -> str:
     calls, seconds = soonest["calls_left"], soonest["seconds_left"]
     parts = []
     if calls is not None:
@@ -130,7 +130,7 @@ def _soonest(soonest: Soonest) -> str:
     return f"T{soonest['number']} {' or '.join(parts)}"
 
 
-def _events(coming: Coming) -> str:
+def _events(coming: Endings) -> str:
     counts, on = coming["kinds"], coming["on"]
     parts = []
     if coming["names"]:
@@ -260,7 +260,7 @@ def profile_chosen(target: str | None, now_holds: str) -> str:
 
 
 def pane_head(report: Report) -> list[text.Line]:
-    """Return what to do now, which is shown above the offers."""
+    """Return the recommended action, which is shown above the offers."""
     return text.wrap(verdicts.verdict(report))
 
 

@@ -1,4 +1,4 @@
-"""What a report says of a result in words: labels that fit, what ends it, what ended it. Pure."""
+"""The phrases of a report about a result: short labels, its next and its past ending. Pure."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def label(row: ResultRow, columns: int) -> str:
 
 
 def shortened(words: str, columns: int) -> str:
-    """Return a label cut to `columns`: a path keeps its end, a command line the part that says what it does."""
+    """Return a label cut to `columns`: a path keeps its end, a command line its action."""
     words = text.clean(words).strip()
     tool, _, rest = words.partition(" ")
     if text.width(words) > columns > len(tool) + 8 and tool_named(tool).operation in _OF_PATHS:
@@ -260,7 +260,7 @@ def no_results(report: Report) -> str:
 
 
 def sum_line(report: Report) -> str:
-    """Return what the context holds and what was kept out of it, in a line: 6 live, 3 expired · ~1.2k tokens kept out."""
+    """Return the contents of the context and the tokens kept out of it, in a line: 6 live, 3 expired · ~1.2k tokens kept out."""
     rows, kept_out = report["results"], report["figures"].get("kept_out_tokens", 0)
     counts = {state: sum(row["state"] == state for row in rows) for state in ("live", "expired")}
     line = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or no_results(report).removeprefix("there are ")
@@ -268,7 +268,7 @@ def sum_line(report: Report) -> str:
 
 
 def leaving(have: Takes, many: str) -> str:
-    """Return what leaves by a plan: `many`, the results that are known to leave, and what is needed least."""
+    """Return the removals of a plan in words: `many`, the results that are known to leave, and the least needed."""
     if not have["further"]:
         return many
     return f"{many} and the least needed of the rest" if have["items"] else "the least needed results and calls"
@@ -280,7 +280,7 @@ def saves(usd: float | None) -> str:
 
 
 def pays(after: int | None, usd: float | None) -> str:
-    """Return when it pays, or what it saves at once, as the end of a sentence."""
+    """Return when it pays, or its immediate saving, as the end of a sentence."""
     return f", which pays after {units.counted(after, 'request')}" if after else saves(usd)
 
 

@@ -1,4 +1,4 @@
-"""What a pin or an unpin did. Reports in, lines out."""
+"""The outcome of a pin or an unpin. Reports in, lines out."""
 
 from __future__ import annotations
 

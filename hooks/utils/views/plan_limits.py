@@ -1,4 +1,4 @@
-"""How full the windows of the plan's limits are, as people read it. Data in, words out. Pure but for the time zone."""
+"""The text on how full the windows of the plan's limits are. Data in, words out. Pure but for the time zone."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _window_in_short(window: Window, now: float) -> str:
 
 
 def percent(used: float) -> str:
-    """Return whole percent; what is not full is never shown as 100 %."""
+    """Return whole percent; a window that is not full is never shown as 100 %."""
     return f"{int(used)} %" if 99 <= used < 100 else f"{used:.0f} %"
 
 

@@ -1,4 +1,4 @@
-"""What left the context by compactions and clears: each result with its reason, and whether it can be restored. Data in, lines out.
+"""The text of a receipt: each result that left the context, with its reason and whether it can be restored. Data in, lines out.
 
 The data: receipts, the newest first, as state/receipts.py has them; each of their `calls` with a `state` too: `archived` (can be restored),
 `back` (was put back), `gone` (for good) or `unknown` (the archive does not tell now); the newest with the `share` of a window of the plan
@@ -76,7 +76,7 @@ def pane_lines(receipts: list[Receipt], now: float, width: int, rows: int, comma
 
 
 def why_lines(receipt: Receipt, call: dict[str, Any], now: float, command: str) -> list[text.Line]:
-    """Return why a call left that is no longer in the context."""
+    """Return the reasons for which a call left the context."""
     number = _number(call)
     shown: list[text.Line] = ["", lambda columns: text.heading(f"{number}  {phrases.shortened(call['label'], columns - 8)}", columns)]
     shown += text.pair("Left", f"{when(receipt, now)}, {units.long_tokens(call['tokens'] or 0)}")

@@ -1,4 +1,4 @@
-"""One context as one plain dict (shapes.Report): what all views of it are drawn from, and what `--json` prints. Pure."""
+"""Report one context as a plain dict (shapes.Report), the source of all views of it and of `--json`. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Sums
     from ..reclaim.outlook import Outlook
-    from .shapes import ByHost, Entered, Expires, PartialReads, Planned, Report, ResultRow, ShownFile, Soonest, Tier
+    from .shapes import Entered, Expires, HostReductions, NextExpiration, PartialReads, PlannedResult, Report, ResultRow, ShownFile, Tier
 
 SCHEMA = 3
 
@@ -109,7 +109,7 @@ def _rows(of: list[Result], outlook: Outlook, now: float) -> list[ResultRow]:
     return rows
 
 
-def _by_host(rows: list[ResultRow], outlook: Outlook) -> ByHost:
+def _by_host(rows: list[ResultRow], outlook: Outlook) -> HostReductions:
     """Return how many results of the context the host has shortened itself, by how."""
     in_files = outlook.rebuilt.in_files if outlook.rebuilt else ()
     return {
@@ -120,7 +120,7 @@ def _by_host(rows: list[ResultRow], outlook: Outlook) -> ByHost:
     }
 
 
-def _plans(outlook: Outlook) -> dict[str, Planned]:
+def _plans(outlook: Outlook) -> dict[str, PlannedResult]:
     """Return id of a result in the context -> what a clear thinks of it now, and its action once the cache is cold. What does not pay is
     held."""
     if outlook.now is None or outlook.cold is None:
@@ -208,7 +208,7 @@ def _tier(tier: str, rows: list[ResultRow]) -> Tier:
     }
 
 
-def _soonest(live: list[ResultRow]) -> Soonest | None:
+def _soonest(live: list[ResultRow]) -> NextExpiration | None:
     timed = [row for row in live if row["expires"]["at_call"] is not None or row["expires"]["seconds_left"] is not None]
     if not timed:
         return None

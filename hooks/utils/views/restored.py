@@ -1,4 +1,4 @@
-"""What is restored: put back into the conversation, or printed. Records in, lines and data out."""
+"""The text on restored results: put back into the conversation, or printed. Records in, lines and data out."""
 
 from __future__ import annotations
 

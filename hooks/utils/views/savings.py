@@ -1,4 +1,4 @@
-"""What retention saved and cost, as people read it (policy/figures.py). Data in, words out. Pure."""
+"""The text on what retention saved and cost (policy/figures.py). Data in, words out. Pure."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def ledger_notes(worth: Mapping[str, Figures], dated: str) -> list[text.Line]:
 
 
 def uncounted_note(sessions: int, more: str = "Ask again to include more.") -> list[text.Line]:
-    """Return the note that so many sessions went on since they were counted. `more`: how to count more of them."""
+    """Return the note on the number of sessions that went on since they were counted. `more`: how to count more of them."""
     return text.wrap(f"Not included yet: what {units.counted(sessions, 'session')} did lately. {more}")
 
 

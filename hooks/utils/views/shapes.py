@@ -1,11 +1,11 @@
-"""The data of views as types: mypy alone loads this. `--json` prints it, so its keys are stable. Token figures are estimates times the
-calibration of the session, times are seconds."""
+"""The types of the views' data; only mypy loads this module. `--json` prints it, so its keys are stable. Token figures are estimates times
+the calibration of the session, times are seconds."""
 
 from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from ..policy.shapes import Agent, Context, LedgerFigures, Sum, Sums, Takes, Verdict, Weighed
+from ..policy.shapes import Agent, Context, LedgerFigures, Sum, Sums, Takes, Verdict, WeighedResult
 
 
 class ShownFile(TypedDict):
@@ -16,7 +16,7 @@ class ShownFile(TypedDict):
 
 
 class Expires(TypedDict):
-    """What will end a live result. `on` holds edit, commit, rerun, repeat, reread, success, newer, session_end, manual, unpin;
+    """The next ending of a live result. `on` holds edit, commit, rerun, repeat, reread, success, newer, session_end, manual, unpin;
     `held_until`: the call before which a restored one does not end."""
 
     at_call: int | None
@@ -27,7 +27,7 @@ class Expires(TypedDict):
 
 
 class Ended(TypedDict):
-    """What ended a result: the trigger, the call and time of it, the call that did it by its id and number."""
+    """The ending of a result: its trigger, its call and time, the id and number of the call that caused it."""
 
     trigger: str
     at_call: int
@@ -37,14 +37,14 @@ class Ended(TypedDict):
     reasons: list[str]
 
 
-class Planned(Weighed):
-    """What a clear thinks of a result in the context; `cold`: its action once the cache is cold."""
+class PlannedResult(WeighedResult):
+    """A clear's decision about a result in the context; `cold`: its action once the cache is cold."""
 
     cold: str | None
 
 
 class Entered(TypedDict):
-    """Of a result that entered shorter: tokens kept out, the handle of the archived whole, numbers of the results that it leans on."""
+    """A result's shortened entry: tokens kept out, the handle of the archived whole, numbers of the results that it leans on."""
 
     kept_out_tokens: int
     handle: str
@@ -71,7 +71,7 @@ class _ResultOfAnyState(TypedDict):
     subjects: list[str]
     state: Literal["live", "expired", "cleared"]
     pinned_by: str
-    plan: Planned | None
+    plan: PlannedResult | None
     entered: Entered | None
 
 
@@ -84,7 +84,7 @@ class ResultRow(_ResultOfAnyState, total=False):
     handle: str
 
 
-class Soonest(TypedDict):
+class NextExpiration(TypedDict):
     """The live result of a tier that ends first by its lifetime."""
 
     number: int
@@ -92,10 +92,10 @@ class Soonest(TypedDict):
     seconds_left: int | None
 
 
-class Coming(TypedDict):
-    """What ends the live results of a tier: the first by lifetime, events, what would have to run again, kind -> live results."""
+class Endings(TypedDict):
+    """The possible endings of a tier's live results: the first by lifetime, events, the runs that would end them, kind -> live results."""
 
-    soonest: Soonest | None
+    soonest: NextExpiration | None
     on: list[str]
     names: list[str]
     kinds: dict[str, int]
@@ -106,11 +106,11 @@ class Tier(TypedDict):
 
     live: Sums
     expired: Sums
-    next: Coming
+    next: Endings
 
 
 class PartialReads(TypedDict):
-    """A file of which several live results show something: the lines that they show together, their numbers."""
+    """A file shown in part by several live results: the lines that they show together, their numbers."""
 
     path: str
     lines: str
@@ -118,13 +118,13 @@ class PartialReads(TypedDict):
 
 
 class Reclaimable(TypedDict):
-    """What leaves now, and once the cache is cold, placeholders subtracted."""
+    """The tokens that leave now, and once the cache is cold, placeholders subtracted."""
 
     now: Takes
     cold: Takes
 
 
-class ByHost(TypedDict):
+class HostReductions(TypedDict):
     """Results of the context that the host has shortened itself: left out of requests, written to files, reads that it answered with
     "unchanged". None of them is a saving of ours."""
 
@@ -159,7 +159,7 @@ class Report(TypedDict):
     expired: Sums
     reclaimable: Reclaimable
     cleared: Sums
-    by_host: ByHost
+    by_host: HostReductions
     figures: LedgerFigures
     compactions: int
     compacted: int
@@ -187,8 +187,8 @@ class ClearedRow(TypedDict):
     need: float | None
 
 
-class OnceCold(Takes):
-    """What would go once the cache is cold."""
+class ColdTakes(Takes):
+    """The removals once the cache is cold."""
 
     pays_after: int | None
     usd: float | None
@@ -216,7 +216,7 @@ class Clear(TypedDict):
     likely_requests: int
     usd: float | None
     sum: Sum
-    cold: OnceCold
+    cold: ColdTakes
     wait_s: int
     results: list[ClearedRow]
     kept: dict[str, Sums]

@@ -1,4 +1,4 @@
-"""What retention did in this session, this project and everywhere. Data in, lines out. Pure."""
+"""The effects of retention in this session, this project and everywhere. Data in, lines out. Pure."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def verdict(report: Report) -> str:
 
 
 def notice(report: Report) -> str:
-    """Return the same as a notice that nobody asked for: what to do now, but not to wait."""
+    """Return the same as an unprompted notice: an action to take now, but not advice to wait."""
     advice = report["verdict"]
     return _full(advice, report) if advice["kind"] == "wait" else verdict(report)
 

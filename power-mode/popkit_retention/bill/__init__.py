@@ -1,1 +1,1 @@
-"""What sessions cost and why: read from the host's transcripts, stored per session."""
+"""The costs of sessions and their causes: read from the host's transcripts, stored per session."""

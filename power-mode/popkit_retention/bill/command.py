@@ -25,10 +25,12 @@ from ..cli.answering import Answer, Refused
 from ..cli.terminal import Bar
 from ..operations import many_sessions, session_lookup
 from ..parallel.sources import Unavailable
-from . import digests, statement, sums
+from . import costs, digests, paid, statement
 from . import views as spending
+from .limit_window import took
+from .paid import MONTH_S
+from .prompt_rows import section, sections
 from .records import Digest
-from .sums import took
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ class _Asked:
         self.popkit_home = home.popkit_home(environ)
         self.project = _project_of(self.popkit_home, environ)
         models = _models(self.popkit_home)
-        since = self.now - statement.MONTH_S if since is None else since
+        since = self.now - MONTH_S if since is None else since
         used = _digests_since(0.0, args, environ, self.now)
         self.bill = statement.bill_of(self.popkit_home, self.project, used, since, self.now, models)
 
@@ -84,11 +86,11 @@ def misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
         used, left_out = _digests_named(args, environ)
         period = _covered(args)
     else:
-        since = args.since.ago(now) if args.since else now - statement.MONTH_S
+        since = args.since.ago(now) if args.since else now - MONTH_S
         used = _digests_since(since, args, environ, now)
         period = "sessions since " + time.strftime("%Y-%m-%d", time.localtime(since))
     models = _models(home.popkit_home(environ))
-    lost = sums.misses(used, models)
+    lost = costs.misses(used, models)
     data = {**lost, "prices_of": models.dated, "left_out": left_out.to_json()}
     return Answer(spending.misses(lost, period, models.dated) + left_out.lines(), data)
 
@@ -96,7 +98,7 @@ def misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
 def _bill_of_sessions(args: Parsed, environ: Mapping[str, str], models: Models) -> Answer:
     """Return the bill of the sessions that the user named, in which what stood before the first word is known only as a whole."""
     used, left_out = _digests_named(args, environ)
-    whole = statement.whole(used, models)
+    whole = paid.whole(used, models)
     began = [digest["standing"] for digest in used if statement.is_main(digest)]
     lifetime = statement.cache_lifetime(used, models, not limit_readings.readings(home.popkit_home(environ)), float("inf"))
     lines = (
@@ -227,9 +229,9 @@ def draft_skill(args: Parsed, environ: Mapping[str, str]) -> Answer:
     content = statement.text_of(path)
     if content is None:
         raise Refused(f"{path} cannot be read")
-    body = statement.section(content, heading)
+    body = section(content, heading)
     if not body:
-        known = [text.clean(name) for _, name, _ in statement.sections(content) if name]
+        known = [text.clean(name) for _, name, _ in sections(content) if name]
         raise Refused(f"{path} has no section {text.quote(heading)}. Sections: {text.listed(known, 20)}")
     if os.path.lexists(out):
         raise Refused(f"{out} exists already, and is left alone. Name a new file")

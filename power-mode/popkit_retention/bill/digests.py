@@ -1,59 +1,48 @@
-"""A digest of each transcript: what its requests used, by model, what its cache lost, and what it called. Digests are in a SQLite file in
-our folder, so that a transcript is read once, and again only when it has changed. The digest of one that Claude Code has deleted stays for
-a year.
+"""Digests of transcripts, in a SQLite file in our folder, so that a transcript is read once, and again only when it has changed.
 
-A request counts once, however many files have its answer: forks and copies begin with those of other files. It counts in the file that was
-begun first. The digest of another one is made again without it, from the requests that only this file has, in their places."""
+The digest of a transcript that Claude Code has deleted stays for a year. A request counts once, however many files have its answer: forks
+and copies begin with those of other files. It counts in the file that was begun first. The digest of another one is made again without it,
+from the requests that only this file has, in their places.
+"""
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import sqlite3
 import stat
-import time
 from array import array
 from contextlib import closing, suppress
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
-from hooks.utils.hosts.claude_code import entries, projects, sent
-from hooks.utils.hosts.recordings import CLAUDE_CODE, session_id_of
+from hooks.utils.hosts.transcripts import entries, projects
 from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import Schema, StoreError, Transaction, migrate, open_store
 from hooks.utils.io.storage import Storage
-from hooks.utils.policy import lost_cache
-from hooks.utils.state import shipped
 
 from ..parallel.attempts import Skipped
-from ..parallel.results import ANYWHERE, results
+from ..parallel.results import ALL_CORES, results
 from ..parallel.sources import Source, why_nothing
-from . import sums
+from .digest import _NO_USAGE, FORM, Read, read
+from .kind_sums import UNATTRIBUTED, columns_of
 from .sums import SLOT_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from hooks.utils.policy.lost_cache import Sent
-
-    from ..parallel.results import Where
+    from ..parallel.results import Workplace
     from ..parallel.sources import Skip
     from .records import Digest
 
     Progress = Callable[[int, int], object]
 
-_NO_USAGE = "says nothing about the usage of its requests"
 FILE = "bills.sqlite"
-FORM = 13  # of a digest
-_KEY_BYTES = 8
 _OLDEST = 9  # that can still be read, where the transcript is gone
 KINDS_SINCE, PRICES_SINCE = 11, 12  # these forms kinds, and prices by time and lifetimes are known
 KEPT_S = 365 * 86_400
-_models = lru_cache(maxsize=1)(shipped.models)
 # One process reads fewer bytes before others would have started.
 _ALONE_BYTES = 64 * 1024 * 1024
 _TABLE = (
@@ -71,73 +60,7 @@ SCHEMA = Schema(
 STORAGE = (Storage("bills of sessions", {"": r"bills\.sqlite"}),)
 
 
-class Read(NamedTuple):
-    """What was read of a transcript: its digest, when its first line was written (seconds), the keys of all its requests, and ids of the
-    messages that count elsewhere."""
-
-    digest: Digest
-    begun: float
-    requests: bytes
-    copied: frozenset[str] = frozenset()
-
-
-def key_of(request: Sent) -> int:
-    """Return what tells a request from all others, wherever its answer is written: a copy keeps the message's id and time, where the host
-    gives it no others."""
-    named = (request.key or f"{request.id} {request.usage.at}").encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(named, digest_size=_KEY_BYTES).digest(), "big", signed=True)
-
-
-def read(path: str, size: int, copies: Collection[int] = ()) -> Read:
-    """Return what the first `size` bytes of a transcript hold, without the requests of these keys; OSError where it cannot be read."""
-    session = sent.read(path, size, (lambda request: key_of(request) in copies) if copies else None)
-    every = session.requests
-    losses = lost_cache.losses(every, lambda at: time.localtime(at)[:3], _models())
-    of_request = {id(loss.usage): loss for loss in losses}
-    requests = [request for request in every if request.id not in session.copies]
-    digest = _digest(path, session, requests, of_request)
-    return Read(digest, session.began, array("q", map(key_of, every)).tobytes(), frozenset(session.copies))
-
-
-def digest_of(path: str, size: int) -> Digest:
-    """Return the digest of the first `size` bytes of a transcript; OSError where it cannot be read."""
-    return read(path, size).digest
-
-
-def _digest(path: str, session: sent.Session, requests: list[Sent], of_request: Mapping[int, lost_cache.Loss]) -> Digest:
-    by_time, kinds_by_time = sums.by_time(requests, session.standing, of_request)
-    losses = [of_request[id(request.usage)] for request in requests if id(request.usage) in of_request]
-    return {
-        "session": _session_of(path),
-        "cwd": session.cwd,
-        "host": session.host or CLAUDE_CODE,
-        "began": requests[0].usage.at if requests else 0.0,
-        "ended": requests[-1].usage.at if requests else 0.0,
-        "standing": session.standing,
-        "hooks": session.hooks,
-        "calls": session.calls,
-        "used": sums.of_models(session.requests, session.standing, of_request, session.copies),
-        "losses": [
-            {
-                "at": loss.usage.at, "cause": loss.cause, "detail": loss.detail, "tokens": loss.tokens, "pause_s": round(loss.pause_s, 1),
-                "model": loss.usage.model, "prompt": loss.usage.tokens, "ttl_s": loss.usage.cache_ttl_s,
-            }
-            for loss in losses
-        ],
-        "by_time": by_time, "kinds_by_time": kinds_by_time, "by_price": sums.by_price(requests),
-    }  # fmt: skip
-
-
-def _session_of(path: str) -> str:
-    folder, agent = os.path.split(os.path.dirname(path))
-    own = session_id_of(path)
-    return f"{os.path.basename(folder)}/{own}" if agent == "subagents" else own
-
-
-# --- many ---
-
-
-def of_sources(sources: Sequence[Source], progress: Progress, skip: Skip, where: Where = ANYWHERE) -> Iterator[Digest]:
+def of_sources(sources: Sequence[Source], progress: Progress, skip: Skip, where: Workplace = ALL_CORES) -> Iterator[Digest]:
     """Yield the digests of transcripts, in their order. `progress(bytes done, bytes in all)`; `skip(path, reason)` is called for what
     cannot be read or counted."""
     found: list[tuple[Source, Read]] = []
@@ -184,7 +107,7 @@ def _countable(path: str) -> Read:
 
 
 def _each(
-    sources: Sequence[Source], progress: Progress, where: Where, task: Callable[[str], Read]
+    sources: Sequence[Source], progress: Progress, where: Workplace, task: Callable[[str], Read]
 ) -> Iterator[tuple[Source, Read | None, str]]:
     whole, done = sum(source.size for source in sources), 0
     for each in results(task, sources, where.worth(sources, _ALONE_BYTES)):
@@ -194,12 +117,12 @@ def _each(
 
 
 def read_file(path: str, copies: Collection[int] = ()) -> Read:
-    """Return what a transcript holds, as long as it is now, without the requests of these keys; OSError where it cannot be read."""
+    """Return the content of a transcript at its current length, without the requests of these keys; OSError where it cannot be read."""
     return read(path, entries.size_of(path), copies)
 
 
 def of_user(
-    environ: Mapping[str, str], since: float, now: float, progress: Progress, where: Where = ANYWHERE,
+    environ: Mapping[str, str], since: float, now: float, progress: Progress, where: Workplace = ALL_CORES,
 ) -> list[Digest]:  # fmt: skip
     """Return the digests of all sessions and subagents of the user that had a request since a time, including those of deleted transcripts.
     Changed transcripts are read first, and their digests stored."""
@@ -230,11 +153,11 @@ def _brought_up(digest: Digest, form: int) -> Digest:
             used["lifetimes"], used["bridged"] = [], 0
     if form < KINDS_SINCE:
         for used in digest["used"]:
-            used["kinds"] = {sums.UNTOLD: sums.columns_of(used)}
+            used["kinds"] = {UNATTRIBUTED: columns_of(used)}
         left = {at: plain + read + written - before for at, plain, read, written, _, before in digest["by_time"]}
         for loss in digest["losses"]:
             left[int(loss["at"]) // SLOT_S * SLOT_S] -= loss["tokens"]
-        digest["kinds_by_time"] = [{sums.UNTOLD: left[slot[0]]} for slot in digest["by_time"]]
+        digest["kinds_by_time"] = [{UNATTRIBUTED: left[slot[0]]} for slot in digest["by_time"]]
     return digest
 
 
@@ -281,7 +204,9 @@ def _stamp(path: str) -> tuple[int, int] | None:
     return status.st_size, status.st_mtime_ns
 
 
-def _read(db: sqlite3.Connection, changed: list[Source], stamps: Mapping[str, tuple[int, int]], progress: Progress, where: Where) -> None:
+def _read(
+    db: sqlite3.Connection, changed: list[Source], stamps: Mapping[str, tuple[int, int]], progress: Progress, where: Workplace
+) -> None:
     rows = [_row(path, got, stamps[path]) for (path, *_), got, _ in _each(changed, progress, where, read_file) if got is not None]
     _store(db, rows)
 

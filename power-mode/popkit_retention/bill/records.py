@@ -1,4 +1,4 @@
-"""The records of a bill: a digest of a transcript, and what it is made of."""
+"""The records of a bill: the digest of a transcript, and its parts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any, TypedDict
 
 # (id of the model, hundreds of thousands of tokens that the prompt has, at most 2: a price may hold up to a size of prompt)
 Priced = tuple[str, int]
+# A row of a table, by the names of its columns.
+Row = dict[str, Any]
 
 
 class Loss(TypedDict):

@@ -19,8 +19,9 @@ from hooks.utils.views.lost_caches import CAUSES, cause_in_words
 from ..dashboard.failures import ASKING, failures
 from ..dashboard.shapes import NotThere, Unusable
 from ..dashboard.tile import Tile
-from ..parallel.results import Where
-from . import digests, statement, sums
+from ..parallel.results import Workplace
+from . import costs, digests, statement
+from .paid import MONTH_S
 from .statement import bill_of
 from .tile_shapes import Bill, BillPhrases
 
@@ -65,8 +66,8 @@ class BillReport:
 
     def _answer(self, known: list[Digest], project: str, projects: list[str], reading: float | None) -> Bill:
         now, models = self._app_state.now(), self._app_state.rules.models
-        since = now - statement.MONTH_S
-        misses = sums.misses((digest for digest in known if digest["ended"] >= since), models)
+        since = now - MONTH_S
+        misses = costs.misses((digest for digest in known if digest["ended"] >= since), models)
         project = project or next(iter(projects), "")
         bill = bill_of(self._app_state.home, project, known, since, now, models) if project else None
         return Bill(
@@ -98,7 +99,7 @@ class BillReport:
 
     def _read(self) -> None:
         try:
-            self._known = digests.of_user(self._app_state.environ, 0.0, self._app_state.now(), self._progress, Where(1))
+            self._known = digests.of_user(self._app_state.environ, 0.0, self._app_state.now(), self._progress, Workplace(1))
             self._problem = ""
         except (OSError, StoreError, sqlite3.Error) as error:
             path = os.path.join(self._app_state.home, digests.FILE)

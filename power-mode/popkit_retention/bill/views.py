@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .sums import Part, Took
+    from .limit_window import Consumption, Part
 
 # --- windows of a plan ---
 
@@ -68,13 +68,13 @@ def _window(window: dict[str, Any], now: float) -> str:
     return ", ".join(parts)
 
 
-def _whole(took: Took) -> str:
+def _whole(took: Consumption) -> str:
     if not took["tokens"]:
         return "no request on this machine"
     return f"{_short(took['tokens'])} tokens" + (f", {amounts.usd(took['usd'])} at the API's prices" if took["usd"] else "")
 
 
-def _rows(took: Took) -> list[text.Line]:
+def _rows(took: Consumption) -> list[text.Line]:
     whole = took["tokens"]
     if not whole:
         return []
@@ -95,7 +95,7 @@ def _rows(took: Took) -> list[text.Line]:
     return lines + (text.wrap(f"The price of {_short(took['unpriced'])} tokens is not known.") if took["unpriced"] else [])
 
 
-def _kinds(took: Took) -> list[text.Line]:
+def _kinds(took: Consumption) -> list[text.Line]:
     """Return what the conversations were made of."""
     shown, rest = took["kinds"][: paid_for.MOST_KINDS], took["kinds"][paid_for.MOST_KINDS :]
     lines = [_row(row["tokens"], row["tokens"] / took["tokens"], paid_for.kind_words(row), "  ") for row in shown if row["tokens"]]

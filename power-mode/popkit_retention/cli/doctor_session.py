@@ -8,7 +8,7 @@ import os
 import time
 
 from hooks.utils.config import layers
-from hooks.utils.hosts.claude_code import projects
+from hooks.utils.hosts.transcripts import projects
 from hooks.utils.io import files, home, hook_log, volatile
 from hooks.utils.io.findings import OK, WARNING, Check
 from hooks.utils.policy.context import shared_facts

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils.hosts.claude_code import compaction_point, usage
+from hooks.utils.hosts.transcripts import usage
 from hooks.utils.io import home, hook_log
 from hooks.utils.io.codec import loads
 from hooks.utils.io.system import now as time_of_day
+from hooks.utils.policy import compaction_point
 from hooks.utils.policy.limits import windows
 from hooks.utils.policy.ruleset import THRESHOLDS
 from hooks.utils.state import limit_readings, status_line, stored_contexts

@@ -20,19 +20,16 @@ if TYPE_CHECKING:
         ContextResult,
         ContextStatus,
         ContextTier,
-        FileSource,
-        FileText,
-        MemorySource,
         PruningStrategy,
-        Remembered,
-        Sources,
         TierBreakdown,
         TierContent,
         calculate_tier_breakdown,
         get_pruning_strategy,
     )
-    from .builder import apply_pruning, build_context
+    from .builder import build_context
     from .provider_forms import Provider
+    from .pruning import apply_pruning
+    from .sources import FileSource, FileText, MemorySource, Remembered, Sources
     from .tokens import count_tokens
 
 __all__ = [
@@ -62,7 +59,12 @@ __all__ = [
 _HOMES = {
     "BudgetExceeded": ".usage.budgets",
     "Provider": "provider_forms",
-    "apply_pruning": "builder",
+    "FileSource": "sources",
+    "FileText": "sources",
+    "MemorySource": "sources",
+    "Remembered": "sources",
+    "Sources": "sources",
+    "apply_pruning": "pruning",
     "build_context": "builder",
     "count_tokens": "tokens",
 }

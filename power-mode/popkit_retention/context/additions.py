@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from .build_types import FileSource, FileText, MemorySource, PruningStrategy
+from .build_types import PruningStrategy
 from .dialogue import Addition, Changes, Dialogue
 from .file_references import referenced
 from .meter import Meter
 from .provider_forms import REQUEST
 from .shown_files import is_shown, shown_files
+from .sources import FileSource, FileText, MemorySource
 
 MEMORY = "memory"
 _HEAD = "From memory of earlier sessions:"

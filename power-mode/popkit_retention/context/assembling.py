@@ -1,4 +1,4 @@
-"""Assembles a ContextResult of the decisions of a build: its messages, its layers, its sums. Pure."""
+"""Assemble a ContextResult from the decisions of a build: its messages, its layers, its sums. Pure."""
 
 from __future__ import annotations
 

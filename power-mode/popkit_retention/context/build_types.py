@@ -1,4 +1,4 @@
-"""The types of a build: its options, the sources that it may ask, the strategies of pruning, and the result. Pure.
+"""The types of a build: its options, its strategy of pruning and its result. Pure.
 
 The specification's fields are in snake case in Python, in its camel case in JSON. Its one `budgetPercent` is two values here: *used*, which
 people see, and *remaining*, which chooses the strategy; `usage/__init__.py` alone converts one into the other. Memories and files come
@@ -7,9 +7,9 @@ from sources: the builder itself touches no disk.
 
 # No `from __future__ import annotations`: pydantic evaluates annotations, also under Python 3.9.
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import Enum
-from typing import Any, Literal, NamedTuple, Optional, Protocol, Union
+from typing import Any, Literal, Optional, Union
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -136,53 +136,6 @@ class ContextStatus(_Model):
     budget_remaining_percent: float
     last_updated: str
 
-
-# --- sources ---
-
-
-class Remembered(NamedTuple):
-    """A memory: `id`, its `text`, and its worth for the request, from 0 to 1."""
-
-    id: str
-    text: str
-    score: float
-
-
-class FileText(NamedTuple):
-    """A file of the project: its relative `path`, its `text` with secrets masked, its `outline` ("" where its language has none), and a
-    `stamp` that changes when the file does."""
-
-    path: str
-    text: str
-    outline: str
-    stamp: str
-
-
-class MemorySource(Protocol):
-    """Memories of the project."""
-
-    def relevant(self, request: str, most: Optional[int]) -> Sequence[Remembered]:
-        """Return at most this many memories, the best for a request first; None for all that have any worth."""
-        ...
-
-
-class FileSource(Protocol):
-    """Files of the project."""
-
-    def read(self, path: str, with_outline: bool = False) -> Optional[FileText]:
-        """Return the file that a path in a conversation means; None for one that is outside of the project (by a link, too), is no text, is
-        too large, or does not exist."""
-        ...
-
-
-class Sources(NamedTuple):
-    """The sources that a build may ask; None for those that it does without."""
-
-    memory: Optional[MemorySource] = None
-    files: Optional[FileSource] = None
-
-
-# --- strategies ---
 
 # The specification's, from the most generous down. Its bounds are of the *remaining* budget: below 40, below 60, below 80, from 80 on.
 STRATEGIES = (

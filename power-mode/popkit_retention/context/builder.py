@@ -1,5 +1,4 @@
-"""Builds a context: the parts of a conversation, of memory and of files that a request carries; and brings one that was built already under
-a tighter strategy. It touches no disk itself.
+"""Build a context: the parts of a conversation, of memory and of files that a request carries. It touches no disk itself.
 
 A request begins with everything that the build before sent, unchanged, as long as the budget allows: the prompt cache depends on it, and on
 current models the thinking, which is bound to everything before it. New parts go behind it. A cut changes the past; when one is made, and
@@ -8,29 +7,24 @@ what becomes of the thinking behind it, is decided here, which parts leave in hi
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..usage.records import remaining_of
 from . import continuity, history_cuts
-from .additions import FILE, MEMORY, OUTLINE, files_for, memories_for
+from .additions import files_for, memories_for
 from .assembling import Assembled, untouched
 from .build_types import (
     FULL,
     ContextBuildOptions,
     ContextResult,
-    ContextTier,
     PruningStrategy,
-    Sources,
-    calculate_tier_breakdown,
     get_pruning_strategy,
     with_forced,
 )
 from .continuity import NOTHING
-from .dialogue import Addition, Changes, Dialogue, read, texts_of
+from .dialogue import Addition, Changes, Dialogue, read
 from .exchange_remains import LEFT, remains_of
 from .judging import binds_thinking, window_of
 from .meter import Meter
-from .provider_forms import Provider, plain
+from .sources import Sources
 
 # A cut that nothing forces is made where it takes at least this share of the history: so cuts are deep, and seldom.
 WORTH_A_CUT = 0.3
@@ -165,7 +159,7 @@ class _Build:
         if self.previous is NOTHING and not self.dialogue.thinks_on and not self.dialogue.is_stuck(self.changes):
             first = 0
         if self.bound and first is not None:
-            self.changes.unthought |= {number for number in range(first, last) if self.dialogue.parsed[number].thoughts}
+            self.changes.without_thinking |= {number for number in range(first, last) if self.dialogue.parsed[number].thoughts}
 
     def result(self) -> ContextResult:
         changed = self.changed_from
@@ -176,113 +170,5 @@ class _Build:
 
     def _thoughts(self, changes: Changes) -> list[int]:
         """Return the number of its message for each block of thinking that is out."""
-        out = changes.unthought | changes.left
+        out = changes.without_thinking | changes.left
         return [number for number in out for _ in range(self.dialogue.parsed[number].thoughts)]
-
-
-# --- a tighter strategy ---
-
-
-def apply_pruning(context: ContextResult, strategy: PruningStrategy) -> ContextResult:
-    """Return a built context with no more of each layer than a strategy lets in, and layer 1 as it is. A looser strategy restores nothing.
-    A context whose messages were not valid, or whose turn under way needs its thinking, stays as it is."""
-    previous = continuity.read(context.state, str(context.state.get("model")))
-    out = previous.changes.left | (previous.changes.unthought & previous.alone)
-    sent = [number for number in range(len(previous.digests)) if number not in out]
-    if previous is continuity.NOTHING or len(sent) != len(context.messages):
-        return context
-    return _Pruned(context, strategy, previous.changes, sent).result()
-
-
-class _Pruned:
-    """`sent`: the numbers, among the caller's messages, of those that the context sends."""
-
-    def __init__(self, context: ContextResult, strategy: PruningStrategy, built: Changes, sent: list[int]) -> None:
-        self.context = context
-        self.strategy = strategy
-        self.built = built
-        self.sent = sent
-        self.before = Changes()  # the additions and notices of the context, by the numbers of its own messages
-        self.before.additions = {at: built.additions[number] for at, number in enumerate(sent) if number in built.additions}
-        self.before.notices = {at: built.notices[number] for at, number in enumerate(sent) if number in built.notices}
-        self.options = ContextBuildOptions.model_construct(
-            messages=[_without(message, len(texts_of(self.before.additions.get(at, ())))) for at, message in enumerate(context.messages)],
-            budget_used_percent=context.budget_used_percent,
-            provider=Provider(context.state["provider"]),
-            model=context.state["model"],
-            system=None,
-        )
-
-    def result(self) -> ContextResult:
-        context, options = self.context, self.options
-        dialogue = read(options.messages, options.provider, Meter(options.model, options.provider))
-        bound = binds_thinking(options.model)
-        if dialogue is None or (bound and dialogue.thinks_on):
-            return context
-        dialogue.count({})
-        changes = self.before.copy()
-        changes.additions = additions = self._additions(changes)
-        changes = history_cuts.reduced(dialogue, changes, self.strategy, None)
-        if dialogue.is_stuck(changes):
-            return context
-        if changes.left and dialogue.asks:
-            self._move_behind(dialogue, changes, [each for at in sorted(changes.left) for each in additions.get(at, ())])
-        first = next((at for at in range(len(self.sent)) if changes.of(at) != self.before.of(at)), None)
-        if first is None:
-            sent = context.pruning_strategy.tier4_messages
-            return context.model_copy(update={"pruning_strategy": self.strategy.model_copy(update={"tier4_messages": sent})})
-        if bound:
-            changes.unthought = {at for at in range(first, len(self.sent)) if dialogue.parsed[at].thoughts}
-        out = sum([dialogue.parsed[at].thoughts for at in changes.unthought | changes.left])
-        assembled = Assembled(options, self.strategy, dialogue, changes, 0, self.strategy.tier4_messages)
-        result = assembled.result(first, out, list(context.notes))
-        return _with_layer_1(result, context).model_copy(update={"full_tokens": context.full_tokens, "state": self._state(changes)})
-
-    def _additions(self, changes: Changes) -> dict[int, list[Addition]]:
-        """Return the memories and files that may stay."""
-        items, mode = self.strategy.tier2_items, self.strategy.tier3_mode
-        additions: dict[int, list[Addition]] = {}
-        memories = float("inf") if items == "all" else float(items)
-        out = {"full": (), "summary": (FILE,), "none": (FILE, OUTLINE)}[mode]
-        for at in sorted(changes.additions):
-            for addition in changes.additions[at]:
-                memories -= addition.kind == MEMORY
-                if addition.kind not in out and (addition.kind != MEMORY or memories >= 0):
-                    additions.setdefault(at, []).append(addition)
-        return additions
-
-    def _move_behind(self, dialogue: Dialogue, changes: Changes, additions: list[Addition]) -> None:
-        """Move the remains of the exchanges that have left, and their memories and files, to the newest request."""
-        newest = dialogue.newest
-        key = continuity.key_of({self.sent[at] for at in changes.left})
-        remains = Addition(LEFT, key, remains_of(dialogue, changes, changes.left))
-        additions = [*additions, *changes.additions.get(newest, ())]
-        earlier = [each for each in additions if each.kind == LEFT]
-        changes.additions[newest] = [*earlier, remains, *(each for each in additions if each.kind != LEFT)]
-
-    def _state(self, changes: Changes) -> dict[str, Any]:
-        """Return the state to hand on, by the numbers of the caller's messages."""
-        whole, sent = self.built.copy(), self.sent
-        whole.left |= {sent[at] for at in changes.left}
-        whole.unthought |= {sent[at] for at in changes.unthought}
-        whole.notices = {sent[at]: notices for at, notices in changes.notices.items()}
-        whole.additions = {sent[at]: additions for at, additions in changes.additions.items()}
-        return {**self.context.state, **continuity.as_json(whole), "level": self.strategy.tier4_messages}
-
-
-def _without(message: Any, blocks: int) -> Any:
-    """Return a message without the blocks that a build has put in front."""
-    if not blocks:
-        return message
-    known = plain(message)
-    content = known["content"][blocks:]
-    is_text = len(content) == 1 and isinstance(content[0], dict) and content[0].keys() == {"type", "text"}
-    return {**known, "content": content[0]["text"] if is_text else content}
-
-
-def _with_layer_1(result: ContextResult, context: ContextResult) -> ContextResult:
-    """Return a result with its first layer as it was built."""
-    first = [tier for tier in context.tiers if tier.tier is ContextTier.SYSTEM]
-    tiers = first + [tier for tier in result.tiers if tier.tier is not ContextTier.SYSTEM]
-    breakdown = calculate_tier_breakdown(tiers)
-    return result.model_copy(update={"tiers": tiers, "tier_breakdown": breakdown, "total_tokens": breakdown.total})

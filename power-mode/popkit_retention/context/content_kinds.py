@@ -1,4 +1,4 @@
-"""Kinds of content, by which tokens are estimated: what a text most likely is. Pure."""
+"""Classify a text by its most likely kind of content, on which estimates of tokens depend. Pure."""
 
 from __future__ import annotations
 

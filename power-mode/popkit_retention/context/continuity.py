@@ -16,7 +16,7 @@ SCHEMA = 2
 MOST_MESSAGES = 20_000
 
 
-class Previous(NamedTuple):
+class PreviousBuild(NamedTuple):
     """The last build: the digests of the caller's messages then and their counts, the changes, the tier4_messages of the strategy that the
     history is cut for, which messages were thinking `alone`, and whether all counts were `exact`."""
 
@@ -28,7 +28,7 @@ class Previous(NamedTuple):
     exact: bool = True
 
 
-NOTHING = Previous([], {}, Changes(), -1)
+NOTHING = PreviousBuild([], {}, Changes(), -1)
 
 
 def alike(digests: Sequence[str], others: Sequence[str]) -> int:
@@ -51,19 +51,19 @@ def as_json(changes: Changes) -> dict[str, Any]:
     """Return changes as plain values."""
     return {
         "left": _runs(changes.left),
-        "unthought": _runs(changes.unthought),
+        "without_thinking": _runs(changes.without_thinking),
         "notices": {str(number): notices for number, notices in changes.notices.items()},
         "additions": {str(number): [list(each) for each in additions] for number, additions in changes.additions.items()},
     }
 
 
-def read(state: Any, model: str) -> Previous:
+def read(state: Any, model: str) -> PreviousBuild:
     """Return the last build; NOTHING for anything but a state. Counts for another model are not used."""
     try:
         if state["schema"] != SCHEMA or len(state["digests"]) > MOST_MESSAGES:
             return NOTHING
         changes = Changes()
-        changes.left, changes.unthought = _numbers(state["left"]), _numbers(state["unthought"])
+        changes.left, changes.without_thinking = _numbers(state["left"]), _numbers(state["without_thinking"])
         changes.notices = {int(number): _texts(notices) for number, notices in state["notices"].items()}
         changes.additions = {
             int(number): [Addition(*map(_text, each)) for each in additions] for number, additions in state["additions"].items()
@@ -72,18 +72,18 @@ def read(state: Any, model: str) -> Previous:
         counts = [Tokens(_count(whole), _count(thinking), tuple(map(_count, results))) for whole, thinking, *results in state["tokens"]]
         known = dict(zip(digests, counts)) if state["model"] == model else {}
         alone = _numbers(state["alone"])
-        return Previous(digests, known, changes, int(state["level"]), alone, not known or state["exact"] is True)
+        return PreviousBuild(digests, known, changes, int(state["level"]), alone, not known or state["exact"] is True)
     except (TypeError, ValueError, KeyError, AttributeError):
         return NOTHING
 
 
-def carried(previous: Previous, dialogue: Dialogue) -> tuple[Changes, int]:
+def carried(previous: PreviousBuild, dialogue: Dialogue) -> tuple[Changes, int]:
     """Return the changes of earlier builds that still apply, and the number of messages that the caller has not changed since."""
     same = alike(previous.digests, dialogue.digests)
     old, changes = previous.changes, Changes()
     whole = {number for each in dialogue.history if each.end <= same for number in range(each.start, each.end)}
     changes.left = {number for number in old.left & whole if dialogue.can_leave(number)}
-    changes.unthought = {number for number in old.unthought if number < same}
+    changes.without_thinking = {number for number in old.without_thinking if number < same}
     for number, notices in old.notices.items():
         if number < same:
             ids = [*(result.id for result in dialogue.parsed[number].results), *(use.id for use in dialogue.parsed[number].uses)]
@@ -92,7 +92,7 @@ def carried(previous: Previous, dialogue: Dialogue) -> tuple[Changes, int]:
     return changes, same
 
 
-def first_difference(previous: Previous, same: int, before: Changes, after: Changes) -> int | None:
+def first_difference(previous: PreviousBuild, same: int, before: Changes, after: Changes) -> int | None:
     """Return the number of the first message that was sent before and is now sent otherwise; None for none."""
     for number in range(same):
         if before.of(number) != after.of(number):

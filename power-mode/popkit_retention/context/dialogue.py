@@ -31,7 +31,7 @@ class Addition(NamedTuple):
 
 
 def texts_of(additions: Iterable[Addition]) -> list[str]:
-    """Return the blocks that these additions of one message are sent as: the items of a list together, in the place of the first."""
+    """Return the blocks in which these additions of one message are sent: the items of a list together, in the place of the first."""
     blocks: dict[str | int, list[str]] = {}
     for number, each in enumerate(additions):
         if each.head:
@@ -43,27 +43,27 @@ def texts_of(additions: Iterable[Addition]) -> list[str]:
 
 class Changes:
     """How a request differs from the caller's messages, by their numbers: those `left` out, `notices` in the place of results (by the id
-    of the call; BARE under that of a call whose input is shortened), those whose thinking is out (`unthought`), `additions` before the
-    user's text."""
+    of the call; BARE under that of a call whose input is shortened), those sent `without_thinking`, `additions` before the user's
+    text."""
 
-    __slots__ = ("additions", "left", "notices", "unthought")
+    __slots__ = ("additions", "left", "notices", "without_thinking")
 
     def __init__(self) -> None:
         self.left: set[int] = set()
         self.notices: dict[int, dict[str, str]] = {}
-        self.unthought: set[int] = set()
+        self.without_thinking: set[int] = set()
         self.additions: dict[int, list[Addition]] = {}
 
     def copy(self) -> Changes:
         copied = Changes()
-        copied.left, copied.unthought = set(self.left), set(self.unthought)
+        copied.left, copied.without_thinking = set(self.left), set(self.without_thinking)
         copied.notices = {number: dict(notices) for number, notices in self.notices.items()}
         copied.additions = {number: list(additions) for number, additions in self.additions.items()}
         return copied
 
     def of(self, number: int) -> tuple[bool, Mapping[str, str], bool, Sequence[Addition]]:
         """Return the changes of one message; two that are equal leave it the same."""
-        return number in self.left, self.notices.get(number, {}), number in self.unthought, self.additions.get(number, [])
+        return number in self.left, self.notices.get(number, {}), number in self.without_thinking, self.additions.get(number, [])
 
 
 class Tokens(NamedTuple):
@@ -132,7 +132,7 @@ class Dialogue:
 
     def is_out(self, number: int, changes: Changes) -> bool:
         """Return whether a message is not sent: it has left, or it was thinking alone, which has."""
-        return number in changes.left or (number in changes.unthought and self.parsed[number].alone)
+        return number in changes.left or (number in changes.without_thinking and self.parsed[number].alone)
 
     def is_stuck(self, changes: Changes) -> bool:
         """Return whether a message of thinking alone would have to leave between neighbours that may not follow each other."""
@@ -143,11 +143,11 @@ class Dialogue:
         return sum([self._size(number, changes) for number in numbers])
 
     def _size(self, number: int, changes: Changes) -> int:
-        _, notices, unthought, additions = changes.of(number)
+        _, notices, without_thinking, additions = changes.of(number)
         if self.is_out(number, changes):
             return 0
         tokens = self.tokens[number]
-        total = tokens.all - (tokens.thinking if unthought else 0) + self.added(additions)
+        total = tokens.all - (tokens.thinking if without_thinking else 0) + self.added(additions)
         for result, counted in zip(self.parsed[number].results, tokens.results):
             if result.id in notices:
                 total += self.meter.text(self.sent_text(result.text, notices[result.id])) - counted
@@ -197,15 +197,15 @@ class Dialogue:
         """Return the messages to send; the caller's own wherever they do not change."""
         sent = []
         for number, message in enumerate(self.messages):
-            _, notices, unthought, additions = changes.of(number)
-            unthought = unthought and self.parsed[number].thoughts > 0
+            _, notices, without_thinking, additions = changes.of(number)
+            without_thinking = without_thinking and self.parsed[number].thoughts > 0
             if self.is_out(number, changes):
                 continue
-            if notices or unthought or additions:
+            if notices or without_thinking or additions:
                 parsed = self.parsed[number]
                 texts = {result.id: self.sent_text(result.text, notices[result.id]) for result in parsed.results if result.id in notices}
                 texts.update((use.id, BARE) for use in parsed.uses if use.id in notices)
-                message = self.form.edit(message, Edit(texts, unthought, texts_of(additions)))
+                message = self.form.edit(message, Edit(texts, without_thinking, texts_of(additions)))
             sent.append(message)
         return sent
 

@@ -81,7 +81,7 @@ def _lighten(dialogue: Dialogue, changes: Changes) -> None:
         if number in changes.left:
             continue
         if parsed.thoughts:
-            changes.unthought.add(number)
+            changes.without_thinking.add(number)
         for use in parsed.uses:
             if dialogue.spared(number, use) >= LEAST_GAIN:
                 changes.notices.setdefault(number, {})[use.id] = BARE

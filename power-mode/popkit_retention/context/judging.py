@@ -10,14 +10,15 @@ import functools
 from collections import OrderedDict
 from typing import NamedTuple
 
-from hooks.utils.hosts.claude_code import TOOLS, calls
+from hooks.utils.hosts.tools import tools_of
+from hooks.utils.hosts.transcripts import outcomes
 from hooks.utils.policy import worth
 from hooks.utils.policy.commits import Commits
 from hooks.utils.policy.context import ContextState, Result
 from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.events import Call, Prompted
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 
 from .dialogue import Dialogue
@@ -84,8 +85,8 @@ class _Fold:
             self.uses.update((use.id, use) for use in parsed.uses)
             for result in parsed.results:
                 use, text = self.uses.pop(result.id), result.text
-                tool = TOOLS.of(use.tool)
-                outcome = calls.outcome_of_error(text) if result.error else calls.outcome_of_text(tool, use.input, text)
+                tool = tools_of("").of(use.tool)
+                outcome = outcomes.outcome_of_error(text) if result.error else outcomes.outcome_of_text(tool, use.input, text)
                 call = Call(result.id, tool, use.input, outcome)
                 call.committed = self.commits.files_of(call, text)
                 self.conversation.observe(call)
@@ -117,6 +118,6 @@ def _judged(dialogue: Dialogue, fold: _Fold, result: Result) -> Judged | None:
     answer = next((each for each in dialogue.parsed[number].results if each.id == result.id), None)
     if number < 0 or answer is None or answer.more:
         return None
-    quiet, need = fold.state.quiet_age(result), _need_model().probability(result, fold.state, TOOLS)
+    quiet, need = fold.state.quiet_age(result), _need_model().probability(result, fold.state, tools_of(""))
     dead = result.ended is not None and need <= worth.MOST_NEED and not worth.is_in_use(result, quiet)
     return Judged(number, answer.id, result, answer.text, dead, need, quiet)

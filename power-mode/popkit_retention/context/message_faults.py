@@ -1,5 +1,5 @@
-"""The faults of messages, which providers answer with status 400: roles that they do not know, a conversation that does not begin with
-the user, calls without results and results without calls, messages without contents. Their words hold nothing of the contents. Pure."""
+"""The faults of messages to which providers answer with status 400: unknown roles, a conversation that does not begin with the user, calls
+without results and results without calls, messages without contents. Their words hold nothing of the contents. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts the tokens of messages with all their blocks."""
+"""Count the tokens of messages with all their blocks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The files of a project as a source of builds. Nothing outside of the project's folder is read, nothing but text, no file whose name
-says that it holds secrets."""
+"""The files of a project as a source of builds. Nothing is read outside the project's folder, nothing but text, and no file whose name
+suggests secrets."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 
 from hooks.utils.policy.masking import mask
 
-from .build_types import FileText
 from .secret_files import is_secret
 from .signatures import outline
+from .sources import FileText
 
 MOST_BYTES = 128 * 1_024
 _PATH_CHARS = 4_096

@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 
 from hooks.utils.io import home
 
-from .build_types import Remembered
+from .sources import Remembered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 
-from .build_types import Sources
 from .project_files import ProjectFiles
 from .project_memory import ProjectMemory
+from .sources import Sources
 
 _PROJECTS = 16  # known at once
 

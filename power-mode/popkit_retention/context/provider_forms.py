@@ -1,5 +1,4 @@
-"""The forms of messages of Anthropic and of OpenAI: how each is parsed, what a parsed message is whichever it came from, and how it is
-edited. Pure.
+"""The forms of Anthropic's and OpenAI's messages: parsing them, the parsed message common to both, editing them. Pure.
 
 The caller's messages are read, never changed; where one has to differ, a new one is made of its parts.
 """
@@ -160,7 +159,7 @@ class Edit(NamedTuple):
     shortened), its thinking is left out, `additions` before the user's text."""
 
     notices: Mapping[str, str]
-    unthought: bool
+    drops_thinking: bool
     additions: Sequence[str]
 
 
@@ -224,7 +223,7 @@ def _edit_anthropic(message: Any, how: Edit) -> Any:
     for block in _blocks_in(content):
         known = plain(block)
         kind = known.get("type") if isinstance(known, dict) else None
-        if is_thinking(known) and how.unthought:
+        if is_thinking(known) and how.drops_thinking:
             continue
         if kind == "tool_use" and known.get("id") in how.notices:
             block = {**known, "input": short(known.get("input"))}
@@ -292,8 +291,8 @@ def _edit_openai(message: Any, how: Edit) -> Any:
     if known.get("role") == "tool":
         notice = how.notices.get(known["tool_call_id"])
         return message if notice is None else {**known, "content": notice}
-    if how.unthought:
-        known = _unthought(known)
+    if how.drops_thinking:
+        known = _without_thinking(known)
     if any(use.id in how.notices for use in _uses_of(known.get("tool_calls")) or ()):
         known = {**known, "tool_calls": [_shortened(plain(call), how) for call in known["tool_calls"]]}
     if not how.additions:
@@ -301,7 +300,7 @@ def _edit_openai(message: Any, how: Edit) -> Any:
     return {**known, "content": [*_text_blocks(how.additions), *_blocks_in(known.get("content"))]}
 
 
-def _unthought(known: dict[str, Any]) -> dict[str, Any]:
+def _without_thinking(known: dict[str, Any]) -> dict[str, Any]:
     fields = {name: value for name, value in known.items() if name not in (BLOCKS, REASONING)}
     if isinstance(known.get("content"), (list, tuple)):
         fields["content"] = [block for block in known["content"] if not is_thinking(plain(block))] or None

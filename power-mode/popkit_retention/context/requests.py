@@ -1,4 +1,4 @@
-"""The records of a request: who asks, what is asked, what the answer used and what has to be said with it."""
+"""The records of a request: the caller, the question, the usage of the answer and the notices about it."""
 
 from __future__ import annotations
 

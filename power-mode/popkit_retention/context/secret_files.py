@@ -1,4 +1,4 @@
-"""Files whose name says that they hold secrets: keys, credentials, environments, git's own. Pure."""
+"""Recognise files that hold secrets by their names: keys, credentials, environments, git's own. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service that builds contexts for clients: their sources, budgets and usage. It fails no call but one that a limit refuses.
+"""The service that builds contexts for clients: their sources, budgets and usage. No call fails unless a limit refuses it.
 
 Builds are traced through OpenTelemetry: a span for each, and an event with the size of its context. They have no contents. They go to the
 application's own tracer provider where it has set one up. Where it has none, and the user has configured a receiver (`context.traces`),
@@ -20,12 +20,13 @@ from typing import Any, Protocol
 from hooks.utils.io import home
 
 from ..usage.budgets import BudgetExceeded, Standing
-from .build_types import ContextBuildOptions, ContextResult, Message, Sources
+from .build_types import ContextBuildOptions, ContextResult, Message
 from .builder import build_context
 from .conversations import Conversations
 from .project_sources import ProjectSources
 from .provider_forms import digests_of
 from .requests import Caller, Notice, Prepared, Request, Used
+from .sources import Sources
 from .tracing import building, built
 from .usage_log import DatabaseLog
 
@@ -34,10 +35,10 @@ _log = logging.getLogger("popkit_retention.context")
 
 class UsageLog(Protocol):
     """The log of users' usage. It writes in the background. One that also has `exceeded(user_id, session_id)`, which returns a
-    `usage_log.Exceeded` or None, lets its limits warn and refuse."""
+    `usage_log.ExceededLimit` or None, lets its limits warn and refuse."""
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
-        """Return the used percentage of the limit that is used up most; None where there is no limit."""
+        """Return the used percentage of the most used limit; None where there is no limit."""
         ...
 
     def built(self, caller: Caller, request: Request, result: ContextResult) -> None: ...
@@ -166,9 +167,6 @@ class ContextService:
 def _place(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     return f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
-
-
-# --- the user's own service ---
 
 
 @functools.lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""The files that a conversation shows whole, as they are now: those that were read or written, with the edits since. Pure."""
+"""The files that a conversation shows whole, in their current state: read or written, with the edits since. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from hooks.utils.policy.masking import MASK
 
-from .build_types import FileText
 from .provider_forms import Parsed
+from .sources import FileText
 
 _NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
 _PATH = ("file_path", "path", "notebook_path", "filename", "target_file")

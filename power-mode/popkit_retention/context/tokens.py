@@ -1,4 +1,4 @@
-"""Counts the tokens of a text: exact where a counter of the model's own is installed (extra `tokens`), else estimated.
+"""Count the tokens of a text: exactly where the model's own counter is installed (extra `tokens`), else by an estimate.
 
 OpenAI's vocabularies are public. Anthropic's are not, so its models are always estimated: by kind of content, at the characters per token
 that recorded sessions had of each.

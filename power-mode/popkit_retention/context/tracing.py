@@ -1,4 +1,4 @@
-"""Trace what builds contexts, with OpenTelemetry: to the application's own receiver, or to the one that the user has configured."""
+"""Trace builds of contexts with OpenTelemetry: to the application's own receiver, or to the one that the user has configured."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The usage log of clients, in the database that the user's configuration names: the limits, the tokens that calls used, and snapshots of
-assembled contexts. No call waits for it."""
+"""The usage log of clients, in the database of the user's configuration: the limits, the tokens that calls used, and snapshots of assembled
+contexts. No call waits for it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FAULTY = "messages"  # in the log of failures
 _LARGEST = 2**31 - 1  # that a column of whole numbers holds
 
 
-class Exceeded(NamedTuple):
+class ExceededLimit(NamedTuple):
     """A limit that is used up, and whether it `refuses` requests."""
 
     standing: budgets.Standing
@@ -59,14 +59,14 @@ class DatabaseLog:
         self._models = models_of(config)
         self._writer = Writer(lambda: open_store(environ), config["context"]["snapshot_days"], clock)
         self._budgets = budgets.Budgets(self._limits, lambda: open_store(environ), clock)
-        self._caught_up = CatchingUp(environ)
+        self._caught_up = CatchUp(environ)
         self._faulty: set[str] = set()  # sessions
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
-        """Return the used percentage of the limit that is used up most; None where there is no limit, or none is known."""
+        """Return the used percentage of the most used limit; None where there is no limit, or none is known."""
         return self._budgets.used_percent(session_id, user_id)
 
-    def exceeded(self, user_id: str, session_id: str) -> Exceeded | None:
+    def exceeded(self, user_id: str, session_id: str) -> ExceededLimit | None:
         """Return the limit that is used up, and whether it refuses requests; None where none is. One that refuses is looked up at this
         moment, with all that this process has used: this waits for the database, as `used_percent` does not."""
         config = self._configuration()["context"]
@@ -76,7 +76,7 @@ class DatabaseLog:
         if refuses and not self._writer.is_failing:
             self._writer.flush(WRITTEN_S)
         worst = (self._budgets.now if refuses else self._budgets.worst)(session_id, user_id)
-        return Exceeded(worst, refuses) if worst is not None and worst.used >= worst.limit else None
+        return ExceededLimit(worst, refuses) if worst is not None and worst.used >= worst.limit else None
 
     def built(self, caller: Caller, request: Request, result: ContextResult) -> None:
         """Record a snapshot of a build, and in the log of failures, once for each conversation, messages that a provider would refuse."""
@@ -113,7 +113,7 @@ class DatabaseLog:
         return effective(home.plugin_root(), home.popkit_home(self._environ), "")
 
 
-class CatchingUp:
+class CatchUp:
     """Records the new usage of the host's sessions from time to time, in a thread of its own that no call waits for."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:

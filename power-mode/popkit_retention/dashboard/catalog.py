@@ -18,8 +18,8 @@ import time
 from typing import NamedTuple
 
 from hooks.utils.config.cached import effective
-from hooks.utils.hosts import CLAUDE_CODE, name_of, recordings
-from hooks.utils.hosts.claude_code import projects
+from hooks.utils.hosts import CLAUDE_CODE, name_of, recorded_sessions
+from hooks.utils.hosts.transcripts import projects
 from hooks.utils.io import files, home
 from hooks.utils.state import data_rules, sockets, store
 
@@ -30,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
-    from hooks.utils.hosts.recordings import Recorded
+    from hooks.utils.hosts.recorded_sessions import Recorded
 
     from ..usage.records import SessionUsed
 
@@ -210,7 +210,7 @@ class OtherHosts:
 
     def _look(self, transcripts: list[str]) -> None:
         projects = {head_of(path).project for path in transcripts} - {""}
-        found = (each for host in recordings.LISTS for each in self._of(host) if each.id)
+        found = (each for host in recorded_sessions.LISTS for each in self._of(host) if each.id)
         known = [each for each in found if not is_linked(each.path) and is_of(projects, project_of(each))]
         for each in known:
             head_of(each.path)  # cached, so that the list does not wait for it
@@ -219,7 +219,7 @@ class OtherHosts:
 
     def _of(self, host: str) -> list[Recorded]:
         try:
-            return recordings.LISTS[host](self._environ)
+            return recorded_sessions.LISTS[host](self._environ)
         except home.NoHome:
             return []
         except OSError as error:

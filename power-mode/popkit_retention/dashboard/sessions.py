@@ -8,8 +8,8 @@ import time
 from typing import Any, NamedTuple
 
 from hooks.utils import archive, text
-from hooks.utils.hosts import KEEPS, recordings
-from hooks.utils.hosts.claude_code import usage
+from hooks.utils.hosts import KEEPS, recorded_sessions
+from hooks.utils.hosts.transcripts import usage
 from hooks.utils.operations import names
 from hooks.utils.policy.masking import mask
 from hooks.utils.reclaim import access, restoring
@@ -131,7 +131,7 @@ def _light(app_state: AppState, known: Known) -> Light:
 
 
 def _newest(known: Known) -> Usage | None:
-    return recordings.newest_usage(known.transcript) if known.recorded else usage.newest_usage(known.transcript, TAIL_BYTES)
+    return recorded_sessions.newest_usage(known.transcript) if known.recorded else usage.newest_usage(known.transcript, TAIL_BYTES)
 
 
 def _fill(app_state: AppState, light: Light) -> Fill | None:

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from hooks.utils import text
 from hooks.utils.hosts import recordings
-from hooks.utils.hosts.claude_code import entries, seconds_of
+from hooks.utils.hosts.transcripts import entries
+from hooks.utils.hosts.transcripts.stamps import seconds_of
 from hooks.utils.io import files
 from hooks.utils.policy import kinds
 from hooks.utils.policy.estimate import estimate_tokens

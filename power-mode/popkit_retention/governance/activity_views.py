@@ -7,7 +7,7 @@ import os
 import time
 
 from hooks.utils import text, units
-from hooks.utils.hosts.claude_code.projects import session_id_of
+from hooks.utils.hosts.transcripts.projects import session_id_of
 from hooks.utils.units import size
 
 from ..views import ago, ahead, pair, pairs

@@ -28,7 +28,7 @@ _GUARDS = {step.split()[2] for _, steps in SCHEMA.migrations for step in steps i
 
 def problems(db: sqlite3.Connection) -> list[str]:
     """Return at most twenty problems of the log, the first broken entry first."""
-    with row_chain.AsWritten(db):
+    with row_chain.RowSnapshot(db):
         lines = ["the file is damaged: " + line.rpartition("\n")[2] for (line,) in db.execute("PRAGMA quick_check(1)") if line != "ok"]
         for what in (_walked, _misnamed, _undone, _guarded):
             lines += what(db)

@@ -1,1 +1,1 @@
-"""Replays past sessions under any policy: what each would have saved, cost and broken."""
+"""Replay past sessions under any policy, to measure its savings, costs and failures."""

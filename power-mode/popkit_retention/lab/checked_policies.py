@@ -1,4 +1,4 @@
-"""Users' own policies held to the interface: one is ended where it raises or does what no policy may.
+"""Hold users' own policies to the interface: a policy that raises or breaks a rule is ended.
 
 A policy shares its arguments with the replay and with the policies that are replayed after it, so it must change none of them: the past
 changes only by its answers.
@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from .own_policies import error_in_words
-from .policy import STANDS, SUMMARISED, Block, Choice, Policy, Request, View
+from .policy import STANDS, SUMMARISED, Choice, Policy, View
+from .recorded import Block, Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from hooks.utils.flag_parser import Parsed
     from hooks.utils.policy.economics import Prices
 
-    from ..parallel.results import Where
+    from ..parallel.results import Workplace
     from . import measure
-    from .policy import Request, Session
+    from .recorded import Request, Session
 
 
 TTLS = {"5m": 300, "1h": 3_600}
@@ -79,7 +79,7 @@ def _ttls(args: Parsed) -> list[int]:
     return list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
 
 
-def _sources_of(args: Parsed, environ: Mapping[str, str]) -> tuple[list[str], Where]:
+def _sources_of(args: Parsed, environ: Mapping[str, str]) -> tuple[list[str], Workplace]:
     """Return the places of the sessions, and where to work on them. NoSession where the host has none."""
     paths, where = many_sessions.paths_of(args.arguments, args.flags), many_sessions.where_of(args.flags)
     many_sessions.need_packages(paths, args.flags, environ)

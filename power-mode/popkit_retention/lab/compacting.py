@@ -1,4 +1,4 @@
-"""The policy that compacts as PopKit does, without a model."""
+"""The policy that compacts like PopKit, without a model."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from hooks.utils.policy.estimate import CHARS_PER_TOKEN
 from hooks.utils.policy.events import Compacted
 from hooks.utils.policy.least_needed import Long
 from hooks.utils.policy.list_text import handle_of_fold
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, Shown, Use
+from hooks.utils.policy.messages import ASSISTANT, USER, Message, ShownResult, Use
+from hooks.utils.policy.need_model import NeedModel
+from hooks.utils.policy.placeholder import NO_HANDLE
 from hooks.utils.policy.plans import Selection
 from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
 from hooks.utils.policy.usage import Usage
-from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 
 from .engine_policies import AutoPolicy
-from .policy import NO_HANDLE, STANDS, SUMMARISED, Block, Choice, Request, View, rewound, tokens_of
+from .policy import STANDS, SUMMARISED, Choice, View
+from .recorded import Block, Request, rewound, tokens_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,7 +124,7 @@ class Compact(AutoPolicy):
 
     @property
     def bound(self) -> Bound | None:
-        """Return the bound that holds, with what has been; None for none."""
+        """Return the bound that holds, with its use so far; None for none."""
         conversation = self.conversation
         looked_up = conversation.look_ups
         return None if self.most is None else Bound(self.most, looked_up.count, conversation.count, looked_up.taken)
@@ -163,7 +165,7 @@ class Compact(AutoPolicy):
         live = {result.id for result in self.conversation.results() if not result.cleared}
         whole = [block for block, text, _ in choices if block.id and text == block.text]
         left = [block.id for block, text, _ in choices if block.id in live and text != block.text]
-        self._call("unthought")
+        self._call("drop_thinking")
         inputs = sum(view.size(block) - tokens_of(len(text), view.factor) for block, text, _ in choices if block.asks)
         self._call("stubbed", round(inputs / conversation.state.calibration))
         for block in whole:
@@ -201,7 +203,7 @@ def messages_of(view: View) -> list[Message]:
             call = block.call
             stub = view.cleared.get(asking[block.id], "") if block.id in asking else ""  # "": the result came back, called again
             use = Use(block.id, call.traits, json.loads(stub) if stub else call.tool_input)
-            messages += [Message(ASSISTANT, "", [use]), Message(USER, "", (), [Shown(block.id, text, call.outcome.error)])]
+            messages += [Message(ASSISTANT, "", [use]), Message(USER, "", (), [ShownResult(block.id, text, call.outcome.error)])]
         elif block.id and text:
             messages.append(Message(USER, text))
         elif block.estimate and not block.asks and block not in view.cleared:

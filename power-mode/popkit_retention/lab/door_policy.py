@@ -14,7 +14,8 @@ from hooks.utils.policy.placeholder import handle_in
 from hooks.utils.policy.ruleset import Ruleset
 
 from .engine_policies import Tracked
-from .policy import Block, Choice, Policy, Request, View, rewound
+from .policy import Choice, Policy, View
+from .recorded import Block, Request, rewound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Door(Policy):
         self.tracked = Tracked(rules)
         self.cwd = ""  # where the session began
         self.settings = settings
-        self.shown = door.Shown()
+        self.shown = door.ContextLines()
         self.leans_on: dict[str, tuple[str, ...]] = {}  # id of a result in the context -> ids that its references name
         self.left: dict[str, tuple[str, ...]] = {}  # the same of branches that were left
         self.before: tuple[object, ...] = ()  # (tool, input) of the call before, if its result entered in part
@@ -138,7 +139,7 @@ class Door(Policy):
         whole = {block for block, text, _ in choices if block.id and text == block.text}
         stands = {**view.entered, **view.cleared, **{block: text for block, text, _ in choices}}
         inputs = {block.asks: stands[block] for block in view.context if block.asks and block in stands}
-        self.shown, self.before = door.Shown(), ()
+        self.shown, self.before = door.ContextLines(), ()
         kept = {}
         for block in view.context:
             arrival, text = self.arrival_of(block), stands.get(block, block.text)

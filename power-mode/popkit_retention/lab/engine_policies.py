@@ -1,4 +1,4 @@
-"""Policies that follow a replayed conversation with the engine, as the hooks do: the tiers of a profile, `auto`."""
+"""Policies that follow a replayed conversation with the engine, like the hooks: the tiers of a profile, `auto`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from hooks.utils.policy.conversation import Conversation
 from hooks.utils.policy.economics import Prices
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Cleared, Entered, ManualClear, Restored, Tick
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.placeholder import beside, placeholder, why, with_outline
 from hooks.utils.policy.plans import CLEAR, Decision, Plan, Selection
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.usage import Usage
-from hooks.utils.policy.worth import NeedModel
 
-from .policy import Block, Choice, Policy, Request, View, rewound, tokens_of
+from .policy import Choice, Policy, View
+from .recorded import Block, Request, rewound, tokens_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ class AutoPolicy(Tracked):
             return []
         choices = [self._cleared(decision) for decision in going]
         if self.prices.bound:
-            self._call("unthought", going[0].result.id)
+            self._call("drop_thinking", going[0].result.id)
         self._clear([decision.result.id for decision in going])
         self.out.update((decision.result.id, decision.gain) for decision in going)
         return choices

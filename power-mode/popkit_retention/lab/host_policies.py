@@ -1,10 +1,11 @@
-"""The policy that follows what Claude Code does by itself: its clearing after a long pause. Pure."""
+"""The policy that reproduces Claude Code's own clearing after a long pause. Pure."""
 
 from __future__ import annotations
 
 from hooks.utils.policy.tools import EDIT, FETCH, FIND, READ, SEARCH, SHELL, WRITE
 
-from .policy import Block, Choice, Policy, View
+from .policy import Choice, Policy, View
+from .recorded import Block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Replays a session under a policy, and sums up what that would have cost, carried and broken. Pure.
+"""Replay a session under a policy, and sum up its cost, the tokens carried and the misses. Pure.
 
 Units are input tokens, at the prices of a model and a lifetime of the cache (policy/economics.py). A prompt is read from the cache up to
 the end of the last request before the first changed block, where that is within the look-back, else up to the messages; the rest is
@@ -22,7 +22,8 @@ from hooks.utils.policy.host_compaction import FILE_TOKENS, FILES, files_put_bac
 from hooks.utils.policy.tools import EDIT, READ, WRITE
 from hooks.utils.policy.worth import MISS_OUTPUT
 
-from .policy import CHARS_PER_TOKEN, STANDS, SUMMARISED, Block, Choice, Policy, Request, Session, View, shared
+from .policy import STANDS, SUMMARISED, Choice, Policy, View
+from .recorded import CHARS_PER_TOKEN, Block, Request, Session, shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

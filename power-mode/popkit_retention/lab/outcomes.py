@@ -1,4 +1,4 @@
-"""Replays past sessions with PopKit installed: what it does without being asked, and with clears whenever they pay."""
+"""Replay past sessions with PopKit installed: with its unprompted actions, and with clears whenever they pay."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from .compacting import Compact
 from .door_policy import Door
 from .engine_policies import AutoPolicy
 from .measure import OnRequest, Score, score
-from .policy import STANDS, Block, Choice, Policy, Request, Session, View
+from .policy import STANDS, Choice, Policy, View
+from .recorded import Block, Request, Session
 from .replay_policies import has_price, prices_for
 
 TYPE_CHECKING = False
@@ -101,8 +102,8 @@ class Unasked(NamedTuple):
 
 
 def unasked(session: Session, rules: Ruleset, copied: Collection[str] = ()) -> Unasked:
-    """Return the outcome of what PopKit does without being asked, beside what the host did. `copied`: ids of the messages that count in
-    another session, as a fork's first ones do: what happened up to the last of them counts nothing here."""
+    """Return the outcome of PopKit's unprompted actions, beside the host's own. `copied`: ids of the messages that count in another
+    session, such as a fork's first ones: events up to the last of them count nothing here."""
     prices = _prices_of(session)
     whole, first = _unasked(session, rules, prices), _until(session, copied)
     if not first.requests:
@@ -152,7 +153,7 @@ class _InPlaceOf(Compact):
         return effect
 
     def stays(self, _request: Request, choices: list[Choice], _entered: list[tuple[Block, str]]) -> None:
-        """Add what a compaction leaves in the place of recorded ones, as an `OnRequest`."""
+        """Add the remainder of a compaction in place of recorded ones, as an `OnRequest`."""
         if self.due and (choices or not self.standing):
             view = self.view
             self.standing = sum(size for block, size in zip(view.context, view.sizes) if block not in view.cleared)

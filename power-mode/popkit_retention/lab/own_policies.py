@@ -1,4 +1,4 @@
-"""Users' own policies: finds one by its name (`module:Class`, or `path/to/file.py:Class`).
+"""Find a user's own policy by its name (`module:Class`, or `path/to/file.py:Class`).
 
 A worker process receives only the name, so each looks it up again. A policy is the user's own code and runs as such; its output goes to
 standard error.

@@ -1,4 +1,4 @@
-"""The rows of a survey in a Parquet file, written as they come."""
+"""Write the rows of a survey to a Parquet file, as they come."""
 
 from __future__ import annotations
 

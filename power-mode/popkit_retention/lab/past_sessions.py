@@ -17,9 +17,9 @@ from hooks.utils.io import home
 from hooks.utils.policy.ruleset import Ruleset
 
 from ..bill import digests
-from ..bill.sums import usd_of
+from ..bill.costs import usd_of
 from ..parallel.attempts import Skipped
-from ..parallel.results import ANYWHERE, Where, results, results_of
+from ..parallel.results import ALL_CORES, Workplace, results, results_of
 from ..parallel.sources import why_nothing
 from . import outcomes, sent_requests
 from .replay_policies import models
@@ -43,7 +43,7 @@ _SUMS = (
 
 
 def row_of(path: str, popkit_home: str, copies: Collection[int] = ()) -> dict[str, Any]:
-    """Return the figures of one session under the configuration of its project, without the requests of these keys (`digests.key_of`);
+    """Return the figures of one session under the configuration of its project, without the requests of these keys (`key_of`);
     Skipped where it has no request. `usd`: what its requests cost, `unpriced`: how many of them have a model without a price.
     `kept_out_usd`, `compactions_usd`, `auto_usd`: what the door saves, what compactions without a model save beside it, and what more of
     them save when the cache is cold; below 0 for what costs more."""
@@ -71,7 +71,7 @@ def row_of(path: str, popkit_home: str, copies: Collection[int] = ()) -> dict[st
 
 
 def sums(
-    sources: Sequence[Source], popkit_home: str, seconds: float, progress: Callable[[int, int], object], where: Where = ANYWHERE,
+    sources: Sequence[Source], popkit_home: str, seconds: float, progress: Callable[[int, int], object], where: Workplace = ALL_CORES,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the sums of `row_of` over the first of these sessions, as many as are read within so many seconds, each request once; `left`:
     how many transcripts were not reached. `progress(bytes done, of all)` is called after each."""
@@ -91,7 +91,7 @@ def sums(
     return {**total, "left": len(sources) - reached}
 
 
-def _copies(sources: Sequence[Source], ends: float, where: Where) -> dict[str, frozenset[int]]:
+def _copies(sources: Sequence[Source], ends: float, where: Workplace) -> dict[str, frozenset[int]]:
     """Return for each of the first sessions, as many as are read until then, the requests that count in another one."""
     files: dict[str, tuple[float, bytes]] = {}
     for source, got, _ in results(digests.read_file, sources, where.worth(sources, _READ_BYTES)):

@@ -1,4 +1,4 @@
-"""All policies that ship, by name, with a session's prices."""
+"""The shipped policies, by name, with a session's prices."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from hooks.utils.policy import door
 from hooks.utils.policy.economics import Prices, prices_of
 from hooks.utils.policy.least_needed import LONG
+from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.ruleset import AUTO_MISSES, Ruleset
-from hooks.utils.policy.worth import NeedModel
 from hooks.utils.state import shipped
 
 from . import measure, own_policies
@@ -19,7 +19,8 @@ from .compacting import Compact
 from .door_policy import Door, door_settings_of
 from .engine_policies import AutoPolicy, Tiers
 from .host_policies import Microcompact
-from .policy import Policy, Session
+from .policy import Policy
+from .recorded import Session
 
 Factory = Callable[[Session, Prices], Policy]
 Known = Mapping[str, tuple[Factory, str]]
@@ -38,7 +39,7 @@ def prices_for(session: Session, ttl_s: float, model: str = "") -> Prices:
 
 
 def has_price(model: str) -> bool:
-    """Return whether the table of models says what a model costs."""
+    """Return whether the table of models has the model's price."""
     return models().model(model).input_usd is not None
 
 

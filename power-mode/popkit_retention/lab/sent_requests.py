@@ -1,4 +1,4 @@
-"""Reads a transcript as the requests that were sent: how the conversation grew before each, and what each answer needed.
+"""Read a transcript as the requests that were sent: the growth of the conversation before each, and the needs of each answer.
 
 The main thread (or a subagent's own file) is read line by line, as a live system would have seen it. A request is an assistant message
 that the API produced, one per message id, in the order of the lines. The host writes a message block by block, and the results of its
@@ -16,10 +16,12 @@ from typing import Any
 
 from hooks.utils.archive.content import hash_content, plain
 from hooks.utils.archive.records import HANDLE_CHARS, digest, handle
-from hooks.utils.hosts.claude_code import calls, entries, responses, seconds_of, transcript
-from hooks.utils.hosts.claude_code.entries import ASKING, is_answer
-from hooks.utils.hosts.claude_code.spans import NotUnderstood, content_spans
-from hooks.utils.hosts.claude_code.usage import compacted_at, usage_of
+from hooks.utils.hosts.transcripts import entries, outcomes, transcript
+from hooks.utils.hosts.transcripts.blocks import text_of_blocks
+from hooks.utils.hosts.transcripts.entries import ASKING, is_answer
+from hooks.utils.hosts.transcripts.spans import NotUnderstood, content_spans
+from hooks.utils.hosts.transcripts.stamps import seconds_of
+from hooks.utils.hosts.transcripts.usage import compacted_at, usage_of
 from hooks.utils.policy.calls import Call
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.events import Compacted, Prompted
@@ -27,7 +29,7 @@ from hooks.utils.policy.messages import thinking_tokens
 from hooks.utils.state import shipped
 from hooks.utils.state.archived import task_id
 
-from .policy import LEAST_BASE, Block, Request, Session, shared, strings_of, texts_in, tokens_of
+from .recorded import LEAST_BASE, Block, Request, Session, shared, strings_of, texts_in, tokens_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -193,7 +195,7 @@ class _Reading:
         if id in self.answered:
             return
         self.answered[id] = entry["uuid"]
-        text, images = responses.text_of_blocks(block.get("content"))
+        text, images = text_of_blocks(block.get("content"))
         call = self.reader.call_of(entry, block, self.pending.pop(id)) if id in self.pending else None
         result = self._add(self._tokens(text) + images, id if call else "", text if call else "", call)
         result.estimate = 0
@@ -237,7 +239,7 @@ class _Reading:
                 self.current.calls = block.get("name") not in ASKING
                 tool_input = block.get("input") if isinstance(block.get("input"), dict) else {}
                 if isinstance(block.get("id"), str):
-                    self.pending[block["id"]] = (str(block.get("name") or ""), calls.input_of(block.get("input")))
+                    self.pending[block["id"]] = (str(block.get("name") or ""), outcomes.input_of(block.get("input")))
                     self.calls[block["id"]] = entry["uuid"]
                 call = self._answer(block, json.dumps(tool_input, ensure_ascii=False), texts_in(tool_input))
                 call.asks = block["id"] if isinstance(block.get("id"), str) else ""
@@ -289,9 +291,6 @@ class _Reading:
                 if held:
                     self.current.needs.append((string, held))
         self._write(strings, answer)
-
-
-# --- handles ---
 
 
 def name_handles(session: Session) -> None:

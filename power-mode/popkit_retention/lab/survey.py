@@ -1,4 +1,4 @@
-"""Scores many sessions under many policies: the cost, the tokens carried and the misses of each. Reads only.
+"""Score many sessions under many policies: the cost, the tokens carried and the misses of each. Reads only.
 
 A session is read by one process, scored under every policy and forgotten; only a row of numbers is kept. The sums are means over
 repositories and pooled counts. No digit depends on the order of the sessions: costs are added as whole numbers of the smallest part of a
@@ -18,7 +18,7 @@ from hooks.utils.io import repository
 from hooks.utils.policy.ruleset import AUTO_MISSES
 
 from ..parallel.attempts import Skipped
-from ..parallel.results import Where, results
+from ..parallel.results import Workplace, results
 from ..parallel.sources import find, why_nothing
 from . import sent_requests
 from .checked_policies import Failed
@@ -118,7 +118,7 @@ def survey(
     whole, done = sum(source.size for source in sources), 0
     begun = time.monotonic()
     task = partial(row_of, names=names, ttls=total.ttls, model=model)
-    for source, row, reason in results(task, sources, Where(jobs, scheduler)):
+    for source, row, reason in results(task, sources, Workplace(jobs, scheduler)):
         if row is None:
             skip(source.address, reason)
         else:

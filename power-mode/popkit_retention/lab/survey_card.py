@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from hooks.utils.hosts.claude_code import entries
+from hooks.utils.hosts.transcripts import entries
 from hooks.utils.io import home
 
 from . import own_policies

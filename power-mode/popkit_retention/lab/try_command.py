@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from hooks.utils import text, units
 from hooks.utils.config import layers
 from hooks.utils.hosts import CLAUDE_CODE, KEEPS, recordings
-from hooks.utils.hosts.claude_code import projects
 from hooks.utils.hosts.tools import recorded_tools
+from hooks.utils.hosts.transcripts import projects
 from hooks.utils.io import home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.ruleset import Ruleset

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 def run(_parsed: Parsed, environ: Mapping[str, str]) -> int:
     """Serve PopKit's tools to agents, over MCP on standard input and output, until the client has gone."""
-    from . import tool_service
+    from .standard_streams import serve
 
     gc.enable()  # a command that ends at once does not need it
     if sys.stdin is not None and sys.stdin.isatty():
         print("popkit mcp: waiting for an MCP client on standard input. `popkit mcp --help` says how to add it to one.", file=sys.stderr)
-    tool_service.serve(environ, version())
+    serve(environ, version())
     return 0

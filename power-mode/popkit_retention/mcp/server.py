@@ -7,15 +7,17 @@ import threading
 from collections import deque
 from typing import Any
 
-from . import json_rpc
+from . import json_rpc, revisions
 from .json_rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault, Message, shown
+from .revisions import HANDSHAKES, STATELESS, negotiated, spoken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from .json_rpc import Dialect, Id
+    from .json_rpc import Id
+    from .revisions import Dialect
 
     Answer = dict[str, Any]
     Reply = Callable[[Answer | None], None]
@@ -215,17 +217,17 @@ class Server:
             reply(fault.answer())
 
     def _dialect_of(self, message: Message) -> Dialect:
-        dialect = json_rpc.spoken(message.params, message.id) or self._dialect
+        dialect = spoken(message.params, message.id) or self._dialect
         if dialect is not None:
             return dialect
         if message.method == "ping":
-            return json_rpc.dialect(json_rpc.HANDSHAKES[0])
+            return revisions.dialect(HANDSHAKES[0])
         raise Fault(INVALID_REQUEST, f"send initialize before {shown(message.method)}", message.id)
 
     def _initialize(self, message: Message, in_batch: bool) -> dict[str, Any]:
         if self._dialect is not None or in_batch:
             raise Fault(INVALID_REQUEST, "initialize comes first, once and alone", message.id)
-        dialect = json_rpc.negotiated(message.params, message.id)
+        dialect = negotiated(message.params, message.id)
         self._dialect = dialect
         about = self._about if dialect.structured else {key: self._about[key] for key in ("name", "version")}
         return {
@@ -244,7 +246,7 @@ class Server:
         elif message.method == "tools/list":
             answer, lasts = {"tools": self._tools(message, dialect)}, True
         elif message.method == "server/discover" and dialect.stateless:
-            answer = {"supportedVersions": list(json_rpc.STATELESS), "capabilities": {"tools": {}}}
+            answer = {"supportedVersions": list(STATELESS), "capabilities": {"tools": {}}}
             answer, lasts = {**answer, "instructions": self._toolbox.instructions}, True
         else:
             known = "initialize, ping, server/discover, tools/list, tools/call"

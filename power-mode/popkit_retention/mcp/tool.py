@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .call import ToolCall
-    from .json_rpc import Dialect
+    from .revisions import Dialect
     from .schema_words import Schema
 
 ALL = "all"

@@ -11,7 +11,7 @@ import re
 from hooks.utils.state.memory_reading import commands_in, paths_in
 from hooks.utils.state.memory_text import HEAD
 
-from .items import COMMAND, NAME, PATH, Shown
+from .items import COMMAND, NAME, PATH, Showing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ class Showings:
         self._wrote += [""] * (request - len(self._wrote))
         self._wrote[request - 1] = "\n".join(filter(None, (self._wrote[request - 1], text)))[:_CHARS]
 
-    def all(self) -> tuple[Shown, ...]:
+    def all(self) -> tuple[Showing, ...]:
         """Return everything that was shown, in order, each with what was written in the requests after it."""
-        return tuple(Shown(text, "\n".join(self._wrote[at : at + REQUESTS])) for at, text in self._texts)
+        return tuple(Showing(text, "\n".join(self._wrote[at : at + REQUESTS])) for at, text in self._texts)
 
 
-def followed_ids(shown: Sequence[Shown], items: Iterable[Item]) -> list[str]:
+def followed_ids(shown: Sequence[Showing], items: Iterable[Item]) -> list[str]:
     """Return the ids of those items that were shown and whose names were written in the requests after that."""
     texts = [(_squeezed(each.text), _named_in(each.text), _squeezed(each.wrote), words_of(each.wrote)) for each in shown]
     return [

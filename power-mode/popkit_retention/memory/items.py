@@ -238,7 +238,7 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Showing:
     """Something that memory showed a session, as `text`, and what the assistant `wrote` in the requests right after it."""
 
     text: str
@@ -263,6 +263,6 @@ class Lesson:
     lookups: int = 0
     lookup_tokens: int = 0
     root: str = ""
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[Showing, ...] = ()
     written: tuple[tuple[str, str], ...] = ()
     missing: tuple[tuple[str, str], ...] = ()

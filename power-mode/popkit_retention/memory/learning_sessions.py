@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from hooks.utils import text
 from hooks.utils.hosts import recordings
-from hooks.utils.hosts.claude_code import entries, projects, seconds_of
-from hooks.utils.hosts.opencode import stored_sessions
+from hooks.utils.hosts.transcripts import entries, projects
+from hooks.utils.hosts.transcripts.stamps import seconds_of
 from hooks.utils.io import repository
 from hooks.utils.io.codec import loads
 from hooks.utils.state import memory as memory_state
@@ -22,7 +22,7 @@ from ..cli.answering import Refused
 from ..cli.terminal import Bar
 from ..operations import session_lookup
 from ..parallel.attempts import Skipped
-from ..parallel.results import Where, results, results_of
+from ..parallel.results import Workplace, results, results_of
 from ..parallel.sources import Source
 from .extraction import lesson_of, observe
 from .place import Place
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _STAMP = b'"timestamp"'
-HERE = Where(1)
+HERE = Workplace(1)
 _ALONE_BYTES = 16 * 1024 * 1024  # one process reads fewer before others would have started
 _LOOKED_INTO = 200  # lines at the head of a transcript until one has a time
 
@@ -84,7 +84,7 @@ def _named(environ: Mapping[str, str], word: str) -> str:
         return word
     if os.path.isdir(word):
         raise Refused(f"{text.clean(word)} is a folder. Name the transcripts in it, such as {text.clean(os.path.join(word, '*.jsonl'))}")
-    if stored_sessions.holds_sessions(word):
+    if recordings.holds_sessions(word):
         raise Refused(f"{text.clean(word)} holds many sessions. To learn from all of them, put --past before it")
     if os.path.exists(word):
         return os.path.abspath(word)
@@ -110,7 +110,7 @@ def _of_project(environ: Mapping[str, str], key: str, host: str) -> list[str]:
     return paths
 
 
-def learn(sources: Sequence[Source], environ: Mapping[str, str], into: Place | None, bar: Bar, where: Where = HERE) -> Learnt:
+def learn(sources: Sequence[Source], environ: Mapping[str, str], into: Place | None, bar: Bar, where: Workplace = HERE) -> Learnt:
     """Learn from transcripts, in the order in which they began: each for the project that it began in, or all for one. MEMORY.md is
     rewritten at the end. A transcript that cannot be read is left out and counted, unless it is the only one: then NoSession says why.
     Transcripts are read `where` the user wants it; the results are stored here, one after the other."""

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from hooks.utils.config.cached import effective
-from hooks.utils.hosts.claude_code import projects
-from hooks.utils.hosts.claude_code.projects import OwnMemory
+from hooks.utils.hosts import protocol
+from hooks.utils.hosts.own_memory import OwnMemory
 from hooks.utils.io import files, home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.masking import mask
@@ -153,7 +153,7 @@ class Memory:
             summarise=(lambda text: summarise_with(command, text)) if command else None,
             session=environ.get("CLAUDE_CODE_SESSION_ID", ""),
             root=project.repository.root,
-            theirs=projects.own_memory(environ, project.repository.root),
+            theirs=protocol.of("").own_memory(environ, project.repository.root),
         )
 
     def list(self, tiers: Sequence[str] = (), kinds: Sequence[str] = (), marked: bool | None = False, most: int | None = 50) -> Items:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hooks.utils import text
 
-from ..parallel.results import Where
+from ..parallel.results import Workplace
 from ..parallel.sources import Unavailable, find, is_remote, read_list
 from .session_lookup import NoSession
 
@@ -33,11 +33,11 @@ def paths_of(arguments: Sequence[str], flags: Mapping[str, Any]) -> list[str]:
     return [*arguments, *more]
 
 
-def where_of(flags: Mapping[str, Any]) -> Where:
+def where_of(flags: Mapping[str, Any]) -> Workplace:
     """Return where the user wants the work done."""
     if "jobs" in flags and "scheduler" in flags:
         raise NoSession("--jobs is for this machine, --scheduler for a cluster. Give one of them")
-    return Where(flags.get("jobs"), flags.get("scheduler", ""))
+    return Workplace(flags.get("jobs"), flags.get("scheduler", ""))
 
 
 def need_packages(paths: Sequence[str], flags: Mapping[str, Any], environ: Mapping[str, str]) -> None:

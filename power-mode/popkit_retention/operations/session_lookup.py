@@ -7,10 +7,9 @@ import os
 from itertools import islice
 
 from hooks.utils import hosts
-from hooks.utils.hosts import codex, recordings
-from hooks.utils.hosts.claude_code import entries, projects
-from hooks.utils.hosts.opencode import stored_sessions
+from hooks.utils.hosts import recorded_sessions, recordings
 from hooks.utils.hosts.recordings import session_id_of
+from hooks.utils.hosts.transcripts import entries, projects
 from hooks.utils.io.codec import loads
 from hooks.utils.text import clean
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 # Hosts as `--host` names them -> as people call them.
 CLAUDE_CODE = "claude-code"
-HOSTS = {CLAUDE_CODE: hosts.CLAUDE_CODE, "codex": recordings.codex.NAME, "opencode": recordings.opencode.NAME}
+HOSTS = {CLAUDE_CODE: hosts.CLAUDE_CODE, **recorded_sessions.NAMES}
 _ID_SHOWN = 5
 _INSTEAD = "`popkit context` without --session takes the newest of this project"
 # `newest_with_results` looks into so many files before it gives up.
@@ -72,16 +71,16 @@ def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD, of_a
 
 def _recorded(environ: Mapping[str, str], wanted: str) -> list[str]:
     """Return what other hosts have recorded of the session with this id; where there is none, of those whose ids begin so."""
-    known = [each for host in recordings.LISTS for each in of_host(environ, host)]
+    known = [each for host in recorded_sessions.LISTS for each in of_host(environ, host)]
     exactly = [each.path for each in known if each.id == wanted]
     return exactly or [each.path for each in known if wanted and each.id.startswith(wanted)]
 
 
-def of_host(environ: Mapping[str, str], host: str) -> list[recordings.Recorded]:
+def of_host(environ: Mapping[str, str], host: str) -> list[recorded_sessions.Recorded]:
     """Return the sessions that another host has recorded, as `--host` names it, the one that changed last first; NoSession where they
     cannot be read."""
     try:
-        return recordings.LISTS[host](environ)
+        return recorded_sessions.LISTS[host](environ)
     except OSError as error:
         raise NoSession(f"{clean(error.filename or HOSTS[host])}: {clean(error.strerror or str(error))}") from None
 
@@ -104,7 +103,7 @@ def named(environ: Mapping[str, str], word: str) -> str:
 
 
 def _holds_many(path: str) -> bool:
-    return os.path.isdir(path) or path.endswith(stored_sessions.DATABASE)
+    return os.path.isdir(path) or recordings.is_named_as_database(path)
 
 
 def _newest_in(place: str) -> str:
@@ -146,9 +145,7 @@ def places_of_host(environ: Mapping[str, str], host: str) -> list[str]:
 
 
 def _places(environ: Mapping[str, str], host: str) -> list[str]:
-    if host == "opencode":
-        return stored_sessions.places(environ) or [stored_sessions.folder_of(environ)]
-    return [projects.folder_of(environ) if host == CLAUDE_CODE else codex.folder_of(environ)]
+    return [projects.folder_of(environ)] if host == CLAUDE_CODE else recorded_sessions.STORES[host](environ)
 
 
 def _first_with_results(paths: Iterable[str]) -> str | None:

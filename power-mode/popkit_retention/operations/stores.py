@@ -22,7 +22,7 @@ _FIRST = (
     "hooks.utils.archive",
     "hooks.utils.config.fields",
     "hooks.utils.config.gone",
-    "hooks.utils.hosts.opencode.host",
+    "hooks.utils.hosts.opencode.kept_transcripts",
     "hooks.utils.io.hook_log",
     "hooks.utils.reclaim.auto_compaction",
     "hooks.utils.state.limit_readings",

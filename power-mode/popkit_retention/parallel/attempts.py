@@ -1,4 +1,4 @@
-"""Do the work of one session, or say why there is no result."""
+"""Do the work of one session, or give the reason for the missing result."""
 
 from __future__ import annotations
 

@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from .sources import Source
 
 
-class Where(NamedTuple):
-    """Where sessions are worked on: on the Dask cluster of a `scheduler` (its address), else in so many processes (`jobs`, by default one
+class Workplace(NamedTuple):
+    """The place of work on sessions: the Dask cluster of a `scheduler` (its address), else so many processes (`jobs`, by default one
     per processor)."""
 
     jobs: int | None = None
     scheduler: str = ""
 
-    def worth(self, sources: Sequence[Source], alone_bytes: int) -> Where:
+    def worth(self, sources: Sequence[Source], alone_bytes: int) -> Workplace:
         """Return the same, or a single process where the user chose nothing and the work is done before others would have started."""
-        few = self == ANYWHERE and sum(source.size for source in sources) < alone_bytes
-        return Where(1) if few else self
+        few = self == ALL_CORES and sum(source.size for source in sources) < alone_bytes
+        return Workplace(1) if few else self
 
 
-ANYWHERE = Where()
+ALL_CORES = Workplace()
 
 
 class Pending(Protocol):
@@ -54,13 +54,13 @@ class Backend(Protocol):
     def submit(self, task: Callable, source: Source) -> Pending: ...
 
 
-def results(task: Callable[[str], T], sources: Sequence[Source], where: Where = ANYWHERE) -> Iterator[tuple[Source, T | None, str]]:
+def results(task: Callable[[str], T], sources: Sequence[Source], where: Workplace = ALL_CORES) -> Iterator[tuple[Source, T | None, str]]:
     """Yield (source, result or None, reason) of each session, in their order. `task` gets the path of a transcript; it raises Skipped where
     there is no result. Unavailable where the cluster cannot be used, or is lost."""
     return results_of([(task, source) for source in sources], where)
 
 
-def results_of(work: Sequence[tuple[Callable[[str], T], Source]], where: Where = ANYWHERE) -> Iterator[tuple[Source, T | None, str]]:
+def results_of(work: Sequence[tuple[Callable[[str], T], Source]], where: Workplace = ALL_CORES) -> Iterator[tuple[Source, T | None, str]]:
     """Yield the same, with a task for each session."""
     with ExitStack() as opened:
         backend = _backend([source for _, source in work], where, opened)
@@ -78,9 +78,9 @@ def _next(waiting: deque[tuple[Source, Pending]]) -> tuple:
     return (source, *pending.result())
 
 
-def _backend(sources: Sequence[Source], where: Where, opened: ExitStack) -> Backend:
+def _backend(sources: Sequence[Source], where: Workplace, opened: ExitStack) -> Backend:
     if where.scheduler:
-        from .workers import Cluster
+        from .cluster import Cluster
 
         return opened.enter_context(Cluster(where.scheduler, len(sources), sum(source.size for source in sources)))
     import tempfile

@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from hooks.utils.hosts import recordings
-from hooks.utils.hosts.claude_code import entries
-from hooks.utils.hosts.opencode import stored_sessions
+from hooks.utils.hosts.transcripts import entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ MESSAGE_CHARS = 60  # characters of an error
 
 
 class Unavailable(Exception):
-    """The work needs something that is missing; the message says what, and what to do."""
+    """The work needs something that is missing; the message names it, and says what to do."""
 
 
 class Source(NamedTuple):
@@ -67,11 +66,11 @@ def find(paths: Iterable[str], skip: Skip) -> list[Source]:
     for path in paths:
         if is_remote(path):
             _find_remote(path, sources, skip)
-        elif stored_sessions.holds_sessions(path):
+        elif recordings.holds_sessions(path):
             _take_stored([path], sources, skip)
         elif os.path.isdir(path):
             for folder, folders, names in os.walk(path, onerror=lambda error: skip(str(error.filename), unreadable(error))):
-                places = stored_sessions.places_in(folder)
+                places = recordings.stores_in(folder)
                 _take_stored(places, sources, skip)
                 folders[:] = [name for name in folders if os.path.join(folder, name) not in places]
                 linked = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # os.walk does not enter them
@@ -86,7 +85,7 @@ def find(paths: Iterable[str], skip: Skip) -> list[Source]:
 def _take_stored(places: list[str], sources: dict[str, Source], skip: Skip) -> None:
     """Add the sessions in databases and folders of OpenCode, which have addresses and no files of their own."""
     try:
-        sizes = stored_sessions.sizes(places)
+        sizes = recordings.sizes_in(places)
     except OSError as error:
         skip(str(error.filename), unreadable(error))
         return
@@ -97,7 +96,7 @@ def _take_stored(places: list[str], sources: dict[str, Source], skip: Skip) -> N
 def _take(path: str, sources: dict[str, Source], skip: Skip) -> None:
     try:
         if recordings.is_address(path):
-            sources.setdefault(path, Source(path, stored_sessions.size(path)))
+            sources.setdefault(path, Source(path, recordings.size_of(path)))
             return
         status = os.stat(path)
     except (OSError, ValueError) as error:

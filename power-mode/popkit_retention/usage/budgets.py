@@ -1,4 +1,4 @@
-"""Limits of a session and of a month, and how much of each is used. The one with the highest used percentage counts.
+"""The limits of a session and of a month, with the used part of each. The one with the highest used percentage counts.
 
 Tokens are all tokens of the requests: input, cached or not, and output. A month is a calendar month in the time zone of this machine; a
 request counts for the local day on which it was recorded.

@@ -1,5 +1,4 @@
-"""The database that the user's configuration names (SQLite in our folder, or a PostgreSQL), the replication of what was recorded here to
-that server, the report of usage, and doctor's check."""
+"""The database of usage that the user's configuration names: SQLite in our folder, or a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -13,7 +12,6 @@ from hooks.utils.config.cached import effective
 from hooks.utils.io import foreign, home, processes
 from hooks.utils.io.findings import OK, WARNING, Check
 from hooks.utils.io.storage import Storage
-from hooks.utils.io.system import day_of
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.text import clean
 from hooks.utils.units import counted
@@ -21,17 +19,19 @@ from hooks.utils.units import counted
 from .. import extras
 from ..operations.login import login_name
 from . import budgets
-from .records import CLIENT, Tokens, Used, month_of, name_of
+from .old_file import has_old_file
+from .records import month_of
+from .replication import count_pending
 from .server_address import WHOLE_URL, BadAddress, server_of
-from .sqlite import FILE, WORDS, SqliteStore, has_old_file
-from .usage_store import AT_ONCE, USAGE, DatabaseUnavailable, NotWritable
+from .sqlite import FILE, WORDS, SqliteStore
+from .usage_store import DatabaseUnavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from .server_address import Server
-    from .usage_store import Statements, UsageStore
+    from .usage_store import UsageStore
 
 
 _NAME = "budget"  # of the check
@@ -119,88 +119,6 @@ def report(environ: Mapping[str, str], session: str = "", user: str = "", now: f
                 "month": store.of_user(user, month_of(now))._asdict(),
             },
         }
-
-
-# --- replication ---
-
-_PENDING = f"""SELECT number, {", ".join("used." + name for name in USAGE)} FROM unsent
-LEFT JOIN context_usage AS used ON used.source = unsent.source AND used.request_id = unsent.request_id
-ORDER BY number LIMIT {AT_ONCE}"""
-_NOTE = ("INSERT OR REPLACE INTO unsent (source, request_id) VALUES", "(:source, :request_id)", "")
-
-
-class Replication:
-    """The queue for the configured server, None for none; `now`: seconds since 1970."""
-
-    def __init__(self, store: SqliteStore, server: Server | None, now: float) -> None:
-        self._store = store
-        self._server = server
-        self._now = now
-        with store.reading() as db:
-            rows = db.ask("SELECT name, since FROM server")
-        name = f"{server.host}:{server.port}/{server.name}" if server else ""
-        if [known_name for known_name, _ in rows] != ([name] if name else []):
-            self._begin(name)
-            rows = [(name, month_of(now))]
-        self._since = rows[0][1] if name else ""
-
-    def _begin(self, name: str) -> None:
-        """Start over for another server, or for none."""
-        with self._store.writing() as db:
-            db.change("DELETE FROM server")
-            db.change("DELETE FROM unsent")
-            if name:
-                since = month_of(self._now)
-                db.change("INSERT INTO server (name, since) VALUES (:name, :since)", name=name, since=since)
-                wanted = f"SELECT source, request_id FROM context_usage WHERE source <> '{CLIENT}' AND day >= :since"
-                db.change(f"INSERT INTO unsent (source, request_id) {wanted}", since=since)
-
-    def enqueue(self, db: Statements, used: Iterable[Used]) -> None:
-        """Queue requests within the caller's transaction."""
-        if self._server is not None:
-            rows = [{"source": each.source, "request_id": name_of(each.request_id)} for each in used if day_of(each.at) >= self._since]
-            if rows:
-                db.insert(*_NOTE, rows)
-
-    def send(self, snapshot_days: int) -> None:
-        """Send the queue to the server, and remove old rows there. DatabaseUnavailable."""
-        if self._server is None:
-            return
-        pending = self._pending()
-        if not pending:
-            return
-        from .postgres import PostgresStore  # what it needs takes a while to load
-
-        with PostgresStore(self._server) as shared:
-            while pending:
-                try:
-                    shared.write(_used(row) for _, *row in pending if row[0] is not None)
-                except NotWritable:
-                    pass  # it would block the queue for ever
-                with self._store.writing() as db:
-                    for number, *_ in pending:
-                        db.change("DELETE FROM unsent WHERE number = :number", number=number)
-                pending = self._pending()
-            shared.sweep(self._now, snapshot_days)
-
-    def _pending(self) -> Sequence[Sequence[Any]]:
-        with self._store.reading() as db:
-            return db.ask(_PENDING)
-
-
-def count_pending(store: SqliteStore) -> int:
-    """Return how many requests are yet to be sent to a server."""
-    with store.reading() as db:
-        ((count,),) = db.ask("SELECT count(*) FROM unsent")
-    return int(count)
-
-
-def _used(row: Sequence[Any]) -> Used:
-    source, request_id, session_id, user_id, project, model, at, _day, *tokens, usd = row
-    return Used(source, request_id, session_id, user_id, model, at, Tokens(*tokens), usd, project)
-
-
-# --- doctor ---
 
 
 def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:

@@ -1,4 +1,4 @@
-"""Ingestion of usage into the store in our folder, done before any question about usage is answered.
+"""Ingest usage into the store in our folder, before any question about usage is answered.
 
 For every session that our folder knows, the new lines of its transcript, of those of its subagents and of its journal are read and
 recorded. Unchanged files cost one stat each. Lines that are read twice, even by two processes at once, are recorded once. Where a
@@ -13,7 +13,8 @@ from hashlib import blake2b
 from typing import Any, BinaryIO, NamedTuple
 
 from hooks.utils.config.cached import effective
-from hooks.utils.hosts.claude_code import projects, seconds_of
+from hooks.utils.hosts.transcripts import projects
+from hooks.utils.hosts.transcripts.stamps import seconds_of
 from hooks.utils.io import home
 from hooks.utils.io.codec import loads
 from hooks.utils.io.files import open_regular
@@ -21,8 +22,9 @@ from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.models import models_of
 from hooks.utils.state import session, stored_contexts
 
-from .configured_database import Replication, open_local, server_in, user_in
+from .configured_database import open_local, server_in, user_in
 from .records import DAY_S, KEPT_DAYS, TRANSCRIPT, Tokens, Used, usd_of
+from .replication import Replication
 from .sqlite import FILE
 from .usage_store import LATEST
 

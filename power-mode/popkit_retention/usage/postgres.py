@@ -1,5 +1,5 @@
-"""Usage in a PostgreSQL that a team shares, through one connection that threads take turns with. The first process that opens it creates
-its tables."""
+"""Usage in a team's shared PostgreSQL, through one connection that threads take turns with. The first process that opens it creates its
+tables."""
 
 from __future__ import annotations
 

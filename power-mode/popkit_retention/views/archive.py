@@ -4,7 +4,7 @@ in, lines out. Pure."""
 from __future__ import annotations
 
 from hooks.utils import text, units
-from hooks.utils.hosts.claude_code.projects import session_id_of
+from hooks.utils.hosts.transcripts.projects import session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

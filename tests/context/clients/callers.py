@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from popkit_retention.clients import with_context
-from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, LayerShare, PruningStrategy, Sources, TierBreakdown
+from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, LayerShare, PruningStrategy, TierBreakdown
 from popkit_retention.context.requests import Caller, Request, Used
 from popkit_retention.context.service import ContextService
+from popkit_retention.context.sources import Sources
 from tests.patience import HANG_S
 
 from .providers import Providers

@@ -14,7 +14,7 @@ from popkit_retention.clients import with_context
 from popkit_retention.context import BudgetExceeded, build_context
 from popkit_retention.context.requests import Caller
 from popkit_retention.context.service import ContextService, configured_service
-from popkit_retention.context.usage_log import Exceeded
+from popkit_retention.context.usage_log import ExceededLimit
 from popkit_retention.usage.budgets import Standing
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.records import Tokens
@@ -40,8 +40,8 @@ class Limited(Ledger):
         super().__init__(120.0)
         self.refuses = refuses
 
-    def exceeded(self, user_id: str, session_id: str) -> Exceeded:
-        return Exceeded(FULL, self.refuses)
+    def exceeded(self, user_id: str, session_id: str) -> ExceededLimit:
+        return ExceededLimit(FULL, self.refuses)
 
 
 @EVERY
@@ -70,7 +70,7 @@ def test_a_limit_that_refuses_raises_its_own_error_before_anything_is_sent(api: 
 
 
 @EVERY
-def test_messages_that_a_provider_would_refuse_go_as_they_came_and_the_answer_says_why(api: Providers, kind: Kind):
+def test_messages_that_a_provider_would_refuse_go_unchanged_and_the_answer_says_why(api: Providers, kind: Kind):
     messages = [*QUESTION, ORPHAN[kind.name]]
     answer = kind.ask(Backend(api, build_context).client(kind), messages=messages)
     assert api.last.messages[-1] == messages[-1]

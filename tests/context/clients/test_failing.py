@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from popkit_retention.clients import may_pass_elsewhere
-from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, Sources
+from popkit_retention.context.build_types import ContextBuildOptions, ContextResult
+from popkit_retention.context.sources import Sources
 from tests.patience import HANG_S
 
 from .callers import BUILT, FALLBACK, KINDS, MODEL, QUESTION, Backend, Kind, Ledger, id_of

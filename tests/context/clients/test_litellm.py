@@ -88,7 +88,7 @@ def test_a_message_in_anthropics_form_with_a_user_goes_with_a_built_context(team
     assert (used.input_tokens, used.cache_read_tokens, used.output_tokens, used.unpriced) == (INPUT, CACHE_READ, OUTPUT, 0)
 
 
-def test_a_message_in_anthropics_form_for_another_providers_model_goes_with_a_built_context(team: Team):
+def test_an_anthropic_message_for_another_provider_s_model_gets_a_built_context(team: Team):
     session = "session-message-gpt"
     model, headers = "claude-chat", {"x-claude-code-session-id": session}
     team.anthropic.messages.create(model=model, max_tokens=64, messages=LONG, metadata={"user_id": DANA}, extra_headers=headers)
@@ -99,7 +99,7 @@ def test_a_message_in_anthropics_form_for_another_providers_model_goes_with_a_bu
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("form", ["openai", "anthropic"])
-def test_the_answer_has_a_header_that_says_that_a_limit_is_used_up_and_what_is_wrong_with_the_messages(team: Team, form: str, stream: bool):
+def test_response_headers_report_an_exhausted_limit_and_faulty_messages(team: Team, form: str, stream: bool):
     orphan = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "gone", "content": "x"}]}
     if form == "openai":
         raw = team.openai.chat.completions.with_raw_response.create(
@@ -119,7 +119,7 @@ def test_the_answer_has_a_header_that_says_that_a_limit_is_used_up_and_what_is_w
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_what_a_host_behind_the_proxy_writes_down_of_the_same_answer_is_not_booked_again(team: Team, tmp_path: Path, stream: bool):
+def test_an_answer_also_recorded_by_a_host_behind_the_proxy_is_not_booked_twice(team: Team, tmp_path: Path, stream: bool):
     session = f"session-twice-{stream}"
     asked = {"model": "claude", "max_tokens": 64, "messages": LONG, "metadata": {"user_id": DANA}}
     answer = team.anthropic.messages.create(**asked, stream=stream, extra_headers={"x-claude-code-session-id": session})

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, Sources
+from popkit_retention.context.build_types import ContextBuildOptions, ContextResult
 from popkit_retention.context.conversations import Conversations, mark_of
+from popkit_retention.context.sources import Sources
 from tests.patience import HANG_S
 
 from .callers import KINDS, MODEL, QUESTION, Backend, Kind, id_of, in_threads, with_a_mark
@@ -178,7 +179,7 @@ def test_a_build_goes_on_from_the_one_that_shares_the_most_with_it():
     assert [turn(known, *texts) for texts in ("a", "abc", "axy", "abcde", "axyz", "abd")] == [None, "a", "abc", "abc", "axy", "abcde"]
 
 
-def test_a_conversation_that_branched_off_before_a_cut_goes_on_from_what_was_sent_before_it():
+def test_a_conversation_branched_before_a_cut_continues_from_what_was_sent_then():
     known = Conversations()
     turn(known, *"abc")
     assert turn(known, *"abcde", appended=False) == "abc"

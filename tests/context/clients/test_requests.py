@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.clients.session_user import made_plain, person_of
-from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, Sources
+from popkit_retention.context.build_types import ContextBuildOptions, ContextResult
 from popkit_retention.context.builder import build_context
+from popkit_retention.context.sources import Sources
 
 from .callers import BUILT, KINDS, MODEL, QUESTION, Backend, Ledger, result, with_a_mark
 from .providers import Providers
@@ -111,7 +112,7 @@ def test_images_tools_and_results_of_anthropic_come_to_the_builder_and_arrive(ba
     assert backend.api.last.body["tools"] == tools
 
 
-def test_images_tools_and_contents_that_are_none_of_openai_come_to_the_builder_and_arrive(backend: Backend, reading: Reading):
+def test_images_tools_and_foreign_contents_reach_the_builder_and_the_provider(backend: Backend, reading: Reading):
     tools = [{"type": "function", "function": {"name": "weather", "parameters": WEATHER}}]
     OPENAI.ask(backend.client(OPENAI), messages=OPENAI_TURNS, tools=tools)
     [options] = reading.options
@@ -165,9 +166,7 @@ def test_a_build_that_leaves_nothing_sends_the_original_messages(api: Providers)
 
 
 @pytest.mark.parametrize("used_percent", [None, 95.0, 120.0])
-def test_the_shipped_builder_sends_whole_what_it_keeps_of_images_tools_and_contents_that_are_none(
-    api: Providers, used_percent: float | None
-):
+def test_the_shipped_builder_sends_images_tools_and_foreign_contents_it_keeps_whole(api: Providers, used_percent: float | None):
     backend = Backend(api, build_context, Ledger(used_percent))
     long = [{"role": role, "content": f"{role} {number} " * 40} for number in range(12) for role in ("user", "assistant")]
     for kind, turns, call in ((ANTHROPIC, ANTHROPIC_TURNS, "toolu_1"), (OPENAI, OPENAI_TURNS, "call_1")):

@@ -84,7 +84,7 @@ def test_what_a_stream_used_is_taken_down_at_its_end(backend: Backend, kind: Kin
     assert (model, used.input, used.cache_read, used.output) == (MODEL, INPUT, CACHE_READ, OUTPUT)
 
 
-def test_a_stream_of_openai_that_was_not_asked_for_its_usage_is_not_changed_to_tell_it(backend: Backend):
+def test_an_openai_stream_without_usage_is_not_changed_to_report_it(backend: Backend):
     OPENAI.ask(backend.client(OPENAI), stream=True)
     assert "stream_options" not in backend.api.last.body
     assert backend.ledger.answers == []

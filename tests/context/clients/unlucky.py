@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from popkit_retention.clients.litellm import PopkitContext
-from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, Sources
+from popkit_retention.context.build_types import ContextBuildOptions, ContextResult
 from popkit_retention.context.service import ContextService
+from popkit_retention.context.sources import Sources
 from popkit_retention.usage import budgets
 from tests.patience import HANG_S
 

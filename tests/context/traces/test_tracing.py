@@ -106,7 +106,7 @@ def test_a_configured_receiver_gets_the_builds_of_a_client(tmp_path: Path, recei
 
 
 @pytest.mark.parametrize("is_configured", [True, False])
-def test_an_application_that_sets_up_its_own_traces_after_the_first_build_gets_those_of_later_ones(
+def test_an_application_that_sets_up_tracing_late_gets_traces_of_later_builds(
     tmp_path: Path, receiver: Receiver, is_configured: bool
 ) -> None:
     if is_configured:

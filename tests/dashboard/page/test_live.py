@@ -89,7 +89,7 @@ def test_how_long_ago_something_was_goes_on_by_the_minute(clocked: Clocked, brow
     seen.close()
 
 
-def test_of_fast_changes_each_view_asks_one_question_at_a_time_and_shows_every_answer(home: Home, visit: Visits) -> None:
+def test_under_fast_changes_views_ask_one_question_at_a_time_and_show_each_answer(home: Home, visit: Visits) -> None:
     seen = visit(PLACE)
     page = seen.page
     expect(page.locator(".connection")).to_have_text("Live")

@@ -73,7 +73,7 @@ def test_a_way_back_is_offered_with_the_message_of_its_own_operation_alone(visit
     expect(page.locator(".notice").get_by_role("button")).to_have_text(["Dismiss"])
 
 
-def test_when_an_operation_takes_its_button_away_the_focus_goes_to_the_one_beside_it(visit: Visits) -> None:
+def test_when_an_operation_removes_its_button_the_focus_moves_to_the_next_one(visit: Visits) -> None:
     page = visit(PLACE).page
     page.get_by_role("button", name="Hold", exact=True).press("Enter")
     page.get_by_label("Why it is held").fill("for the audit")

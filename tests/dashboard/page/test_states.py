@@ -83,7 +83,7 @@ def test_what_is_known_stays_while_the_server_is_away(served: Served, visit: Vis
     assert "does not answer" in seen.status()
 
 
-def test_another_server_needs_its_own_address_and_then_everything_is_asked_for_again(home: Home, served: Served, visit: Visits) -> None:
+def test_another_server_needs_its_own_address_and_then_everything_is_fetched_again(home: Home, served: Served, visit: Visits) -> None:
     seen = visit(PLACE)
     bars = seen.page.get_by_role("list", name=re.compile("^Results")).get_by_role("button")
     expect(bars).to_have_count(FOLDED)

@@ -99,7 +99,7 @@ def test_a_model_is_shown_by_its_name(visit: Visits) -> None:
     assert dict(zip(names, shown)) == names
 
 
-def test_rows_that_say_the_same_are_one_and_what_a_person_has_touched_is_a_row_of_its_own(visit: Visits) -> None:
+def test_rows_with_the_same_words_merge_and_a_row_a_person_touched_stands_alone(visit: Visits) -> None:
     bar = {"tool": "Bash", "label": "Bash ls", "state": "expired", "tokens": 10, "to_call": 9, "note": "expired at T9", "plan": ""}
     changes = [{}, {}, {}, {"pinned": True}, {}, {}, {"plan": "clear"}, {"state": "live", "note": "until T20"}]
     bars = [{**bar, "number": at, "from_call": at, **changed} for at, changed in enumerate(changes, 1)]

@@ -170,7 +170,8 @@ def test_monitoring_answers_as_the_specification_asks(store: Neo4jStore) -> None
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_the_specifications_manager_moves_items_of_every_level_and_says_what_it_cannot_move(store: Neo4jStore, level: str) -> None:
+def test_the_specified_manager_moves_items_of_every_level_and_names_the_rest(store: Neo4jStore, level: str) -> None:
+    """It says what it cannot move."""
     store.add([example(1, level=level, score=0.25)])
     item = {"id": "m00001", "tier": "WARM", "composite_score": 0.25, "created_at": "2026-11-20T00:00:00Z"}
     with store._session() as session:

@@ -369,6 +369,45 @@ def test_windows_folders_have_one_form():
     assert run == ("run:npm:test@D:/x", [])
 
 
+@pytest.mark.parametrize("line", ["thing 2>&1", "thing >/dev/null", "thing 2>/dev/null", "thing &>/dev/null", "thing >/dev/null 2>&1"])
+def test_what_is_thrown_away_makes_no_other_command(line):
+    assert part_of_line(line) == part_of_line("thing")
+
+
+@pytest.mark.parametrize("line", ["thing >out.txt", "thing >>out.txt", "thing 2>err.txt", "thing &>out.txt", "thing <in.txt"])
+def test_a_file_that_is_read_or_written_makes_another_command(line):
+    assert part_of_line(line) != part_of_line("thing")
+
+
+@pytest.mark.parametrize("option", ["-L", "-H", "-P", "-E", "-L -E"])
+def test_what_find_follows_is_none_of_its_starting_points(option):
+    assert part_of_line(f"find {option} src -type f") == part_of_line("find src -type f")
+    assert part_of_line(f"find {option} src -type f") != part_of_line("find -type f")
+
+
+@pytest.mark.parametrize(
+    "options", ["-c", "-lc", "-o pipefail -c", "+o posix -c", "-O extglob -c", "+O extglob -ec", "--norc -c", "-e -x -c"]
+)
+def test_a_shell_runs_the_text_behind_its_options(options):
+    assert part_of_line(f"bash {options} 'pytest a.py'") == part_of_line("pytest a.py")
+
+
+@pytest.mark.parametrize("words", ["", "-l", "-o pipefail", "script.sh -c", "--norc"])
+def test_a_shell_without_such_a_text_runs_something_else(words):
+    [action] = bash.actions(f"bash {words} 'pytest a.py'".strip(), "/w")
+    assert action.kind == "other"
+
+
+def test_a_shell_that_is_given_nothing_runs_nothing():
+    [action] = bash.actions("bash -l", "/w")
+    assert (action.kind, action.name) == ("other", "bash -l")
+
+
+def part_of_line(line):
+    [action] = bash.actions(line, "/w")
+    return action.part
+
+
 def test_only_a_commit_commits():
     assert [action.commits for action in bash.actions("git add . && git commit -m x; git push", "/w")] == [False, True, False]
 

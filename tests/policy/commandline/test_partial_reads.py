@@ -20,7 +20,7 @@ READS = [
 
 
 @pytest.mark.parametrize(("earlier", "later", "covers"), READS)
-def test_a_later_read_that_covers_an_earlier_one_ends_it_and_overlapping_ones_live_side_by_side(session: Scenario, earlier, later, covers):
+def test_a_later_read_ends_an_earlier_one_it_covers_and_overlapping_reads_coexist(session: Scenario, earlier, later, covers):
     session.read("a.py", *earlier)
     assert session.read("a.py", *later) == ({"T1": "superseded"} if covers else {})
 
@@ -121,7 +121,7 @@ def test_a_compound_command_ends_when_all_that_it_shows_has(session: Scenario):
 # "File unchanged".
 
 
-def test_an_answer_that_the_file_is_unchanged_touches_the_earlier_read_and_ends_nothing(session: Scenario):
+def test_an_answer_that_a_file_is_unchanged_touches_the_earlier_read_and_no_more(session: Scenario):
     session.read("a.py")
     session.nothing(5)
     assert session.read_again("a.py") == {}

@@ -1,8 +1,6 @@
-"""Claude Code: its payloads, transcripts and tools, as the engine takes them. Nothing here changes a file.
+"""The tools of Claude Code: what each does, and how long its results live unless a configuration says otherwise.
 
-This module has the tools (how long the results of each live unless a configuration says otherwise, and what it does), and times as the host
-writes them. `TOOL_TIERS` keeps the names and values of the specification, and knows more tools. What is changed in it changes what results
-live by.
+`TOOL_TIERS` keeps the names and values of the specification, and knows more tools. What is changed in it changes what results live by.
 """
 
 from __future__ import annotations
@@ -86,26 +84,24 @@ TOOLS = tools.Tools(
         "skill", "bash_id", "shell_id", "task_id",
     ),
     (*_READ, "filePath"),
+    {
+        tools.FILE: ("file_path", "notebook_path"),
+        tools.ABOUT: ("description", "query", "url", "skill", "subject", "name", "task_id", "taskId", "path"),
+        tools.FIRST_LINE: ("offset",),
+        tools.LINES: ("limit",),
+        tools.PAGES: ("pages",),
+        tools.EDITS_OF_FILE: ("edits",),
+        tools.GLOB: ("glob",),
+        tools.FILE_TYPE: ("type",),
+        tools.SHOWS: ("output_mode",),
+        tools.NUMBERS: ("-n",),
+        tools.ONLY_MATCHES: ("-o",),
+        tools.ANY_CASE: ("-i",),
+        tools.MULTILINE: ("multiline",),
+        tools.AFTER: ("-A",),
+        tools.BEFORE: ("-B",),
+        tools.AROUND: ("-C", "context"),
+        tools.AT_MOST: ("head_limit",),
+        tools.SKIPPED: ("offset",),
+    },
 )  # fmt: skip
-
-
-# --- times ---
-
-# 2000-03-01, from which leap days come last in a year.
-_EPOCH_2000_03_01 = 951_868_800
-
-
-def seconds_of(stamp: object) -> float:
-    """Return the seconds since 1970 of an ISO 8601 UTC time as the host writes it ("2026-02-21T16:15:30.639Z"); 0.0 for anything else."""
-    if not isinstance(stamp, str) or len(stamp) < 19:
-        return 0.0
-    try:
-        year, month, day = int(stamp[:4]), int(stamp[5:7]), int(stamp[8:10])
-        clock = int(stamp[11:13]) * 3600 + int(stamp[14:16]) * 60 + int(stamp[17:19])
-        fraction = float("0" + stamp[19:].rstrip("Z")) if stamp[19:20] == "." else 0.0
-    except ValueError:
-        return 0.0
-    shifted = year - (month < 3)
-    years = shifted - 2000
-    days = years * 365 + years // 4 - years // 100 + years // 400 + (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    return _EPOCH_2000_03_01 + days * 86_400 + clock + fraction

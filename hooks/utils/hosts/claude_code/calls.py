@@ -1,19 +1,12 @@
-"""Completed calls as the engine takes them, from hook payloads, and their outcomes, from the host's structure or from the model's text.
-
-Payloads come from outside: any field may be missing or of any type.
-
-Both forms of one result give the same Outcome wherever that is possible: hooks see the structure, a subagent's transcript has the
-text alone, and live state must equal replay.
-"""
+"""The completed call that a hook's payload tells of. Payloads come from outside: any field may be missing or of any type."""
 
 from __future__ import annotations
 
 from ...io import home
-from ...io.system import sha256
-from ...policy.calls import BACKGROUND, Call, Outcome, text_in
-from ...policy.estimate import image_tokens, wide_chars
-from ...policy.tools import DELEGATE, EDITS, FIND, READ, SEARCH, TASKS, Tool
-from . import TOOLS, fates
+from ...io.codec import text_in_field
+from ...policy.calls import Call
+from ..transcripts.outcomes import input_of, outcome_of, outcome_of_error
+from . import TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,38 +14,21 @@ if TYPE_CHECKING:
 
 # What comes before and behind the folder of our command, for which a command of the model's is run.
 _OURS, _THEN = "PATH='", "' && "
-HASH_CHARS = 32
-# How much of an output's end is searched for its verdict.
-TAIL_CHARS = 4_000
-# What the host says of a subagent that it has started, and of a list of todos that it has written down.
-_STARTED_CHARS, _TODOS_CHARS = 900, 160
-# A Read without a limit returns at most this many lines.
-_READ_LINES = 2_000
-_NOTHING = ("(Bash completed with no output)", "[Tool result missing due to internal error]", "No matches found", "No files found")
-_UNCHANGED = ("File unchanged since last read", "Wasted call — file unchanged")
-_AROUND = "Here's the result of running `cat -n`"
-_EDITED_HEAD = 600  # characters in which it says so, behind a path
-
-
-def text(payload: dict[str, Any], name: str) -> str:
-    """Return a text field of a payload; "" for anything else."""
-    value = payload.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def call_of(payload: dict[str, Any], now: float) -> Call | None:
     """Return the completed call that a PostToolUse or PostToolUseFailure payload tells of; None when it names none."""
-    id, name = text(payload, "tool_use_id"), text(payload, "tool_name")
+    id, name = text_in_field(payload, "tool_use_id"), text_in_field(payload, "tool_name")
     if not id or not name:
         return None
     tool = TOOLS.of(name)
     tool_input = _as_recorded(input_of(payload.get("tool_input")))
     if payload.get("hook_event_name") == "PostToolUseFailure":
-        outcome = outcome_of_error(text(payload, "error"))
+        outcome = outcome_of_error(text_in_field(payload, "error"))
     else:
         outcome = outcome_of(tool, tool_input, payload.get("tool_response"))
     prompt = payload.get("prompt_id")
-    return Call(id, tool, tool_input, outcome, now, text(payload, "cwd"), prompt if isinstance(prompt, str) else None)
+    return Call(id, tool, tool_input, outcome, now, text_in_field(payload, "cwd"), prompt if isinstance(prompt, str) else None)
 
 
 def run_as_ours(command: str) -> str:
@@ -61,15 +37,6 @@ def run_as_ours(command: str) -> str:
     them."""
     folder = home.plugin_root() + "/bin"
     return _OURS + folder.replace("'", "'\\''") + _THEN + command if folder.isprintable() and ":" not in folder else ""
-
-
-def input_of(value: object) -> dict[str, Any]:
-    """Return the input of a call, which is the same whether or not it says that the call runs in the foreground: a client that writes that
-    down may not tell hooks of it."""
-    tool_input = value if isinstance(value, dict) else {}
-    if tool_input.get("run_in_background") is False:
-        return {name: argument for name, argument in tool_input.items() if name != "run_in_background"}
-    return tool_input
 
 
 def _as_recorded(tool_input: dict[str, Any]) -> dict[str, Any]:
@@ -82,180 +49,8 @@ def _as_recorded(tool_input: dict[str, Any]) -> dict[str, Any]:
     return tool_input
 
 
-def commits(call: Call) -> bool:
-    """Return whether a call made a git commit."""
-    command = call.command
-    if call.outcome.error or "commit" not in command or "git" not in command:
-        return False
-    from ...policy.commandline import bash
-
-    return any(action.commits for action in bash.actions(command, call.cwd))
-
-
-def committed(call: Call, payload: dict[str, Any], now: float) -> list[str] | None:
-    """Return the files in the commit that a call made, as git says; None where git cannot say."""
-    from ...io import git
-
+def output_of(payload: dict[str, Any]) -> str:
+    """Return what the command of a completed call has printed; "" for another call."""
     response = payload.get("tool_response")
     output = response.get("stdout") if isinstance(response, dict) else response
-    return git.committed_files(call.cwd or ".", output if isinstance(output, str) else "", now)
-
-
-# --- outcomes ---
-
-
-def hash_content(text: str) -> str:
-    """Return the SHA-256 of a text, 64 hex digits; lone surrogates are hashed as they are."""
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def outcome_of(tool: Tool, tool_input: dict[str, Any], response: object) -> Outcome:
-    """Return the outcome of a successful call from the host's structured response (a string counts as the text itself)."""
-    if isinstance(response, str):
-        return outcome_of_text(tool, tool_input, response)
-    if tool.operation == READ and isinstance(response, dict):
-        return _read(response)
-    if tool.operation in EDITS:
-        return _ack(tool, tool_input)
-    if isinstance(response, dict):
-        if tool.operation == DELEGATE and response.get("isAsync") is True:
-            return Outcome(chars=_STARTED_CHARS, fate=BACKGROUND)
-        if tool.operation == TASKS and isinstance(response.get("newTodos"), list):
-            return Outcome(chars=_TODOS_CHARS)
-    from . import responses  # not for what is read, which is most
-
-    shown, images = responses.shown(tool.name, response)
-    outcome = _outcome(shown, images)
-    outcome.fate = fates.of_response(tool, tool_input, response) or fates.of_text(tool, tool_input, shown)
-    return outcome
-
-
-def outcome_of_error(error: str) -> Outcome:
-    """Return the outcome of a failed call from its error text."""
-    error = _strip_tag(error)
-    code = None
-    text = error
-    if error.startswith("Exit code "):
-        head, _, text = error.partition("\n")
-        digits = head[10:].strip()
-        code = int(digits) if digits.isdigit() and len(digits) < 11 else None
-    text = text.strip("\n")
-    outcome = _outcome(text, 0)
-    outcome.error = True
-    outcome.exit_code = code
-    outcome.fate = fates.of_error(text, code)
-    return outcome
-
-
-def outcome_of_text(tool: Tool, tool_input: dict[str, Any], text: str) -> Outcome:
-    """Return the outcome of a successful call from the text that the model got."""
-    if tool.operation in EDITS:
-        return Outcome(len(text), wide_chars(text)) if shows_file(text) else _ack(tool, tool_input)
-    if tool.operation == READ:
-        return _read_text(tool_input, text)
-    text = text.strip("\n")
-    if text in _NOTHING:
-        text = ""
-    if tool.operation in (SEARCH, FIND) and text.startswith("Found "):
-        text = text.partition("\n")[2]
-    outcome = _outcome(text, 0)
-    outcome.fate = fates.of_text(tool, tool_input, text)
-    return outcome
-
-
-def shows_file(text: str) -> bool:
-    """Return whether the response of an edit shows the file around it, as older hosts do."""
-    return _AROUND in text[:_EDITED_HEAD]
-
-
-def is_hosts_own(text: str) -> bool:
-    """Return whether the host has shortened a result itself: to a file, or to the word that nothing has changed."""
-    return fates.is_in_file(text) or text.startswith(_UNCHANGED)
-
-
-def _outcome(text: str, images: int) -> Outcome:
-    text = text.strip("\n")
-    if not text:
-        return Outcome(image_tokens=images, lines=0)
-    outcome = Outcome(len(text), wide_chars(text), hash_content(text)[:HASH_CHARS], image_tokens=images, tail=text[-TAIL_CHARS:])
-    outcome.lines = text.count("\n") + 1
-    return outcome
-
-
-def _ack(tool: Tool, tool_input: dict[str, Any]) -> Outcome:
-    return Outcome(chars=60 + len(text_in(tool_input, *tool.paths)))
-
-
-def _read(response: dict[str, Any]) -> Outcome:
-    file = response.get("file")
-    kind = response.get("type")
-    if kind == "file_unchanged":
-        return Outcome(chars=len(_UNCHANGED[1]) + 60, unchanged=True)
-    if not isinstance(file, dict):
-        from .responses import dumps_or_nothing  # seldom
-
-        return _outcome(dumps_or_nothing(response), 0)
-    content = file.get("content")
-    if not isinstance(content, str):  # an image, a PDF, a notebook
-        size = file.get("dimensions")
-        size = size if isinstance(size, dict) else {}
-        width, height = (size.get(name) if isinstance(size.get(name), (int, float)) else 0 for name in ("displayWidth", "displayHeight"))
-        data = file.get("base64")
-        outcome = Outcome(image_tokens=image_tokens(width or 0, height or 0), interval=[1, 0])
-        outcome.content_hash = hash_content(data)[:HASH_CHARS] if isinstance(data, str) else ""
-        return outcome
-    first = _int(file.get("startLine"), 1)
-    lines = content.rstrip("\n").count("\n") + 1
-    total = _int(file.get("totalLines"), 0)
-    whole = first <= 1 and _int(file.get("numLines"), lines) >= total
-    return _read_outcome(content, first, lines, whole)
-
-
-def _read_outcome(content: str, first: int, lines: int, whole: bool) -> Outcome:
-    content = content.rstrip("\n")
-    if not content:
-        return Outcome(interval=[1, 0])
-    # The model sees each line after its number and a tab. Versions below the oldest supported one padded the numbers: up to 7 % more.
-    chars = len(content) + lines * (len(str(first + lines)) + 1)
-    outcome = Outcome(chars, wide_chars(content), hash_content(content)[:HASH_CHARS])
-    outcome.interval = [1, 0] if whole else [first, first + lines - 1]
-    return outcome
-
-
-def _read_text(tool_input: dict[str, Any], text: str) -> Outcome:
-    if text.startswith(_UNCHANGED):
-        return Outcome(chars=len(_UNCHANGED[1]) + 60, unchanged=True)
-    lines = text.partition("\n\n<system-reminder>")[0].split("\n")
-    first = 0
-    content = []
-    for line in lines:
-        number, rest = _numbered(line)
-        if not number:
-            break
-        first = first or int(number)
-        content.append(rest)
-    if not content:
-        return _outcome(text, 0)
-    while content and not content[-1]:
-        content.pop()
-    narrowed = tool_input.get("offset") is not None or tool_input.get("limit") is not None
-    return _read_outcome("\n".join(content), first, len(content), first == 1 and not narrowed and len(content) < _READ_LINES)
-
-
-def _numbered(line: str) -> tuple[str, str]:
-    """Return (number, rest) of a line as a Read shows it; ("", "") for any other. Older versions write `     1→`, newer `1<tab>`."""
-    for sign in ("→", "\t"):
-        number, mark, rest = line.partition(sign)
-        if mark and number.strip(" ").isdigit():
-            return number.strip(" "), rest
-    return "", ""
-
-
-def _int(value: object, default: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else default
-
-
-def _strip_tag(error: str) -> str:
-    if error.startswith("<tool_use_error>"):
-        error = error[len("<tool_use_error>") :].partition("</tool_use_error>")[0]
-    return error.removeprefix("Error: ")
+    return output if isinstance(output, str) else ""

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from ...policy.calls import Call, Outcome
 from .. import CLAUDE_CODE
+from ..transcripts.outcomes import input_of
 from . import TOOLS
-from .calls import call_of, input_of
-from .projects import every as transcripts
-from .spans import content_spans as spans_of
-from .transcript import events_of
-from .usage import newest_usage as usage_of
+from .calls import call_of, output_of, run_as_ours
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
-__all__ = ["NAME", "REWRITES", "TOOLS", "arriving_call", "call_of", "events_of", "spans_of", "transcripts", "usage_of"]
+    from ..own_memory import OwnMemory
+
+__all__ = [
+    "NAME", "TOOLS", "arriving_call", "call_of", "compaction_reported", "compaction_told", "output_of", "own_memory", "run_as_ours",
+]  # fmt: skip
 
 NAME = CLAUDE_CODE
-# With a mod the first two, without one the file.
-REWRITES = frozenset(("arriving", "compaction", "transcript"))
 
 
 def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: str) -> Call:
@@ -27,3 +27,27 @@ def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: s
     tool = call.get("tool")
     arguments = input_of(call.get("input"))
     return Call(id, TOOLS.of(tool if isinstance(tool, str) else ""), arguments, Outcome(error=error), now, cwd)
+
+
+# The functions below load what few hooks need.
+
+
+def own_memory(environ: Mapping[str, str], root: str) -> OwnMemory:
+    """Return what Claude Code itself remembers of the project whose checkout is at `root`."""
+    from .memory_files import own_memory
+
+    return own_memory(environ, root)
+
+
+def compaction_told(environ: Mapping[str, str], folder: str, model: str) -> dict[str, Any] | None:
+    """Return what a person has told Claude Code about compactions by itself."""
+    from .compaction_settings import told
+
+    return told(environ, folder, model)
+
+
+def compaction_reported(breakdown: object) -> int | None:
+    """Return the tokens at which Claude Code says that it compacts; 0 for never, None where it says nothing."""
+    from .compaction_settings import reported
+
+    return reported(breakdown)

@@ -1,5 +1,4 @@
-"""Calls and results as Codex records them, in all forms that it has had: what was called with which input, which files a patch changes, and
-what came back. Pure; nothing is run.
+"""Calls and results as Codex records them, in all forms that it has had. Pure; nothing is run.
 
 In code mode the model writes JavaScript, `const r = await tools.exec_command({"cmd": "ls"}); text(r.output)`, and one result comes back for
 all that the script called. Only arguments that are written out are read: what a script computes is not known.
@@ -12,10 +11,11 @@ import re
 import shlex
 
 from ...io.codec import texts
+from .patches import input_of_patch, patch_in_line
+from .scripts import calls_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     Item = dict[str, Any]
@@ -30,10 +30,6 @@ _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "fish", "ksh"))
 _POWERSHELLS = frozenset(("powershell", "powershell.exe", "pwsh", "pwsh.exe", "cmd", "cmd.exe"))
 _SHELL_TOOLS = {"shell": "command", "shell_command": "command", "exec_command": "cmd", "container.exec": "command"}
 _SCRIPT, _PATCH = "exec", "apply_patch"
-_PATCH_BEGINS, _PATCH_ENDS = "*** Begin Patch", "*** End Patch"
-_PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
-# A shell that is asked for nothing but a patch, as older models do: the patch is in a here-document.
-_IN_SHELL = re.compile(r"^\s*(?:cd\s+(?P<folder>[^\s;&|]+)\s*&&\s*)?apply_patch\s*(?:<<|[\"'(])")
 # What Codex says of a command before its output.
 _OUTPUT_HEAD = re.compile(
     r"(?:(?:Chunk ID: [^\n]*|Wall time:? [^\n]*|Original token count: [^\n]*|Process running with session ID [^\n]*"
@@ -192,110 +188,3 @@ def _arguments(value: object) -> dict[str, Any]:
 
 def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {} if value is None else {"arguments": value}
-
-
-# --- patches, in the form of apply_patch ---
-
-
-def patched_files(patch: str) -> list[str]:
-    """Return the paths that a patch names, unchanged, each once, in order."""
-    return list(dict.fromkeys(_PATCHED.findall(patch)))
-
-
-def input_of_patch(patch: str) -> dict[str, object]:
-    """Return the input of a call that applies a patch: the first file, the others, the patch itself."""
-    first, *others = patched_files(patch) or [""]
-    return {"file_path": first, **({"others": others} if others else {}), "patch": patch}
-
-
-def patch_in_line(line: str) -> tuple[str, str] | None:
-    """Return (patch, the folder that the line goes to before) of a shell's line that only applies a patch; None for any other line."""
-    match = _IN_SHELL.match(line)
-    begin, end = line.find(_PATCH_BEGINS), line.rfind(_PATCH_ENDS)
-    if match is None or begin < 0 or end < begin:
-        return None
-    return line[begin : end + len(_PATCH_ENDS)], match["folder"] or ""
-
-
-# --- scripts ---
-
-_CALL = re.compile(r"\btools\s*\.\s*([A-Za-z_]\w*)\s*\(")
-_NAMED = re.compile(r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=\s*")
-_TOKEN = re.compile(
-    r"""\s*(?:(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\$]|\\.|\$(?!\{))*`)|(?P<word>[A-Za-z_$][\w$]*)|(?P<number>-?\d+(?:\.\d+)?)"""
-    r"""|(?P<mark>[{}\[\],:()]))""",
-    re.DOTALL,
-)
-_ESCAPE = re.compile(r"\\(u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r?\n|.)", re.DOTALL)
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
-_CONSTANTS = {"true": "true", "false": "false", "null": "null", "undefined": "null"}
-_LONGEST = 400_000  # characters of a script that is looked into
-_MOST = 64  # calls
-
-
-def calls_of(script: str) -> list[tuple[str, Any]]:
-    """Return (tool, argument) of each call that a script makes, in order; an empty list where it makes none or one of them is not written
-    out."""
-    if len(script) > _LONGEST:
-        return []
-    names: dict[str, str] = {}
-    for named in _NAMED.finditer(script):
-        value = _TOKEN.match(script, named.end())
-        if value is not None and value["text"]:
-            names[named[1]] = _text(value["text"])
-    calls: list[tuple[str, Any]] = []
-    for call in _CALL.finditer(script):
-        argument = _argument(script, call.end(), names)
-        if argument is None or len(calls) == _MOST:
-            return []
-        calls.append((call[1], argument[0]))
-    return calls
-
-
-def _argument(script: str, at: int, names: Mapping[str, str]) -> tuple[Any] | None:
-    """Return the one argument of a call that begins there, its tokens turned into JSON; None for what is more than data."""
-    pieces: list[str] = []
-    depth = 0
-    while (token := _TOKEN.match(script, at)) is not None:
-        at = token.end()
-        if token["mark"] == ")" and not depth:
-            break
-        if token["text"]:
-            pieces.append(json.dumps(_text(token["text"])))
-        elif token["word"]:
-            follows = _TOKEN.match(script, at)
-            is_key = follows is not None and follows["mark"] == ":"
-            word = json.dumps(token["word"]) if is_key else _CONSTANTS.get(token["word"]) or _known(token["word"], names)
-            if not word:
-                return None
-            pieces.append(word)
-        elif token["mark"] in ("(", ")"):
-            return None
-        else:
-            depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token["mark"] or "", 0)
-            if token["mark"] in ("}", "]") and pieces[-1:] == [","]:  # which JSON has not
-                pieces.pop()
-            pieces.append(token["number"] or token["mark"])
-    else:
-        return None
-    try:
-        return (json.loads("".join(pieces) or "{}"),)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _known(word: str, names: Mapping[str, str]) -> str:
-    return json.dumps(names[word]) if word in names else ""
-
-
-def _text(literal: str) -> str:
-    """Return what a literal of JavaScript's says."""
-
-    def decoded(escape: re.Match[str]) -> str:
-        code = escape[1]
-        if code[0] in "ux" and len(code) > 1:
-            number = int(code[1:].strip("{}"), 16)
-            return chr(number) if number < 0x110000 else ""
-        return "" if code.strip("\r") == "\n" else _ESCAPES.get(code, code)
-
-    return _ESCAPE.sub(decoded, literal[1:-1])

@@ -131,8 +131,6 @@ class _Reading:
                 self.before = self.turns[-turns]
                 del self.turns[-turns:]
 
-    # --- entries ---
-
     def _entry(self, kind: str, fields: Entry, cwd: str = "") -> Entry:
         self.count += 1
         uuid = f"{self.session or 'codex'}-{self.count}"

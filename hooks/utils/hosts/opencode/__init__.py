@@ -1,17 +1,11 @@
-"""OpenCode as a host: its tools (how long the results of each live, what it does, and what a result tells), its messages as entries, and
-the transcripts that the helper keeps of its sessions. Command lines live by the patterns of Claude Code's Bash.
-"""
+"""The tools of OpenCode: what each does, and how long its results live. Command lines live by the patterns of Claude Code's Bash."""
 
 from __future__ import annotations
 
 from ...policy import tools
-from ...policy.calls import Outcome
-from ..claude_code import calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ...policy.tools import Tool
 
 
@@ -63,48 +57,15 @@ TOOLS = tools.Tools(
     TOOL_TIERS,
     ("file_path", "filePath", "command", "pattern", "url", "query", "description", "path", "task_id"),
     _FILE,
+    {
+        tools.FILE: _FILE,
+        tools.ABOUT: ("description", "query", "url", "name", "task_id", "path"),
+        tools.FIRST_LINE: ("offset",),
+        tools.LINES: ("limit",),
+        tools.GLOB: ("include",),
+        tools.EDITS_OF_FILE: ("edits",),
+    },
 )
-
-
-# --- results ---
-
-
-def row_of(id: str, output: object, failed: bool) -> dict[str, Any]:
-    """Return the row that a result would be in a conversation of Claude Code's; `output`: a text, or the blocks of an MCP server."""
-    block = {"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}
-    return {"message": {"role": "user", "content": [block]}}
-
-
-def exit_of(metadata: object) -> int | None:
-    """Return the exit code that OpenCode notes of a command; None where it notes none."""
-    code = metadata.get("exit") if isinstance(metadata, dict) else None
-    return code if type(code) is int and -1_000 < code < 100_000 else None
-
-
-def outcome_of(tool: Tool, tool_input: dict[str, Any], text: str, metadata: object, failed: bool) -> Outcome:
-    """Return the outcome of a call from the text that the model got and what OpenCode notes beside it."""
-    if failed:
-        return calls.outcome_of_error(error_text(text, metadata))
-    shown = shown_file(metadata)
-    return calls.outcome_of(tool, tool_input, shown if shown is not None and tool.name == "read" else text)
-
-
-def error_text(text: str, metadata: object) -> str:
-    """Return the text of a failure, with the exit code where that is known."""
-    code = exit_of(metadata)
-    return text if not code else f"Exit code {code}\n{text}"
-
-
-def shown_file(metadata: object) -> dict[str, Any] | None:
-    """Return which lines of a file a read has shown, in the form in which Claude Code says so; None where OpenCode does not say."""
-    shown = metadata.get("display") if isinstance(metadata, dict) else None
-    if not isinstance(shown, dict) or shown.get("type") != "file" or not isinstance(shown.get("text"), str):
-        return None
-    first, last, total = (shown.get(name) for name in ("lineStart", "lineEnd", "totalLines"))
-    if not (type(first) is int and type(last) is int and 0 < first <= last):
-        return None
-    file = {"content": shown["text"], "startLine": first, "numLines": last - first + 1}
-    return {"type": "text", "file": {**file, "totalLines": total if type(total) is int else last + 1}}
 
 
 def tool_named(name: object) -> Tool:

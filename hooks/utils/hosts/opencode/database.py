@@ -119,9 +119,6 @@ def _refuse_later(db: Connection, path: str, id: str) -> None:
         raise OSError(errno.ENOTSUP, why, path)
 
 
-# --- opening ---
-
-
 @contextmanager
 def _opened(path: str) -> Iterator[Connection]:
     """Give a connection that writes nothing; every error of SQLite's is an OSError."""

@@ -14,7 +14,7 @@ import re  # noqa: TID253  no hook on a tool call reads other hosts' records
 from typing import NamedTuple  # noqa: TID253
 
 from ...io import files, home
-from ..claude_code import usage
+from ..transcripts import usage
 from . import database
 from .translation import SESSION, stamp_of, usage_of
 
@@ -165,8 +165,6 @@ def sizes(places: list[str]) -> dict[str, int]:
         sizes[each.address] = max(1, of_database[match[1]].get(each.id, 0) if match else _size_of_files(each.address))
     return sizes
 
-
-# --- sessions in files ---
 
 _SUFFIX = ".json"
 LARGEST_FILE = 64 << 20  # bytes

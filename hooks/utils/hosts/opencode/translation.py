@@ -11,7 +11,7 @@ import json  # noqa: TID253  no hook on a tool call reads other hosts' records
 import re  # noqa: TID253
 from datetime import datetime, timezone  # noqa: TID253
 
-from . import error_text, exit_of, shown_file
+from .results import error_text, exit_of, shown_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,9 +152,6 @@ def usage_of(tokens: object) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
-# --- recordings ---
-
-
 def is_own(head: bytes) -> bool:
     """Return whether a file that begins with these bytes is what `opencode export` writes."""
     begin = head.lstrip()[:400]
@@ -186,9 +183,6 @@ def session_of(head: bytes) -> str:
     """Return the id of the session that an export is of, from its beginning; "" where that does not say."""
     match = _ID.search(head)
     return match[1].decode("ascii") if match else ""
-
-
-# --- parts ---
 
 
 def _steps(parts: list[Entry], whole: object) -> list[tuple[list[Entry], object]]:

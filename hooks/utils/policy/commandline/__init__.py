@@ -1,1 +1,1 @@
-"""Read what a command line does and what its output shows. Pure."""
+"""Read the actions and the output of a command line. Pure."""

@@ -1,4 +1,4 @@
-"""The record of one thing that a command line does, with the part that it shows. Pure."""
+"""The record of one action of a command line, with the part that it shows. Pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Action:
 
 
 def plain(kind: str, words: list[str], cwd: str, extra: str = "", commits: bool = False) -> Action:
-    """Return an action that is named by its words alone. One that depends on a variable is like no other."""
+    """Return an action identified by its words alone. One that depends on a variable matches no other."""
     text = " ".join(words) + extra
     name = text if len(text) <= _NAME_CHARS and "\n" not in text else " ".join(text[: 4 * _NAME_CHARS].split())
     unknown = cwd.startswith(UNKNOWN) or has_variable(text)

@@ -1,4 +1,4 @@
-"""Read what a command line does: a list of actions, each with the lifetime class of what it prints and the part that this shows. Pure.
+"""Read the actions of a command line, with the tier and the part of the output of each. Pure.
 
 The tiers are those of the tiered-retention specification, extended from its examples: searches are short, file contents medium, test and
 build output lives for the session, acknowledgements are ephemeral, and whatever is not known lives for the session. Of a line that does
@@ -36,7 +36,7 @@ _OTHER_TREES = frozenset(("gh", "hg", "sl", "svn", "jj", "patch"))
 
 
 def longest_lived(actions: list[Action], rules: Ruleset) -> tuple[Action, str]:
-    """Return (the first of the longest-lived actions, which is what the result of the line counts as; its tier)."""
+    """Return (the first of the longest-lived actions, by which the result of the line is classed; its tier)."""
     leading, longest = actions[0], rules.tier_of_command(actions[0].kind, actions[0].name)
     for action in actions[1:]:
         tier = rules.tier_of_command(action.kind, action.name)
@@ -46,12 +46,12 @@ def longest_lived(actions: list[Action], rules: Ruleset) -> tuple[Action, str]:
 
 
 def actions(line: str, cwd: str) -> list[Action]:
-    """Return what a line does, in order, when started in a folder; never empty. A line that cannot be parsed is one `other` action."""
+    """Return the actions of a line, in order, when started in a folder; never empty. A line that cannot be parsed is one `other` action."""
     return _actions(line, normal_path(cwd, ""), 0)[0]
 
 
 def pipelines(line: str) -> list[tuple[list[Command], list[Action]]]:
-    """Return each pipeline of a line, and what it does, in order; those of scripts in the line are part of what runs the script."""
+    """Return each pipeline of a line with its actions, in order; scripts in the line belong to the action that runs them."""
     done: list[tuple[list[Command], list[Action]]] = []
     _actions(line, "/", 0, done)
     return done
@@ -127,7 +127,7 @@ def _other(stages: list, cwd: str) -> Action:
     extra = "".join([" | " + " ".join(stage.words) for stage in later])
     for stage in stages:
         for operator, target in stage.redirects:
-            if operator != "2>&" and target not in ran.NOWHERE:
+            if operator != "2>&" and target not in ran.DISCARDING:
                 extra += f" {operator}{target}"
     words = first.assignments + first.words if first.assignments else first.words
     return plain(kinds.OTHER, words, cwd, extra)

@@ -1,4 +1,4 @@
-"""Read how a command changes the environment of those that follow it in its line: variables, virtual environments, versions. Pure."""
+"""Read how a command changes the environment of the commands after it: variables, virtual environments, versions. Pure."""
 
 from __future__ import annotations
 

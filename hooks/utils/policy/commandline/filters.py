@@ -1,4 +1,4 @@
-"""Read what is left of an output behind the rest of its pipeline: `| tail -5`, `| grep -v ok`. Pure."""
+"""Read how much of an output the rest of its pipeline keeps: `| tail -5`, `| grep -v ok`. Pure."""
 
 from __future__ import annotations
 

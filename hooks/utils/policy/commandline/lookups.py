@@ -99,7 +99,7 @@ def content_parts(program: str, words: list[str], cwd: str, piped: bool) -> tupl
     pairs, others = options(words, values, _LONG_VALUES)
     patterns: list[str] = []
     letter_marks = ""
-    seen = Seen()
+    seen = SearchScope()
     if program in _RESPECT_IGNORED:
         seen.less.append("ignored")
     extended = program not in ("grep", "git grep", "zgrep", "ggrep")
@@ -132,8 +132,9 @@ def content_parts(program: str, words: list[str], cwd: str, piped: bool) -> tupl
     return (key, marked(roots, seen.marks())), pattern
 
 
-class Seen:
-    """What options make a search show: `less` and `more` than without them, only in files of some `globs`; and the `unknown` ones."""
+class SearchScope:
+    """How options change the output of a search: `less` and `more` than without them, only files that match `globs`; and the `unknown`
+    options."""
 
     __slots__ = ("globs", "is_unignored", "less", "more", "unknown")
 

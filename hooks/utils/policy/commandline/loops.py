@@ -1,4 +1,4 @@
-"""Write out a loop over words that are known: each of its commands for each word. Pure."""
+"""Unroll a loop over known words into its commands, once per word. Pure."""
 
 from __future__ import annotations
 

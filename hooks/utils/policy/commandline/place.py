@@ -1,4 +1,4 @@
-"""Follow where the commands of a line run: in which folder and environment, and what has to succeed or to go on before they do. Pure."""
+"""Track where the commands of a line run: their folder, their environment, and the commands that must succeed first. Pure."""
 
 from __future__ import annotations
 

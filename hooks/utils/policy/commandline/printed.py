@@ -1,4 +1,4 @@
-"""Tell what the commands of a line print, one after the other, as far as that is known before they run. Pure; no hook loads it."""
+"""Predict the output of the commands of a line, one after the other, as far as it is known before they run. Pure; no hook loads it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ else:
     Step = namedtuple("Step", "kind most text numbered", defaults=(None, False))
 
 # Lines that a command may print beside its output: messages about errors, the head over each of several files.
-BESIDE = 5
+MOST_EXTRA_LINES = 5
 # Nobody types more commands in a line, and each is held against all.
 _MOST_STEPS = 100
 # Commands that print nothing, and those that print a line.
@@ -91,13 +91,13 @@ def _step(stages: list[Command], actions: list[Action]) -> Step | None:
         return Step(kinds.ACK, None)
     if word in _SAY and len(stages) == 1:
         text = _said(first.words)
-        most = BESIDE + text.count("\n") if text is not None else None
+        most = MOST_EXTRA_LINES + text.count("\n") if text is not None else None
         return Step(kinds.OTHER if text is None else kinds.ACK, most, text if first.joined != OR else None)
     if actions and all(action.kind == kinds.READ for action in actions):
         is_alone = KINDS.get(word.rpartition("/")[2]) in ("read", "git")  # and no `xargs`, `find`, `bash -c` runs it, perhaps many times
         return Step(kinds.READ, _length(actions) if is_alone else None, None, _is_numbered(stages))
     if word in _ONE_LINE and len(stages) == 1:
-        return Step(kinds.OTHER if actions or word in _TELLING else kinds.ACK, 1 + BESIDE)
+        return Step(kinds.OTHER if actions or word in _TELLING else kinds.ACK, 1 + MOST_EXTRA_LINES)
     shown = [Step(kinds.READ if action.kind == kinds.RESTORED else action.kind, None) for action in actions] or [Step(kinds.OTHER, None)]
     return Step(careful(shown), _picked(stages))
 
@@ -124,7 +124,7 @@ def _length(actions: list[Action]) -> int | None:
         begin, end = action.part[1]
         if not begin or not end or "[" in action.part[0]:  # where it is no route, it stands for several files
             return None
-        lengths.append(end - begin + 1 + BESIDE)
+        lengths.append(end - begin + 1 + MOST_EXTRA_LINES)
     return sum(lengths)
 
 
@@ -137,7 +137,7 @@ def _picked(stages: list[Command]) -> int | None:
     if not all(any(operator[0] in "2&" for operator, _ in stage.redirects) for stage in before):
         return None
     count = words[-1].lstrip("-n") if len(words) in (2, 3) else "10" if len(words) == 1 else ""
-    return int(count) + BESIDE if count.isascii() and count.isdigit() and len(count) < 6 else None
+    return int(count) + MOST_EXTRA_LINES if count.isascii() and count.isdigit() and len(count) < 6 else None
 
 
 def _said(words: list[str]) -> str | None:

@@ -1,4 +1,5 @@
-"""Move aside what hides operators from a plain split of a command line: quotes, substitutions, comments, here-documents. Pure, linear.
+"""Set aside the parts of a command line that hide operators from a plain split: quotes, substitutions, comments, here-documents. Pure,
+linear.
 
 The scanner moves each of them out of the line and leaves its number there between two NULs; `shell.without_quoting` does the same for
 lines so plain that a split will do.
@@ -61,7 +62,7 @@ class Scanner:
         return "".join(self.out)
 
     def step(self, mark: str, at: int) -> int:
-        """Return where to go on after the mark at `at`; -1 when what it opens is never closed."""
+        """Return where to go on after the mark at `at`; -1 when its closing mark is missing."""
         stack = self.stack
         mode = stack[-1] if stack else ""
         if mark == "\\":

@@ -1,4 +1,4 @@
-"""Tell which commands of a line have run, whether the line shows how they went, and what makes that less or another's. Pure.
+"""Tell which commands of a line ran, whether the line shows how they ended, and what weakens that evidence. Pure.
 
 A line fails as its last command does, a pipeline as its last stage: so what stands behind `&&`, `||`, an `exit` or a pipe may not have run,
 or may have failed unseen.
@@ -27,11 +27,11 @@ _LEAVES = ("exit", "return")
 _GIVES_UP = frozenset((*_LEAVES, "false"))
 _SAYS = frozenset(("echo", "printf"))
 _OTHER_STREAMS = "23456789"
-NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
+DISCARDING = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
 
 
 def judge(found: list[Action], stages: list, following: Command | None, place: Place) -> None:
-    """Note of the actions of a pipeline when they have run and can be seen, and what makes what they show less, or another's."""
+    """Note when the actions of a pipeline ran visibly, and what makes their output less, or another's."""
     first = stages[0]
     word = first.words[0] if first.words else ""
     if (not first.joined and not place.stops_at_failure) or (first.joined == OR and word not in _GIVES_UP):
@@ -154,7 +154,7 @@ def _mark_behind(action: Action, behind: list) -> None:
 
 
 def written(command: Command) -> list[str]:
-    """Return the files that take what a command would print."""
+    """Return the files that take a command's output."""
     return [
         target
         for operator, target in command.redirects
@@ -163,4 +163,4 @@ def written(command: Command) -> list[str]:
 
 
 def _is_file(operator: str, target: str) -> bool:
-    return target not in NOWHERE and target[:2] != ">(" and not (operator[-1] == "&" and (target.isdigit() or target == "-"))
+    return target not in DISCARDING and target[:2] != ">(" and not (operator[-1] == "&" and (target.isdigit() or target == "-"))

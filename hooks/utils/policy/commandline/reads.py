@@ -1,4 +1,4 @@
-"""Read which lines of which files `cat`, `sed -n`, `head` and their like show. Pure."""
+"""Read which lines of which files `cat`, `sed -n`, `head` and similar commands show. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .lookups import options
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     # The intervals of lines, and the files.
-    Shown = tuple[list[list[int]], list[str]]
+    Excerpts = tuple[list[list[int]], list[str]]
 
 # Options of `git show` that change nothing of a file.
 _SHOWN_ALIKE = frozenset(("--no-color", "--textconv", "--no-textconv"))
@@ -17,7 +17,7 @@ _BAT_VALUES = frozenset(
 )
 
 
-def shown(program: str, words: list[str]) -> Shown | None:
+def shown(program: str, words: list[str]) -> Excerpts | None:
     """Return the intervals shown of each of the files, and the files; None when the words do anything but show lines."""
     reader = _READERS.get(program)
     return reader(words) if reader else None
@@ -37,14 +37,14 @@ def of_revisions(words: list[str]) -> list[tuple[str, str]]:
     return files
 
 
-def _whole(words: list[str]) -> Shown:
+def _whole(words: list[str]) -> Excerpts:
     for word in words:
         if word[:1] == "-" and word != "-":
             return _with_options(words)
     return [WHOLE], words[1:]
 
 
-def _with_options(words: list[str]) -> Shown:
+def _with_options(words: list[str]) -> Excerpts:
     bat = words[0].rpartition("/")[2] in ("bat", "batcat")
     number = words[0].rpartition("/")[2] == "nl"
     pairs, others = options(words, "rlH" if bat else "bdfhilnsvw" if number else "", _BAT_VALUES)
@@ -78,7 +78,7 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
-def _head(words: list[str]) -> Shown:
+def _head(words: list[str]) -> Excerpts:
     count = "10"
     pairs, others = options(words, "nc", frozenset(("--lines", "--bytes")))
     digits = "".join([name[1:] for name, value in pairs if name[1:].isdigit()])
@@ -92,7 +92,7 @@ def _head(words: list[str]) -> Shown:
     return [_lines("1", count.strip().removeprefix("+")) if count != "0" else EXCERPT], others
 
 
-def _tail(words: list[str]) -> Shown:
+def _tail(words: list[str]) -> Excerpts:
     pairs, others = options(words, "nc", frozenset(("--lines", "--bytes")))
     start = ""
     for name, value in pairs:
@@ -103,7 +103,7 @@ def _tail(words: list[str]) -> Shown:
     return [_lines(start[1:], "$") if start[:1] == "+" else EXCERPT], others
 
 
-def _sed(words: list[str]) -> Shown | None:
+def _sed(words: list[str]) -> Excerpts | None:
     scripts: list[str] = []
     pairs, others = options(words, "efl", frozenset(("--expression", "--file", "--line-length")))
     quiet = False
@@ -135,7 +135,7 @@ def _sed_range(command: str) -> list[int]:
     return _lines(start, end if comma else start)
 
 
-def _awk(words: list[str]) -> Shown | None:
+def _awk(words: list[str]) -> Excerpts | None:
     """Return what a program shows that prints lines by number, and no other: `NR>=1 && NR<=9`, `NR==7`, `NR==1,NR==9`."""
     pairs, others = options(words, "Fvf")
     if not others or any(name == "-f" for name, value in pairs):
@@ -159,7 +159,7 @@ def _awk(words: list[str]) -> Shown | None:
     return [_lines(str(begin), str(int(until) - (last[3:4] != "=")))], others
 
 
-def _awk_open(comparison: str, others: list[str]) -> Shown | None:
+def _awk_open(comparison: str, others: list[str]) -> Excerpts | None:
     number = comparison.lstrip("<>=")
     if not _is_number(number):
         return None

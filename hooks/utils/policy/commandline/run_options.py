@@ -1,5 +1,4 @@
-"""What the options of test, build, lint and type-check tools mean for whether one run shows what another has shown. A table, which
-`runs.py` reads.
+"""A table of the options of test, build, lint and type-check tools: whether a run with one covers a run without it. `runs.py` reads it.
 
 An option that is not listed makes a run that is like no run without it. Letters, in capitals with a value:
 

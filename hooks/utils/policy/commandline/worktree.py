@@ -1,4 +1,4 @@
-"""Read what git commands show of a working tree, or change in it. Pure.
+"""Read the parts of a working tree that git commands show or change. Pure.
 
 What is shown depends on the files on disk, on what is staged, or only on the commit that is checked out. What names its commits by their
 hashes depends on none of these. A word that may be a branch or a path is taken to be a path: then less ends it.
@@ -120,13 +120,13 @@ def _makes_branch(rest: list[str]) -> bool:
 
 
 def part_of(part: Part, words: list[str], cwd: str) -> Part:
-    """Return the part of a git command that shows something, its plain part where what it shows does not change or is unknown."""
+    """Return the part of a git command that shows something, its plain part where the output does not change or is unknown."""
     on = None if part[0].endswith("@?") else _shown(words, cwd)
     return (TREE, [part[0], *on, *part[1]]) if on else part
 
 
 def without_paths(words: list[str], targets: list[str]) -> list[str]:
-    """Return those of the targets of a git command that are no paths, where the paths are what it is limited to."""
+    """Return the targets of a git command that are not paths, for a command limited to paths."""
     if words[0] == "status":
         return []
     before = targets[: targets.index("--")] if "--" in targets else targets

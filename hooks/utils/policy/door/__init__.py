@@ -1,23 +1,23 @@
-"""Decide what of a result enters the context, before a request first carries it. Pure.
+"""Decide how much of a result enters the context, before a request first carries it. Pure.
 
 A result passes RULES in their order. Nothing that entered before is changed. A driver archives the whole first, pins what references lean
-on, and keeps `Shown` up to date with all that enters and what is gone.
+on, and keeps `ContextLines` up to date with all that enters and what is gone.
 """
 
 from __future__ import annotations
 
 from ..parts import FILE, UNKNOWN
 from ..ruleset import DEFAULT_SAY_ONCE, DEFAULT_SHAPE
-from ..tools import EDITS, READ, SHELLS
+from ..tools import EDITS, READ, SHELLS, edits_of
 from .arrival import Arrival
 from .call_names import name_of
 from .once import lines_of, source
 from .rules import ANY, CHOSEN, MARKED, OFF, READS, REBUILT, REBUILT_BUT_FOR_NOISE, RULES, SAFE, STRONG, Rule
-from .shown import Lines, Shown, Source
+from .shown import ContextLines, Lines, Source
 
 __all__ = [
     "ANY", "CHOSEN", "MARKED", "OFF", "READS", "REBUILT", "REBUILT_BUT_FOR_NOISE", "RULES", "SAFE", "STRONG",
-    "Arrival", "Entry", "Lines", "Rule", "Settings", "Shown", "Source",
+    "Arrival", "ContextLines", "Entry", "Lines", "Rule", "Settings", "Source",
     "enter", "enter_whole", "is_partial", "lines_of", "name_of", "path_of", "shows", "source_of", "written",
 ]  # fmt: skip
 
@@ -53,9 +53,9 @@ _SHIPPED = Settings()
 _RESTORE = "popkit restore "
 
 
-def enter(arrival: Arrival, shown: Shown, settings: Settings = _SHIPPED, rules: Iterable[Rule] = RULES) -> Entry:
-    """Return what enters of a result, given what the context shows. The same call made at once again is to enter whole, and so is what was
-    left out and is asked for."""
+def enter(arrival: Arrival, shown: ContextLines, settings: Settings = _SHIPPED, rules: Iterable[Rule] = RULES) -> Entry:
+    """Return the form in which a result enters, given the lines that the context shows. An immediate repeat of a call enters whole, and so
+    does omitted content that is asked for."""
     if arrival.again or _is_restored(arrival):
         rules = [rule for rule in rules if rule.law == MARKED]
     text = arrival.text
@@ -79,7 +79,7 @@ def _is_restored(arrival: Arrival) -> bool:
 
 def enter_whole(arrival: Arrival, settings: Settings) -> Entry:
     """Return a result of which everything enters."""
-    return enter(arrival, Shown(), settings, [rule for rule in RULES if rule.law == MARKED])
+    return enter(arrival, ContextLines(), settings, [rule for rule in RULES if rule.law == MARKED])
 
 
 def is_partial(entry: Entry) -> bool:
@@ -97,7 +97,7 @@ def path_of(tool: Tool, subjects: Sequence[str], parts: Iterable[Part]) -> str:
 
 
 def shows(arrival: Arrival, entered: str, settings: Settings) -> Iterator[Source]:
-    """Yield what the context shows once a result has entered, as far as the settings ask for that."""
+    """Yield the lines that the context shows once a result has entered, as far as the settings ask for them."""
     wrote = written(arrival) if settings.say_once == ANY else None
     if wrote is not None:
         yield wrote
@@ -106,7 +106,7 @@ def shows(arrival: Arrival, entered: str, settings: Settings) -> Iterator[Source
 
 
 def source_of(arrival: Arrival, entered: str) -> Source:
-    """Return what a result shows once it has entered."""
+    """Return the source of a result that has entered."""
     return source(arrival.id, arrival.name, entered, arrival.path)
 
 
@@ -115,9 +115,8 @@ def written(arrival: Arrival) -> Source | None:
     None for other calls. A failed one shows nothing, but is the last of its name all the same."""
     if arrival.operation not in EDITS:
         return None
-    edits = arrival.tool_input.get("edits")
-    inputs = [arrival.tool_input, *(edits if isinstance(edits, list) else ())]
-    texts = [each.get(field) for each in inputs if isinstance(each, dict) for field in arrival.traits.written]
+    inputs = edits_of(arrival.traits, arrival.tool_input)
+    texts = [edit.get(field) for edit in inputs for field in arrival.traits.written]
     lines = [line for text in texts if isinstance(text, str) for line in text.split("\n")]
     if not lines:
         return None

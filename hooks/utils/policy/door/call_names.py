@@ -1,4 +1,4 @@
-"""What a reference calls a call. Pure.
+"""The name of a call in references. Pure.
 
 A reader sees calls with their inputs, and results without numbers. So a name is made of the tool and of what the call was given, with
 paths relative to the session's folder. A name that is too long is cut in the middle, never at a file's name.

@@ -1,4 +1,4 @@
-"""Tell how long things took in the output of a run, and runs of lines that an earlier run has shown the same but for that. Pure.
+"""Recognise durations in the output of a run, and lines that differ from an earlier run only in them. Pure.
 
 Only forms in which runners of tests, compilers and linters say how long something of that run took are durations. A limit, a setting, a
 clock, a date, a measured value of a benchmark or a number in the name of a test is none, and neither is what could be either.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re  # noqa: TID253  no hook loads the door
 from functools import lru_cache  # noqa: TID253
 
-from .shown import Shown, Source
+from .shown import ContextLines, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,10 +128,10 @@ def _longest(lines: Iterable[str]) -> str:
 
 
 def runs(lines: Sequence[str], stretches: Sequence[tuple[int, int, int | None]], earlier: Iterable[Source]) -> list[Run]:
-    """Return the runs of lines that are alike in earlier results, found as `Shown.runs` finds those that are the same. Where lines are the
-    same but for durations that are too far apart, one run ends and the next begins."""
+    """Return the runs of lines that are alike in earlier results, found as `ContextLines.runs` finds those that are the same. Where lines
+    differ in durations that are too far apart, one run ends and the next begins."""
     sources = {source.id: source for source in earlier}
-    known = Shown()
+    known = ContextLines()
     for source in sources.values():
         known.add(Source(source.id, source.name, [_without(line) for line in source.lines]))
     found = known.runs([_without(line) for line in lines], stretches=stretches)

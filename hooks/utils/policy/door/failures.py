@@ -1,4 +1,4 @@
-"""Find the lines of an output that tell of a failure. Pure.
+"""Find the lines of an output that report a failure. Pure.
 
 What tells of a failure is taken generously: a line too many costs little, one too few misleads.
 """

@@ -136,7 +136,7 @@ def _chosen(lines: Sequence[str], kind: str, budget: int, error: bool) -> Chosen
 
 
 def is_listed(lines: Sequence[str]) -> bool:
-    """Return whether an output is a table or a configuration, of which every row says something of its own."""
+    """Return whether an output is a table or a configuration, in which every row carries information of its own."""
     import re
 
     filled = [line for line in lines if line.strip()]

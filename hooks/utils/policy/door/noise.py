@@ -1,4 +1,4 @@
-"""Take out of an output what carries nothing: escape codes, progress that was overwritten, blank lines in a row, the same line again. Pure.
+"""Remove noise from an output: escape codes, overwritten progress, runs of blank lines, repeated lines. Pure.
 
 Escape codes, progress and blank lines are lost; a line repeated in a row is not, for it stays once, and the next line says how often.
 Lines that differ in anything all stay, for the one number that differs may be what was asked for. Diffs, tables and structured data are

@@ -12,7 +12,7 @@ from __future__ import annotations
 from . import durations
 from .call_names import plain
 from .numbering import listed
-from .shown import Shown, Source
+from .shown import ContextLines, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _own(text: str) -> list[str]:
 
 def say_once(
     text: str,
-    shown: Shown,
+    shown: ContextLines,
     path: str = "",
     handle: str = "",
     stay: Callable[[list[str]], Sequence[int]] | None = None,
@@ -163,7 +163,7 @@ def _parts(run: Run, staying: Sequence[int]) -> Iterator[Run]:
     yield run._replace(begin=begin, at=run.at + begin - run.begin)
 
 
-def _reference(hidden: list[str], number: int | None, at: int, source: Source, shown: Shown, of_diff: str = "") -> str:
+def _reference(hidden: list[str], number: int | None, at: int, source: Source, shown: ContextLines, of_diff: str = "") -> str:
     """Return the line in place of those that a source shows from `at` on, the same or with other durations; `number` that a listing gives
     the first of them here. `of_diff`: what their signs say of them here. "" where other lines would fit it as well, or nothing could be
     named of them."""

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from typing import NamedTuple
 
     from .arrival import Arrival
-    from .shown import Shown
+    from .shown import ContextLines
 
     class Shortened(NamedTuple):
-        """`text` as it goes on · `amount` of what is left out, as the rule's words count it · `leans_on`: ids that references name ·
-        `but`: what of it is not quite as the rule's words say."""
+        """`text` as it goes on · `amount` left out, as the rule's words count it · `leans_on`: ids that references name · `but`: where the
+        text departs from the rule's words."""
 
         text: str
         amount: int
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         but: str = ""
 
     class Rule(NamedTuple):
-        """`setting`, and the `values` with which the rule is on · `law`: what holds for all that it leaves out · `words` for people, with
-        room for the amount · `concerns`: whether it looks at a result at all, under a value · `shorten`: what it makes of the text that
+        """`setting`, and the `values` with which the rule is on · `law`: a property of all that it leaves out · `words` for people, with
+        room for the amount · `concerns`: whether it applies to a result at all, under a value · `shorten`: makes its text of the text that
         the rules before it have left; the same text where it leaves nothing out."""
 
         name: str
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         law: str
         words: str
         concerns: Callable[[Arrival, str], bool]
-        shorten: Callable[[str, Arrival, Shown, str], Shortened]
+        shorten: Callable[[str, Arrival, ContextLines, str], Shortened]
 
 else:
     from collections import namedtuple
@@ -75,7 +75,7 @@ def _may_be_forged(arrival: Arrival, value: str) -> bool:
     return own_lines.may_look_like_one(arrival.text)
 
 
-def _marked(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
+def _marked(text: str, arrival: Arrival, shown: ContextLines, value: str) -> Shortened:
     return Shortened(*own_lines.marked(text))
 
 
@@ -83,7 +83,7 @@ def _may_be_noisy(arrival: Arrival, value: str) -> bool:
     return not arrival.error and (kinds.of(arrival.kind).is_noisy or len(arrival.steps) > 1)
 
 
-def _quieted(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
+def _quieted(text: str, arrival: Arrival, shown: ContextLines, value: str) -> Shortened:
     parts = arrival.sections(text)
     if len(parts) == 1:
         quieted = noise.quiet(text) if kinds.of(parts[0].kind).is_noisy else text
@@ -100,7 +100,7 @@ def _is_printed(arrival: Arrival, value: str) -> bool:
     return arrival.operation in _PRINTS
 
 
-def _within_budget(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
+def _within_budget(text: str, arrival: Arrival, shown: ContextLines, value: str) -> Shortened:
     return Shortened(*informative.shorten_sections(text, arrival.sections(text), arrival.error, arrival.handle))
 
 
@@ -110,7 +110,7 @@ def _may_refer(arrival: Arrival, value: str) -> bool:
     return value == ANY or arrival.path != ""
 
 
-def _deduplicated(text: str, arrival: Arrival, shown: Shown, value: str) -> Shortened:
+def _deduplicated(text: str, arrival: Arrival, shown: ContextLines, value: str) -> Shortened:
     earlier = shown.results_of(arrival.name) if value == ANY and _may_be_repeated(arrival) else ()
     result = once.say_once(text, shown, arrival.path if value == READS else "", arrival.handle, _stay(text, arrival), earlier)
     return Shortened(result.text, result.lines, result.leans_on, "" if result.is_exact else ", but for durations")

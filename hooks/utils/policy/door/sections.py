@@ -1,4 +1,4 @@
-"""Find in the output of a command line what each of its commands has printed. Pure.
+"""Split the output of a command line by the commands that printed it. Pure.
 
 A boundary is told by a text that the line itself says (`echo ---`) and that stands in the output as often as it is said, and by the lines
 that the commands up to there print at most. Between two boundaries each line counts as a file's that may be one: then it is left as it is.
@@ -34,7 +34,7 @@ SAID = "said"
 # A shorter line may be part of anything.
 _LEAST_SAID = 3
 # Lines that the host may put before an output.
-_BESIDE = printed.Step(kinds.OTHER, printed.BESIDE)
+_BESIDE = printed.Step(kinds.OTHER, printed.MOST_EXTRA_LINES)
 
 
 def sections(steps: Sequence[Step], lines: Sequence[str]) -> list[Section]:

@@ -112,8 +112,8 @@ class Source:
         return [at + number - first for at, stop, first in self.numbered if first <= number and at + number - first + count <= stop]
 
 
-class Shown:
-    """The lines that a context shows. `add` what entered, `keep` what is still there after a compaction, a rewind or a clear."""
+class ContextLines:
+    """The lines that a context shows. `add` what entered; `keep` the lines that remain after a compaction, a rewind or a clear."""
 
     __slots__ = ("_at", "_count", "_forgotten", "_left", "_named", "_places", "sources")
 
@@ -190,7 +190,7 @@ class Shown:
         return None if name in self._forgotten else [other for other in self._named[name] if other is not source]
 
     def results_of(self, name: str) -> list[Source]:
-        """Return what the results of calls of a name show."""
+        """Return the sources of the results of calls of a name."""
         return list(self._named.get((name, False), ()))
 
     def is_only(self, source: Source) -> bool:

@@ -1,5 +1,5 @@
-"""Secrets out of everything that is kept of a command line, a pattern, an address or a result's first line. Pure, and its work grows no
-faster than the text: every repetition has a bound, because a line comes from outside and a hook has no time.
+"""Mask secrets in everything that is kept of a command line, a pattern, an address or a result's first line. Pure, in time linear in the
+text: every repetition is bounded, because lines come from outside and a hook has no time.
 
 Known by their own form (`secret_shapes.py`) or because nobody would think of them (`random_words.py`), by the words before them
 (`words.py`, tables in `programs.py`), by a name or a header around them (`named.py`), by their place in an address (`addresses.py`). Where

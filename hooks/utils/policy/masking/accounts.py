@@ -1,6 +1,5 @@
-"""Find the password that a program of the project is given by its place alone: behind the name of an action on an account, and the name of
-the account (`flask create-user bob PW`, `node scripts/set-password.js bob PW`, `bin/rails users:create[bob,PW]`). Pure.
-"""
+"""Find a password that a program of the project takes as a positional argument: after the name of an action on an account and the name of
+the account (`flask create-user bob PW`, `node scripts/set-password.js bob PW`, `bin/rails users:create[bob,PW]`). Pure."""
 
 from __future__ import annotations
 

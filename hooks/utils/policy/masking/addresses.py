@@ -1,4 +1,4 @@
-"""Find the secrets in addresses: the password before a host, the segments of a path that open what they name. Pure."""
+"""Find the secrets in addresses: passwords before a host, path segments that grant access. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find what another masker has taken out of a text, by the marks that it left in the place: `[REDACTED]`, `[REDACTED_KEY]`. Pure."""
+"""Find the parts of a text that another masker removed, by its marks: `[REDACTED]`, `[REDACTED_KEY]`. Pure."""
 
 from __future__ import annotations
 

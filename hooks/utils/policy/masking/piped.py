@@ -12,7 +12,7 @@ _SHOWING = accounts.READERS | frozenset(("sh", "zsh", "dash", "psql", "mysql", "
 
 
 def piped(line: Line, number: int) -> list[tuple[int, int]]:
-    """Return what is written into the command that begins here, when that takes a secret."""
+    """Return the text written into the command that begins here, if that takes a secret."""
     begin = line.starts[number - 1]
     for _ in range(2):  # what only passes it on is between them
         if begin and "|" in line.gaps[begin] and "||" not in line.gaps[begin]:
@@ -21,7 +21,7 @@ def piped(line: Line, number: int) -> list[tuple[int, int]]:
 
 
 def receives(command: list[str]) -> bool:
-    """Return whether a command takes a secret from what is piped into it: a known one, or one with a name that speaks of a secret."""
+    """Return whether a command takes a secret from its input: a known one, or one whose name suggests a secret."""
     if not programs.RECEIVERS.isdisjoint(command) or ("sudo" in command and "-s" in command):
         return True
     if not command or command[0].rpartition("/")[2] in accounts.READERS:

@@ -1,4 +1,4 @@
-"""Tables of where programs take a secret. Nothing here decides.
+"""Tables of the arguments in which programs take secrets. Nothing here decides.
 
 Options: `-p` takes the next word or what follows `=`, `-p*` what is glued to it, `-p?` either.
 Phrases: the words of a command without its options; `.` is any word, `..` any number of them, `X` the secret, `=` is the value of

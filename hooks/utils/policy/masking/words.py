@@ -1,4 +1,4 @@
-"""Find secrets by the words before them. Pure; one walk over the words, each looking at a bounded number of neighbours."""
+"""Find secrets by the words before them. Pure; a single walk with a bounded look-around at each word."""
 
 from __future__ import annotations
 

@@ -13,10 +13,12 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from hooks.utils.hosts.claude_code import entries, responses, seconds_of, transcript
-from hooks.utils.hosts.claude_code.entries import is_answer
 from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.hosts.tools import recorded_tools
+from hooks.utils.hosts.transcripts import entries, transcript
+from hooks.utils.hosts.transcripts.blocks import text_of_blocks
+from hooks.utils.hosts.transcripts.entries import is_answer
+from hooks.utils.hosts.transcripts.stamps import seconds_of
 from hooks.utils.policy import kinds
 from hooks.utils.policy.classify import classify
 from hooks.utils.policy.estimate import estimate_tokens
@@ -37,7 +39,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hooks.utils.hosts.claude_code.entries import Entry
+    from hooks.utils.hosts.transcripts.entries import Entry
     from hooks.utils.io.repository import Repository
 
 
@@ -202,7 +204,7 @@ class _Reading:
                     yield Prompt(at, block["text"], by_user)
             elif id in self.pending and id not in self.answered:
                 self.answered.add(id)
-                text, _ = responses.text_of_blocks(block.get("content"))
+                text, _ = text_of_blocks(block.get("content"))
                 tool, tool_input, cwd = self.pending.pop(id)
                 yield CallResult(self.reader.call_of(entry, block, (tool, tool_input)), text, cwd)
 

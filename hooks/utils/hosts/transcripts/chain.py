@@ -9,8 +9,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 
-from . import seconds_of
 from .entries import blocks_of, is_compaction
+from .stamps import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

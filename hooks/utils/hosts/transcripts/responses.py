@@ -6,9 +6,9 @@ are those of recorded sessions, in which both forms of a result stand side by si
 
 from __future__ import annotations
 
-from ...io.codec import dumps
 from ...policy.estimate import image_tokens
 from . import fates
+from .blocks import dumps_or_nothing, text_and_images
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _TASK_CHARS = 32_000
 def shown(name: str, response: object) -> tuple[str, int]:
     """Return (text, image tokens) that the response of a tool puts into the context."""
     if isinstance(response, list):
-        return _blocks(response)
+        return text_and_images(response)
     if not isinstance(response, dict):
         return ("" if response is None else str(response)), 0
     if response.get("isImage") is True:
@@ -39,7 +39,7 @@ def shown(name: str, response: object) -> tuple[str, int]:
     if text is not None:
         return text, 0
     if isinstance(response.get("content"), list):
-        return _blocks(response["content"])
+        return text_and_images(response["content"])
     return dumps_or_nothing(response), 0
 
 
@@ -158,30 +158,3 @@ _FORMS: dict[str, Form] = {
     "TaskOutput": _output_of_task, "TaskCreate": _created_task, "TaskGet": _one_task, "TaskList": _tasks, "TaskUpdate": _updated_task,
     "AskUserQuestion": _answers, "ReportFindings": _findings, "WebFetch": _fetched, "Skill": _launched, "ToolSearch": _referenced,
 }  # fmt: skip
-
-
-def _blocks(blocks: list[Any]) -> tuple[str, int]:
-    texts, images = [], 0
-    for block in blocks:
-        if isinstance(block, str):
-            texts.append(block)
-        elif isinstance(block, dict):
-            if isinstance(block.get("text"), str):
-                texts.append(block["text"])
-            elif block.get("type") == "image":
-                images += image_tokens(0, 0)
-            else:
-                texts.append(dumps_or_nothing(block))
-    return "\n".join(texts), images
-
-
-def text_of_blocks(content: object) -> tuple[str, int]:
-    """Return (text, image tokens) of a tool_result's content, a string or a list of blocks."""
-    return (content, 0) if isinstance(content, str) else _blocks(content) if isinstance(content, list) else ("", 0)
-
-
-def dumps_or_nothing(value: object) -> str:
-    try:
-        return dumps(value)
-    except ValueError:
-        return ""

@@ -18,10 +18,13 @@ from ...policy.placeholder import handle_in
 from ...policy.tools import EDITS
 from .. import kept_by
 from ..tools import tool as tool_named
-from . import TOOLS, calls, entries, fates, seconds_of, usage
+from ..tools import tools_of
+from . import entries, fates, outcomes, usage
+from .blocks import text_of_blocks
 from .chain import Chain, Uuids
 from .entries import blocks_of, entry_of, is_compaction, is_torn, says_nothing
-from .responses import PERSISTED_CHARS, text_of_blocks
+from .responses import PERSISTED_CHARS
+from .stamps import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -225,7 +228,7 @@ class Reader:
         if kind == "assistant":
             for block in blocks_of(entry):
                 if block.get("type") == "tool_use" and isinstance(block.get("id"), str) and block["id"] in self.index.calls:
-                    self.pending[block["id"]] = (str(block.get("name") or ""), calls.input_of(block.get("input")))
+                    self.pending[block["id"]] = (str(block.get("name") or ""), outcomes.input_of(block.get("input")))
             return []
         events: list = []
         if kind == "user":
@@ -257,20 +260,20 @@ class Reader:
 
     def call_of(self, entry: Entry, block: dict[str, Any], call: tuple[str, dict[str, Any]]) -> Call:
         """Return the completed call that a result block tells of; `call` is its (tool, input)."""
-        tool, tool_input = (TOOLS.of if "host" not in entry else tool_named)(call[0]), call[1]
+        tool, tool_input = (tools_of("").of if "host" not in entry else tool_named)(call[0]), call[1]
         structure = entry.get("toolUseResult")
         text, images = text_of_blocks(self._content(block))
         if fates.is_in_file(text):
             self.in_files.add(block["tool_use_id"])
         if block.get("is_error") is True:
-            outcome = calls.outcome_of_error(structure if isinstance(structure, str) and structure.startswith("Error: ") else text)
-        elif isinstance(structure, (dict, list)) and not (tool.operation in EDITS and calls.shows_file(text)):
-            outcome = calls.outcome_of(tool, tool_input, structure)
+            outcome = outcomes.outcome_of_error(structure if isinstance(structure, str) and structure.startswith("Error: ") else text)
+        elif isinstance(structure, (dict, list)) and not (tool.operation in EDITS and outcomes.shows_file(text)):
+            outcome = outcomes.outcome_of(tool, tool_input, structure)
             if block["tool_use_id"] in self.in_files:  # which the structure does not always tell
                 outcome.chars = min(outcome.chars, PERSISTED_CHARS)
                 outcome.wide = min(outcome.wide, outcome.chars)
         else:
-            outcome = calls.outcome_of_text(tool, tool_input, text)
+            outcome = outcomes.outcome_of_text(tool, tool_input, text)
             outcome.image_tokens += images
         prompt, cwd = entry.get("promptId"), entry.get("cwd")
         completed = Call(

@@ -29,9 +29,11 @@ from ...policy.lost_cache import (
     drops_thinking,
     lost_tokens,
 )  # fmt: skip
-from . import entries, seconds_of
+from . import entries
 from .entries import is_answer
-from .request_parts import LONGEST_NAME, REQUEST, SHAPE, Contents, Notes, listed
+from .request_notes import LONGEST_NAME, Notes, listed
+from .request_parts import REQUEST, SHAPE, Contents
+from .stamps import seconds_of
 from .usage import usage_of
 
 TYPE_CHECKING = False

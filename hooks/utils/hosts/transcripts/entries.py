@@ -13,7 +13,7 @@ from ...io.system import os
 from ...policy.estimate import estimate_tokens
 from ...policy.messages import call_tokens
 from ...policy.tools import ASK, PLAN
-from . import TOOLS
+from ..tools import tools_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def text_tokens(block: dict[str, Any]) -> int:
 
 
 # Tools that wait for the user.
-ASKING = (TOOLS.first(ASK), TOOLS.first(PLAN))
+ASKING = (tools_of("").first(ASK), tools_of("").first(PLAN))
 
 
 def is_answer(entry: Entry) -> bool:

@@ -1,5 +1,5 @@
-"""Tell at how many tokens Claude Code compacts a conversation by itself: from what a person has told it by its environment, its settings or
-/autocompact (which writes settings), and from what the client says.
+"""Read what Claude Code knows of compactions by itself: what a person has told it by its environment, its settings or /autocompact (which
+writes settings), and what it says.
 
 A host's own default for a model may be smaller than the window, which only the client knows; so may what a running session was told by
 --settings. It says so where code of ours runs inside it.
@@ -20,10 +20,7 @@ _WINDOW, _LEAST_WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW", 100_000
 _PERCENT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"  # of what an answer leaves of the window; it can only lower
 _OFF = ("DISABLE_COMPACT", "DISABLE_AUTO_COMPACT")
 _UNITS = {"k": 1_000, "m": 1_000_000}
-# What the client keeps free of the window for an answer, and beside that.
-_ANSWER, _BUFFER = 20_000, 13_000
 _MANAGED = "/etc/claude-code/managed-settings.json"
-_LATER = 1.2  # a request that is so many times larger shows that the client does not compact there
 
 
 def told(environ: Mapping[str, str], folder: str, model: str = "") -> dict[str, Any]:
@@ -86,26 +83,3 @@ def reported(breakdown: object) -> int | None:
         return None
     tokens = breakdown.get("autoCompactThreshold")
     return tokens if breakdown["isAutoCompactEnabled"] and type(tokens) is int and 0 < tokens < 10**9 else 0
-
-
-def noted(session: Mapping[str, Any], tokens: int) -> dict[str, Any]:
-    """Return what the client said, as a fact of the session that holds until something else is told."""
-    return {"tokens": tokens, "told": session.get("compaction"), "model": session.get("model"), "window": session.get("window_tokens")}
-
-
-def point(window: int, session: Mapping[str, Any], tokens: int) -> int:
-    """Return at how many tokens the host compacts a conversation in a window, by the facts of the `session`, if the `tokens` of its newest
-    request do not show otherwise; the window where it does not, or nobody has told."""
-    said = session.get("compaction")
-    if not isinstance(said, dict):
-        return window
-    fact = session.get("compacts_at")
-    if isinstance(fact, dict) and isinstance(fact.get("tokens"), int) and fact == noted(session, fact["tokens"]):
-        room = fact["tokens"] + _BUFFER if fact["tokens"] else 0
-    else:
-        limit = said.get("window")
-        room = 0 if said.get("off") is True else (min(window, limit) if type(limit) is int else window) - _ANSWER
-    percent = said.get("percent")  # which what the client says does not include
-    share = int(room * percent / 100) if isinstance(percent, (int, float)) else room
-    at = min(share, room - _BUFFER)
-    return max(at, tokens) if at > 0 and tokens <= _LATER * at and max(at, tokens) < window else window

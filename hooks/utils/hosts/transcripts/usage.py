@@ -11,11 +11,12 @@ from sys import intern
 from ...io import files
 from ...io.codec import loads
 from ...io.system import os
+from ...policy import compaction_point
 from ...policy.estimate import estimate_tokens
 from ...policy.models import LONG_MARK, WINDOW_TOKENS
 from ...policy.usage import Usage
-from . import compaction_point, seconds_of
-from .responses import dumps_or_nothing, text_of_blocks
+from .blocks import dumps_or_nothing, text_of_blocks
+from .stamps import seconds_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

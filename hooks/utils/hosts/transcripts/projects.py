@@ -1,6 +1,7 @@
-"""Find what the host keeps of each project: the transcripts of its sessions, by session, by project, the newest first; and its own memory:
-MEMORY.md, which every session is given, and topic files, which the model reads when it needs them. Reads only. A
-session's start loads it where memory is on, so only the functions that need `os.path` load it.
+"""Find the transcripts of sessions: by session, by project, the newest first. Reads only.
+
+They lie in a folder for each project, below the folder of Claude Code and below ours, where those of other hosts are kept. A session's
+start loads this module where memory is on, so only the functions that need `os.path` load it.
 """
 
 from __future__ import annotations
@@ -110,58 +111,3 @@ def changed(path: str) -> float:
         return os.stat(path).st_mtime
     except OSError:
         return 0.0
-
-
-# --- its own memory ---
-
-DOCUMENT = "MEMORY.md"
-# What the host gives a session of its MEMORY.md, and what we read of a topic.
-MOST_LINES, MOST_BYTES = 200, 25_000
-MOST_TOPICS = 50
-
-
-class OwnMemory:
-    """`folder`: where the host keeps it · `document`: what a session is given · `topics`: file -> text."""
-
-    __slots__ = ("_texts", "document", "folder", "topics")
-
-    def __init__(self, folder: str, document: str = "", topics: Mapping[str, str] = {}) -> None:
-        self.folder = folder
-        self.document = document
-        self.topics = topics
-        self._texts = [" ".join(text.split()).lower() for text in (document, *topics.values()) if text]
-
-    def contains(self, text: str) -> bool:
-        """Return whether it says this text, as whole words, however it is wrapped and written large or small."""
-        wanted = " ".join(text.split()).strip(" .!").lower()
-        return bool(wanted) and any(_has_whole(known, wanted) for known in self._texts)
-
-
-def own_memory(environ: Mapping[str, str], root: str) -> OwnMemory:
-    """Return what the host remembers of the project whose checkout is at `root`; an empty one where it keeps none."""
-    try:
-        folder = join(folder_of(environ), folder_name(root), "memory")
-    except home.NoHome:
-        return OwnMemory("")
-    named = [name for name in files.names(folder) if name.endswith(".md")]
-    texts = {name: _text(join(folder, name)) for name in named[: MOST_TOPICS + 1]}
-    document = "\n".join(texts.pop(DOCUMENT, "").split("\n")[:MOST_LINES])
-    return OwnMemory(folder, document, texts)
-
-
-def _has_whole(text: str, wanted: str) -> bool:
-    """Return whether a text has another one anywhere without going on a word of ASCII letters, digits and `_` before or behind it."""
-    at = text.find(wanted)
-    while at >= 0:
-        end = at + len(wanted)
-        if not any(char.isascii() and (char.isalnum() or char == "_") for char in text[max(0, at - 1) : at] + text[end : end + 1]):
-            return True
-        at = text.find(wanted, at + 1)
-    return False
-
-
-def _text(path: str) -> str:
-    try:
-        return files.read_text(path, MOST_BYTES) or ""
-    except OSError:
-        return ""

@@ -10,7 +10,8 @@ import os
 
 from ...io.codec import loads
 from ...policy.hashed import Numbers
-from .request_parts import REQUEST, is_of_conversation
+from .request_notes import is_of_conversation
+from .request_parts import REQUEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json  # noqa: TID253  only the helper comes here
 
-from ...policy.messages import ASSISTANT, USER, Message, NotUnderstood, Shown, Use, message_of
+from ...policy.messages import ASSISTANT, USER, Message, NotUnderstood, ShownResult, Use, message_of
 from .attachments import ADAPTIVE, RENEWED, SAID_AGAIN, Attachments
 
 TYPE_CHECKING = False
@@ -158,7 +158,7 @@ class _Reader:
         return self.uses.get(id) or Use(id, self.tools.of(name), tool_input)
 
     def _asked(self, blocks: list[dict[str, Any]]) -> None:
-        results: list[Shown] = []
+        results: list[ShownResult] = []
         said: list[Message] = []
         for block in blocks:
             if block["type"] == "tool_result":
@@ -172,8 +172,6 @@ class _Reader:
         if results:
             self.done.messages.append(Message(USER, "", (), results))
         self.done.messages += said
-
-    # --- texts ---
 
     def _said(self, text: str) -> Iterator[Message]:
         """Yield what stands for a text beside calls and results: a row as it is, what the person typed meanwhile as their own words,
@@ -212,20 +210,18 @@ class _Reader:
             self.taken.add(whole)
         return bool(whole)
 
-    # --- results ---
-
-    def _result(self, block: dict[str, Any], said: list[Message]) -> Shown:
+    def _result(self, block: dict[str, Any], said: list[Message]) -> ShownResult:
         """Return a result as its row has it. What the client has put behind its text is added to what is `said`."""
         id, content = _text(block, "tool_use_id"), block.get("content")
         if block.get("as_row") and id in self.results:
             self.answered.add(id)
-            return Shown(id, self.results[id], block.get("is_error") is True)
+            return ShownResult(id, self.results[id], block.get("is_error") is True)
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
         if not isinstance(blocks, list):
             raise NotUnderstood(f"the content of {id} is no list")
         if content == CLEARED:
             self.answered.add(id)
-            return Shown(id, CLEARED, block.get("is_error") is True)
+            return ShownResult(id, CLEARED, block.get("is_error") is True)
         own, texts = [], []
         rest = self.results[id].strip() if id in self.results else None
         for each in blocks:
@@ -252,7 +248,7 @@ class _Reader:
             self.done.contents[id] = json.dumps(own, ensure_ascii=False, separators=(",", ":"))
         named = any(each["type"] == "tool_reference" for each in own)
         text = self.results[id] if id in self.results and not named else "\n".join(texts)
-        return Shown(id, text, block.get("is_error") is True)
+        return ShownResult(id, text, block.get("is_error") is True)
 
     def _apart(self, text: str, row: str | None) -> tuple[str, str | None, list[str]]:
         """Return (what of a text the result itself says, what of its row is left to come, the reminders behind it). `row`: what its row

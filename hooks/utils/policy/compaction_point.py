@@ -1,0 +1,35 @@
+"""Tell at how many tokens a host compacts a conversation by itself, from what it was told and what it has said. Pure."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+# What the client keeps free of the window for an answer, and beside that.
+_ANSWER, _BUFFER = 20_000, 13_000
+_LATER = 1.2  # a request that is so many times larger shows that the client does not compact there
+
+
+def noted(session: Mapping[str, Any], tokens: int) -> dict[str, Any]:
+    """Return what the client said, as a fact of the session that holds until something else is told."""
+    return {"tokens": tokens, "told": session.get("compaction"), "model": session.get("model"), "window": session.get("window_tokens")}
+
+
+def point(window: int, session: Mapping[str, Any], tokens: int) -> int:
+    """Return at how many tokens the host compacts a conversation in a window, by the facts of the `session`, if the `tokens` of its newest
+    request do not show otherwise; the window where it does not, or nobody has told."""
+    said = session.get("compaction")
+    if not isinstance(said, dict):
+        return window
+    fact = session.get("compacts_at")
+    if isinstance(fact, dict) and isinstance(fact.get("tokens"), int) and fact == noted(session, fact["tokens"]):
+        room = fact["tokens"] + _BUFFER if fact["tokens"] else 0
+    else:
+        limit = said.get("window")
+        room = 0 if said.get("off") is True else (min(window, limit) if type(limit) is int else window) - _ANSWER
+    percent = said.get("percent")  # which what the client says does not include
+    share = int(room * percent / 100) if isinstance(percent, (int, float)) else room
+    at = min(share, room - _BUFFER)
+    return max(at, tokens) if at > 0 and tokens <= _LATER * at and max(at, tokens) < window else window

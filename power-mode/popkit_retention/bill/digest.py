@@ -1,0 +1,94 @@
+"""The digest of one transcript: what its requests used, by model, what its cache lost, and what it called."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from array import array
+from functools import lru_cache
+from typing import NamedTuple
+
+from hooks.utils.hosts.recordings import CLAUDE_CODE, session_id_of
+from hooks.utils.hosts.transcripts import sent
+from hooks.utils.policy import lost_cache
+from hooks.utils.state import shipped
+
+from . import sums
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from hooks.utils.policy.lost_cache import Sent
+
+    from .records import Digest
+
+
+_models = lru_cache(maxsize=1)(shipped.models)
+_NO_USAGE = "says nothing about the usage of its requests"
+FORM = 13  # of a digest
+_KEY_BYTES = 8
+
+
+class Read(NamedTuple):
+    """What was read of a transcript: its digest, when its first line was written (seconds), the keys of all its requests, and ids of the
+    messages that count elsewhere."""
+
+    digest: Digest
+    begun: float
+    requests: bytes
+    copied: frozenset[str] = frozenset()
+
+
+def key_of(request: Sent) -> int:
+    """Return what tells a request from all others, wherever its answer is written: a copy keeps the message's id and time, where the host
+    gives it no others."""
+    named = (request.key or f"{request.id} {request.usage.at}").encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(named, digest_size=_KEY_BYTES).digest(), "big", signed=True)
+
+
+def read(path: str, size: int, copies: Collection[int] = ()) -> Read:
+    """Return what the first `size` bytes of a transcript hold, without the requests of these keys; OSError where it cannot be read."""
+    session = sent.read(path, size, (lambda request: key_of(request) in copies) if copies else None)
+    every = session.requests
+    losses = lost_cache.losses(every, lambda at: time.localtime(at)[:3], _models())
+    of_request = {id(loss.usage): loss for loss in losses}
+    requests = [request for request in every if request.id not in session.copies]
+    digest = _digest(path, session, requests, of_request)
+    return Read(digest, session.began, array("q", map(key_of, every)).tobytes(), frozenset(session.copies))
+
+
+def digest_of(path: str, size: int) -> Digest:
+    """Return the digest of the first `size` bytes of a transcript; OSError where it cannot be read."""
+    return read(path, size).digest
+
+
+def _digest(path: str, session: sent.Session, requests: list[Sent], of_request: Mapping[int, lost_cache.Loss]) -> Digest:
+    by_time, kinds_by_time = sums.by_time(requests, session.standing, of_request)
+    losses = [of_request[id(request.usage)] for request in requests if id(request.usage) in of_request]
+    return {
+        "session": _session_of(path),
+        "cwd": session.cwd,
+        "host": session.host or CLAUDE_CODE,
+        "began": requests[0].usage.at if requests else 0.0,
+        "ended": requests[-1].usage.at if requests else 0.0,
+        "standing": session.standing,
+        "hooks": session.hooks,
+        "calls": session.calls,
+        "used": sums.of_models(session.requests, session.standing, of_request, session.copies),
+        "losses": [
+            {
+                "at": loss.usage.at, "cause": loss.cause, "detail": loss.detail, "tokens": loss.tokens, "pause_s": round(loss.pause_s, 1),
+                "model": loss.usage.model, "prompt": loss.usage.tokens, "ttl_s": loss.usage.cache_ttl_s,
+            }
+            for loss in losses
+        ],
+        "by_time": by_time, "kinds_by_time": kinds_by_time, "by_price": sums.by_price(requests),
+    }  # fmt: skip
+
+
+def _session_of(path: str) -> str:
+    folder, agent = os.path.split(os.path.dirname(path))
+    own = session_id_of(path)
+    return f"{os.path.basename(folder)}/{own}" if agent == "subagents" else own

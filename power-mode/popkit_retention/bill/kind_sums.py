@@ -1,0 +1,103 @@
+"""Sums of tokens by kind of content. Pure.
+
+Tokens before the first word have no kind. Sums are whole tokens that add up, divided in proportion to the shares of the requests.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from hooks.utils.policy.composition import OTHER, RESULT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hooks.utils.policy.composition import Shares
+
+    from .records import Row, Used
+
+
+# Conversations that an earlier version has read and whose transcripts are gone: what they were made of is unknown.
+UNATTRIBUTED = "untold"
+_SERVER = "mcp__"
+
+
+def columns_of(used: Used) -> list[int]:
+    """Return the tokens of conversations in sums of requests: [plain, read, written for five minutes, for an hour]."""
+    plain, read, short, hour = used["stands"]
+    lost_short, lost_hour = (sum(lost) for lost in zip(used["pauses"], used["lost"]))
+    return [
+        used["plain"] - plain, used["read"] - read + lost_short + lost_hour, used["write_5m"] - short - lost_short,
+        used["write_1h"] - hour - lost_hour,
+    ]  # fmt: skip
+
+
+def add_shares(sums: dict[str, list[float]], shares: Shares | None, hour: bool) -> None:
+    """Add the shares of a request, which writes for an hour or for five minutes, to sums by kind, of such columns."""
+    for kind, (plain, read, written, _) in (shares or {}).items():
+        row = sums.setdefault(kind, [0.0, 0.0, 0.0, 0.0])
+        row[0] += plain
+        row[1] += read
+        row[2 + hour] += written
+
+
+def add_unlost_shares(sums: dict[str, list[float]], shares: Shares | None) -> None:
+    """Add the shares of a request, without lost tokens, to sums by kind, of one column."""
+    for kind, (_, _, _, share) in (shares or {}).items():
+        sums.setdefault(kind, [0.0])[0] += share
+
+
+def shared_by_kind(sums: Mapping[str, Sequence[float]], totals: Sequence[int]) -> dict[str, list[int]]:
+    """Return totals, one of each column, divided by kind: whole tokens that add up to them. A total without shares is OTHER."""
+    by_kind = {kind: [0] * len(totals) for kind in [*sums, OTHER]}
+    for column, total in enumerate(totals):
+        weights = [max(0.0, row[column]) for row in sums.values()]
+        for kind, tokens in zip(sums, shared_out(total, weights)):
+            by_kind[kind][column] = tokens
+        if not any(weights):
+            by_kind[OTHER][column] = total
+    return {kind: row for kind, row in by_kind.items() if any(row)}
+
+
+def shared_out(total: int, weights: Sequence[float]) -> list[int]:
+    """Return a total divided in proportion to weights, in whole parts that add up to it."""
+    sums = list(accumulate(weights))
+    ends = [round(total * sum / sums[-1]) if sums[-1] else 0 for sum in sums]
+    return [end - begin for begin, end in zip([0, *ends], ends)]
+
+
+def kind_rows(
+    tokens: Mapping[str, int], usd: Mapping[str, float] | None = None, calls: Mapping[str, list[float]] | None = None
+) -> list[Row]:
+    """Return what conversations were made of as rows {kind, name, tokens, parts}, the most expensive first, with `usd` and `used` where
+    `usd` and `calls` are given. `kind`: one of policy/composition.py, UNATTRIBUTED, `result` of the tool of this `name`, or `server` for
+    the tools of an MCP server, which are its `parts` · `tokens`: over all requests · `used`: [times, when last] of calls, None for anything
+    but results."""
+    rows: list[Row] = []
+    servers: dict[str, list[Row]] = {}
+    for kind, count in tokens.items():
+        is_result, name = kind.startswith(RESULT), kind.removeprefix(RESULT)
+        row: Row = {"kind": kind, "name": "", "tokens": count, "parts": []}
+        if is_result:
+            row.update(kind="result", name=name)
+        if usd is not None:
+            row["usd"] = usd.get(kind, 0.0)
+        if calls is not None:
+            row["used"] = calls.get(name, [0, 0.0]) if is_result and name else None
+        server = name.split("__")[1] if name.startswith(_SERVER) and name.count("__") > 1 else ""
+        (servers.setdefault(server, []) if server else rows).append(row)
+    rows += [_server(name, sorted(parts, key=_dearest)) for name, parts in servers.items()]
+    return sorted(rows, key=_dearest)
+
+
+def _server(name: str, parts: list[Row]) -> Row:
+    row: Row = {"kind": "server", "name": name, "parts": parts}
+    row.update((column, sum(part[column] for part in parts)) for column in ("tokens", "usd") if column in parts[0])
+    if "used" in parts[0]:
+        row["used"] = [sum(part["used"][0] for part in parts), max(part["used"][1] for part in parts)]
+    return row
+
+
+def _dearest(row: Row) -> tuple[float, int, str]:
+    return -row.get("usd", 0.0), -row["tokens"], row["name"]

@@ -1,0 +1,95 @@
+"""What a project's requests were paid for. Pure."""
+
+from __future__ import annotations
+
+from . import lifetimes
+from .costs import usd_of
+from .kind_sums import kind_rows
+from .prompt_rows import calls_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from hooks.utils.policy.models import Models
+
+    from .records import Digest, Used
+
+
+MONTH_S = 30 * 86_400
+# What a bill consists of, in the order in which it is shown. Together they are the whole.
+PARTS = ("standing", "conversation", "pauses", "lost", "output")
+
+
+def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str, Any]:
+    """Return the cost of a token in each prompt at this pace: `usd` a month, `requests` a month, `unpriced`: how many of the
+    requests have a model without a known price; and whether it `is_told`: some hours are no month's pace, and only requests are counted
+    then. `digests`: of main threads, over a period in seconds."""
+    usd, requests, unpriced = 0.0, 0, 0
+    active = [digest for digest in digests if digest["used"]]
+    for used in (used for digest in active for used in digest["used"]):
+        model = models.model(used["model"])
+        price, _ = model.usd(used["prompt"] + 1)
+        requests += used["requests"]
+        if price is None:
+            unpriced += used["requests"]
+            continue
+        short, hour, plain = used["cold"]
+        units = (used["requests"] - sum(used["cold"])) * model.read + short * model.write_5m + hour * model.write_1h + plain
+        usd += units * price / 1e6
+    covered_s = max((one["ended"] for one in active), default=0.0) - min((one["began"] for one in active), default=0.0)
+    if active and covered_s < lifetimes.LEAST_DAYS * 86_400:
+        return {"usd": 0.0, "requests": requests, "unpriced": unpriced, "is_told": False}
+    scale = MONTH_S / period_s
+    return {"usd": usd * scale, "requests": round(requests * scale), "unpriced": round(unpriced * scale), "is_told": True}
+
+
+def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
+    """Return what requests were paid for: `usd`, `parts` (name of PARTS -> dollars; their sum is `usd`), `kinds`: what the conversations
+    were made of, as `kinds.rows` has it (their dollars are those of the conversation), `requests`, `sessions`, the names of their `hosts`,
+    and `unpriced`: requests of models without a known price, whose dollars are in no sum."""
+    parts = dict.fromkeys(PARTS, 0.0)
+    usd_by_kind: dict[str, float] = {}
+    tokens: dict[str, int] = {}
+    requests = unpriced = sessions = 0
+    everything = list(digests)
+    hosts: set[str] = set()
+    for digest in everything:
+        sessions += bool(digest["used"])
+        hosts.update([digest["host"]] if digest["used"] else ())
+        for used in digest["used"]:
+            requests += used["requests"]
+            for kind, sums in used["kinds"].items():
+                tokens[kind] = tokens.get(kind, 0) + sum(sums)
+            paid = usd_of(used, models)
+            if paid is None:
+                unpriced += used["requests"]
+                continue
+            some = _divided(used, models)
+            for kind, sums in used["kinds"].items():
+                usd_by_kind[kind] = usd_by_kind.get(kind, 0.0) + _paid(sums, used, models)
+            some["output"] = paid["output"]
+            some["conversation"] = max(0.0, sum(paid.values()) - sum(some.values()))
+            for name, usd in some.items():
+                parts[name] += usd
+    counts = {"requests": requests, "sessions": sessions, "hosts": sorted(hosts), "unpriced": unpriced}
+    made_of = kind_rows(tokens, usd_by_kind, calls_of(everything))
+    return {"usd": sum(parts.values()), "parts": parts, "kinds": made_of, **counts}
+
+
+def _divided(used: Used, models: Models) -> dict[str, float]:
+    (short_pauses, hour_pauses), (short_lost, hour_lost) = used["pauses"], used["lost"]
+    return {
+        "standing": _paid(used["stands"], used, models),
+        "pauses": _paid([0, -short_pauses - hour_pauses, short_pauses, hour_pauses], used, models),
+        "lost": _paid([0, -short_lost - hour_lost, short_lost, hour_lost], used, models),
+    }
+
+
+def _paid(tokens: Sequence[int], used: Used, models: Models) -> float:
+    """Return the dollars of tokens that are plain, read, written for five minutes and for an hour."""
+    model = models.model(used["model"])
+    price, _ = model.usd(used["prompt"] + 1)
+    units = sum(count * cost for count, cost in zip(tokens, (1.0, model.read, model.write_5m, model.write_1h)))
+    return units * (price or 0.0) / 1e6

@@ -1,0 +1,50 @@
+"""Propose what a project could leave out of its prompts. Pure."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .records import Row
+
+
+# Removing what a project's sessions do not use is proposed only once there are so many of them.
+LEAST_SESSIONS = 3
+# A section is proposed as a skill from so many tokens on; the level of its heading, since level 1 is the title of a file.
+LEAST_DRAFT, _DRAFTED = 300, 2
+
+
+def proposals(rows: Iterable[Row], sessions: int) -> list[Row]:
+    """Return the rows of servers that are in each prompt and were never used, and of such tools of other servers, the largest first.
+    `sessions`: how many the project had in which they could have been used."""
+    if sessions < LEAST_SESSIONS:
+        return []
+    unused: list[Row] = []
+    for row in rows:
+        if row["kind"] == "server":
+            unused += [one for one in ([row] if not row["used"][0] else row["parts"]) if one["tokens"] and not one["used"][0]]
+    return sorted(unused, key=lambda row: (-row["tokens"], row["name"]))
+
+
+def drafts(rows: Iterable[Row], project: str) -> list[Row]:
+    """Return the sections of memory files that could be skills as {name, file, tokens}, including what is below them, the largest first. A
+    file of the `project` has its path in it. Whether sections are used is not known, so nothing is claimed about that."""
+    candidates: list[Row] = []
+    for file in rows:
+        path = os.path.relpath(file["name"], project) if is_inside(file["name"], project) else file["name"]
+        open_section: Row | None = None
+        for part in file["parts"] if file["kind"] == "memory" else ():
+            if part["level"] <= _DRAFTED:
+                open_section = {"name": part["name"], "file": path, "tokens": 0} if part["level"] == _DRAFTED else None
+                candidates += [open_section] if open_section else []
+            if open_section:
+                open_section["tokens"] += part["tokens"]
+    return sorted((row for row in candidates if row["tokens"] >= LEAST_DRAFT), key=lambda row: (-row["tokens"], row["name"]))
+
+
+def is_inside(folder: str, project: str) -> bool:
+    """Return whether a folder is a project's or below it."""
+    return folder == project or folder.startswith(project.rstrip(os.sep) + os.sep)

@@ -1,0 +1,128 @@
+"""What the sampler of mutants finds: in a made-up package, and in the arguments for those of ours that may survive."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.__main__ import ROOT, main
+from tests.mutants.arguments import ARGUMENTS, Argument
+from tests.mutants.mutations import mutations
+from tests.mutants.sampler import NOTICED, SURVIVED, changed_lines, modules, population, sample, tried
+
+MODULE = '''"""How old a thing may be."""
+
+LIMITS = {"paper": 30, "stone": 900}
+
+
+def is_old(kind: str, days: int) -> bool:
+    """Whether it is too old."""
+    return days > LIMITS[kind]
+'''
+TESTS = """
+from hooks.things.ages import is_old
+
+def test_paper_is_old_after_a_month():
+    assert is_old("paper", 31)
+    assert not is_old("paper", 29)
+"""
+
+
+@pytest.fixture
+def made_up(tmp_path: Path) -> Path:
+    """A repository with one package, and tests that leave something out."""
+    for name, text in {
+        "hooks/__init__.py": "", "hooks/things/__init__.py": "", "hooks/things/ages.py": MODULE, "tests/things/test_ages.py": TESTS,
+        "pytest.ini": "[pytest]\npythonpath = .\naddopts = --import-mode=importlib\n",
+    }.items():  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "things"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def test_a_mutant_that_no_test_tells_from_the_code_survives_and_others_do_not(made_up: Path) -> None:
+    everything = population(made_up, ["hooks/things/ages.py"])
+    ended = {one.mutation.change: one.ended for one in tried(made_up, everything, flags=())}
+    # A thing of exactly thirty days, and one of stone, is tried nowhere.
+    assert {change for change, how in ended.items() if how == SURVIVED} == {
+        "days > LIMITS[kind] -> (days >= LIMITS[kind])", '"stone" -> \'\'', "900 -> 901", "900 -> (899)", "30 -> (29)",
+    }  # fmt: skip
+    assert {change for change, how in ended.items() if how == NOTICED} == {
+        "days > LIMITS[kind] -> (days <= LIMITS[kind])", "days > LIMITS[kind] -> None", '"paper" -> \'\'', "30 -> 31",
+    }  # fmt: skip
+    assert (made_up / "hooks/things/ages.py").read_text() == MODULE
+
+
+def test_only_mutants_of_changed_lines_are_tried_before_a_landing(made_up: Path, capsys: pytest.CaptureFixture) -> None:
+    module = made_up / "hooks" / "things" / "ages.py"
+    module.write_text(MODULE.replace("900", "800"))
+    lines = changed_lines(made_up, "HEAD")
+    assert lines == {"hooks/things/ages.py": {3}}
+    assert {one.line for one in population(made_up, lines, lines)} == {3}
+    module.write_text(MODULE)
+    assert main(["--root", str(made_up), "--changed", "HEAD"]) == 0
+    assert capsys.readouterr().out == "0 mutants in 0 s\n"
+
+
+def test_a_seed_names_a_sample() -> None:
+    everything = mutations("ages.py", MODULE.encode())
+    assert sample(everything, 4, seed=1) == sample(everything, 4, seed=1) != sample(everything, 4, seed=2)
+    assert set(sample(everything, 99, seed=1)) == set(everything)
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("a < b", {"a < b -> (a <= b)", "a < b -> (a >= b)"}),
+        ("a is None", {"a is None -> (a is not None)"}),
+        ("a + b", {"a + b -> (a - b)"}),
+        ("a or b", {"a or b -> (a and b)"}),
+        ("not a", {"not a -> (a)"}),
+        ("f(a, key=b)", {"f(a, key=b) -> f(a)"}),
+        ("a if b else c", {"b -> (not (b))"}),
+        ("2", {"2 -> 3", "2 -> (1)"}),
+        ("True", {"True -> False"}),
+        ("'a'", {"'a' -> ''"}),
+        ("''", {"'' -> 'mutant'"}),
+        ("f'{a}'", {"f'{a}' -> 'mutant'"}),
+    ],
+)
+def test_expressions_are_changed_in_each_way_a_slip_would(text: str, changes: set[str]) -> None:
+    assert {one.change for one in mutations("some.py", f"a = {text}".encode())} == changes
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("f()", {"f() -> pass"}),
+        ("return a", {"a -> None"}),
+        ("return [a]", {"[a] -> None", "[a] -> []"}),
+        ("return None", set()),
+        ("a.b = c", {"a.b = c -> pass"}),
+        ("a = c", set()),
+        ("a += b", {"a += b -> a -= b", "a += b -> pass"}),
+        ("raise a", {"raise a -> pass"}),
+        ("if a: return", {"a -> (not (a))"}),
+    ],
+)
+def test_statements_of_a_function_are_removed_or_turned_round(text: str, changes: set[str]) -> None:
+    found = mutations("some.py", f'def f(a: "int" = b) -> "int":\n    """Text."""\n    {text}\n'.encode())
+    assert {one.change for one in found} == changes
+    assert {one.function for one in found} <= {("f", 1)}
+
+
+def test_a_mutant_of_ours_is_a_module_that_compiles(count) -> None:
+    everything = population(ROOT, modules(ROOT, "hooks/utils/policy") + modules(ROOT, "hooks/utils/state"))
+    for one in sample(everything, count(100, 5000), seed=0):
+        compile(one.applied((ROOT / one.file).read_bytes()), one.file, "exec", dont_inherit=True)
+
+
+@pytest.mark.parametrize("argument", ARGUMENTS, ids=lambda argument: f"{argument.file}: {argument.change}"[:100])
+def test_an_argument_is_about_a_mutant_that_there_is(argument: Argument) -> None:
+    found = mutations(argument.file, (ROOT / argument.file).read_bytes())
+    assert (argument.line, argument.change) in {(one.text, one.change) for one in found}
+    assert argument.why

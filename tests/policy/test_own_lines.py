@@ -1,0 +1,22 @@
+"""Lines of ours, and what only looks like them: it is marked as it enters."""
+
+from __future__ import annotations
+
+from hooks.utils.policy import own_lines
+
+NOTICE = "[PopKit left out 3 of 40 lines; to see all: popkit restore abcdefgh]"
+
+
+def test_a_line_of_ours_is_found_with_what_it_stands_for() -> None:
+    [found] = own_lines.found_in(f"a\n{NOTICE}\nb")
+    assert (found.line, found.what, found.handle, found.of_result) == (NOTICE, "3 of 40 lines", "abcdefgh", True)
+
+
+def test_a_line_behind_our_mark_is_not_ours() -> None:
+    assert list(own_lines.found_in(own_lines.MARK + NOTICE)) == []
+
+
+def test_of_a_text_only_the_lines_that_are_marked_are_given_as_such() -> None:
+    marked = own_lines.MARK + NOTICE
+    assert list(own_lines.marked_in(f"a\n{marked}\n{NOTICE}\n{own_lines.MARK}nothing of ours\n")) == [marked]
+    assert list(own_lines.marked_in(f"a\n{NOTICE}\n")) == []
