@@ -14,7 +14,8 @@ import pexpect
 import pytest
 
 from hooks.utils import archive
-from hooks.utils.archive.holds import ITEM, Hold, add_hold
+from hooks.utils.archive.holds import add_hold
+from hooks.utils.retention_kit.holds import ITEM, Hold
 from popkit_retention.cli.main import main
 from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.log import Log

@@ -12,10 +12,11 @@ import pytest
 from hooks.utils import archive
 from hooks.utils.archive import Chain, RetentionIntegrityError, add_records, archive_chain, archive_record, prune, retrieve_record
 from hooks.utils.archive.deletion import delete_records
-from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold, add_hold, all_holds, held, place_folders, release_hold
+from hooks.utils.archive.holds import add_hold, all_holds, held, place_folders, release_hold
 from hooks.utils.archive.marks import mark, marked, unmark
 from hooks.utils.archive.returning import Returning, bring_back
 from hooks.utils.archive.verification import verify
+from hooks.utils.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
 from tests.archive.written import CHAIN, content, fill, new, row, tamper
 from tests.kit.forks import Done, Forks, Function
 from tests.kit.kills import kill_at_each_call

@@ -138,7 +138,7 @@ def test_a_session_whose_transcript_is_gone_is_remembered(place: Path):
 
 
 @pytest.mark.parametrize(("form", "stays"), [(digests.KINDS_SINCE - 1, True), (0, False), (FORM + 1, False)])
-def test_what_an_older_form_kept_of_a_transcript_that_is_gone_says_nothing_of_kinds_and_lifetimes(form: int, stays: bool, place: Path):
+def test_an_older_digest_of_a_gone_transcript_has_no_kinds_and_lifetimes(form: int, stays: bool, place: Path):
     path = Path(Conversation().write(place / "one.jsonl"))
     ((now,), _) = asked(place)
     older = {key: value for key, value in now.items() if key not in ("kinds_by_time", "by_price")}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold
-from hooks.utils.archive.marks import Mark
+from hooks.utils.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
+from hooks.utils.retention_kit.marks import Mark
 from popkit_retention.governance.domains import Content, Described
 from popkit_retention.governance.domains.rules import ON_HOLD, PINNED, Resource
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold
+from hooks.utils.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
 from popkit_retention.governance import BadRequest, Damaged, GovernanceError, NotThere, OnHold, archives, restores
 from popkit_retention.governance.domains import Content
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST

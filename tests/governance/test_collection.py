@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.archive.holds import ITEM, Hold
-from hooks.utils.archive.marks import GRACE_S
+from hooks.utils.retention_kit.holds import ITEM, Hold
+from hooks.utils.retention_kit.marks import GRACE_S
 from popkit_retention.governance import collection
 from popkit_retention.governance.domains.rules import Verdict
 from tests.governance.collectors import Workspace, ids

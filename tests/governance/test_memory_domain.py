@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.archive.holds import Hold
+from hooks.utils.retention_kit.holds import Hold
 from popkit_retention.conformance.checking import full
 from popkit_retention.governance import DomainUnavailable
 from popkit_retention.governance.domains import Content

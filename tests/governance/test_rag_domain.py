@@ -13,10 +13,10 @@ import pytest
 
 from hooks.utils import archive
 from hooks.utils.archive.content import to_bytes
-from hooks.utils.archive.holds import ITEM, PROJECT, SESSION, Hold
-from hooks.utils.archive.marks import Mark
 from hooks.utils.archive.verification import verify
 from hooks.utils.io import home, repository
+from hooks.utils.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
+from hooks.utils.retention_kit.marks import Mark
 from popkit_retention.governance import DomainUnavailable
 from popkit_retention.governance.domains import Content
 from popkit_retention.governance.domains.rag import RagDomain

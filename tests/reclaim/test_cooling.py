@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import archive
-from hooks.utils.archive.holds import ITEM, PROJECT, Hold, add_hold, held
+from hooks.utils.archive.holds import add_hold, held
 from hooks.utils.archive.verification import verify
 from hooks.utils.io import repository
 from hooks.utils.reclaim import cooling
+from hooks.utils.retention_kit.holds import ITEM, PROJECT, Hold
 from tests.patience import HANG_S
 
 pytestmark = pytest.mark.usefixtures("patience_with_git", "patience")

@@ -88,21 +88,6 @@ def stamp(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(milliseconds // 1000)) + f".{milliseconds % 1000:03d}Z"
 
 
-class Row:
-    """A row of a table: its slots are the columns."""
-
-    __slots__: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return column -> value."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and self.to_json() == other.to_json()
-
-    __hash__ = None  # type: ignore[assignment]  # a row can change
-
-
 def hash_content(content: str) -> str:
     """Return the SHA-256 of a content's UTF-8 bytes, as 64 lower-case hex digits."""
     loaded = sys.modules.get("hashlib")  # no hook loads it, but where it is, it hashes several times as fast

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 
 from ..io.sqlite_file import Transaction
-from . import marks
 from .content import names_of, plain, stamp, subjects_of
 from .holds import held
 from .sizes import STORED
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from sqlite3 import Connection
 
-    from .holds import Held
+    from .holds import HeldRecords
 
 _ROWS = f"""
 SELECT id, seq, created_at, coalesce(zone, 'hot') <> 'cold', coalesce(zone, 'hot') = 'cold' AND source IS NULL, {STORED}
@@ -49,7 +48,7 @@ class Deletable:
         self.on_hold = 0
 
 
-def deletable(db: Connection, task_ids: Iterable[str], wanted: Callable[[str, str], bool], holds: Held) -> Deletable:
+def deletable(db: Connection, task_ids: Iterable[str], wanted: Callable[[str, str], bool], holds: HeldRecords) -> Deletable:
     """Return what may be deleted of these chains, where `wanted(handle, when it was archived)` says what should."""
     result = Deletable()
     for task_id in task_ids:
@@ -83,7 +82,9 @@ def delete_records(db: Connection, ids: Iterable[str], now: float | None = None,
     overwrite_what_is_freed(db)
     with Transaction(db):
         if only_marked:
-            wanted.intersection_update(id for (id,) in db.execute(marks.DUE).fetchall())
+            from . import marks  # seldom
+
+            wanted &= marks.unused(db)
         leaving = deletable(db, _chains_of(db, list(wanted)), lambda handle, _: handle in wanted, held(db, now))
         delete(db, leaving, now)
     return leaving.contents

@@ -1,4 +1,4 @@
-"""Keep holds: which records must stay, whatever asks for their deletion.
+"""Keep holds beside the records, and say which records they keep, whatever asks for their deletion.
 
 A hold is on a record (`item`, by its handle), all records of a session, or all of a project (by its key). The archive knows the folder that
 a context worked in; `place_folders` gives it the project of each folder. While a project is held, a folder that is not placed yet counts as
@@ -10,59 +10,22 @@ from __future__ import annotations
 import time
 
 from ..io.sqlite_file import Transaction
-from .content import Row, plain
+from ..retention_kit.holds import FIELDS, SCOPES, Held, Hold, find_in_force
+from .content import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from sqlite3 import Connection
-    from typing import Any
 
-ITEM, SESSION, PROJECT = SCOPES = ("item", "session", "project")
-_FIELDS = ("id", "scope", "target", "who", "why", "created_at", "until", "released_at")
-_IN_FORCE = "released_at IS NULL AND (until IS NULL OR until > ?)"
-_HELD_CHAINS = f"""
-SELECT task_id FROM chains WHERE session_id IN (SELECT target FROM holds WHERE scope = 'session' AND {_IN_FORCE}) OR project IN (
-  SELECT folder FROM folders WHERE project IN (SELECT target FROM holds WHERE scope = 'project' AND {_IN_FORCE})
-)
-"""  # noqa: S608  a piece of our own
+_COLUMNS = ", ".join(FIELDS)
+_OF_SESSION = "SELECT task_id FROM chains WHERE session_id = ?"
+_OF_PROJECT = "SELECT task_id FROM chains WHERE project IN (SELECT folder FROM folders WHERE project = ?)"
 _UNPLACED = "SELECT DISTINCT project FROM chains WHERE project NOT IN (SELECT folder FROM folders)"
 
 
-class Hold(Row):
-    """Keeps what `target` names, by `scope`, also what comes to a held session or project later: from `created_at` until `until` (seconds;
-    None: until it is released). `who` wanted it, and `why`."""
-
-    __slots__ = _FIELDS
-
-    def __init__(self, id: str, scope: str, target: str, who: str, why: str, created_at: float, until: float | None = None,
-                 released_at: float | None = None):  # fmt: skip
-        self.id = id
-        self.scope = scope
-        self.target = target
-        self.who = who
-        self.why = why
-        self.created_at = created_at
-        self.until = until
-        self.released_at = released_at
-
-    @classmethod
-    def of(cls, value: Mapping[str, Any]) -> Hold:
-        """Return the hold of a JSON object, as `to_json` made it; what it lacks is None."""
-        values: list[Any] = [value.get(name) for name in _FIELDS]
-        return cls(*values)
-
-    def in_force(self, now: float) -> bool:
-        """Return whether it holds at a time (seconds). One whose end cannot be read does."""
-        return self.released_at is None and not (isinstance(self.until, (int, float)) and now >= self.until)
-
-    def released(self, at: float) -> Hold:
-        """Return the same hold, ended at a time (seconds)."""
-        return Hold(**{**self.to_json(), "released_at": at})
-
-
-class Held:
-    """The holds at a time: handles of records, and chains that are held as a whole."""
+class HeldRecords:
+    """The records that are held at a time: their handles, and chains that are held as a whole."""
 
     __slots__ = ("chains", "items")
 
@@ -75,40 +38,44 @@ class Held:
         return id in self.items or task_id in self.chains
 
 
-NOTHING = Held(frozenset(), frozenset())
+NOTHING = HeldRecords(frozenset(), frozenset())
 
 
 def all_holds(db: Connection) -> list[Hold]:
     """Return all holds that ever were, oldest first."""
-    return [Hold(*row) for row in db.execute(f"SELECT {', '.join(_FIELDS)} FROM holds ORDER BY created_at, id").fetchall()]  # noqa: S608
+    return [Hold(*row) for row in db.execute(f"SELECT {_COLUMNS} FROM holds ORDER BY created_at, id").fetchall()]  # noqa: S608
 
 
 def add_hold(db: Connection, hold: Hold) -> None:
     """Keep a hold; one of the same id is left as it is. ValueError for a scope that there is not, or a target that names nothing."""
-    if hold.scope not in SCOPES or not hold.target:
+    if not hold.names_something():
         raise ValueError(f"a hold names one of these: {', '.join(SCOPES)}")
-    values = [plain(value) if isinstance(value, str) else value for value in (getattr(hold, name) for name in _FIELDS)]
+    values = [plain(value) if isinstance(value, str) else value for value in (getattr(hold, name) for name in FIELDS)]
     with Transaction(db):
-        db.execute(f"INSERT OR IGNORE INTO holds ({', '.join(_FIELDS)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)  # noqa: S608
+        db.execute(f"INSERT OR IGNORE INTO holds ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)  # noqa: S608
 
 
 def release_hold(db: Connection, id: str, at: float) -> bool:
     """End a hold at a time (seconds); whether it was in force."""
     with Transaction(db):
-        return db.execute(f"UPDATE holds SET released_at = ? WHERE id = ? AND {_IN_FORCE}", (at, plain(id), at)).rowcount == 1  # noqa: S608
+        if find_in_force(all_holds(db), plain(id), at) is None:
+            return False
+        db.execute("UPDATE holds SET released_at = ? WHERE id = ?", (at, plain(id)))
+        return True
 
 
-def held(db: Connection, now: float | None = None) -> Held:
-    """Return the holds at `now` (seconds; by default the clock's). A deletion asks within its own transaction."""
-    now = time.time() if now is None else now
-    scopes = {scope for (scope,) in db.execute(f"SELECT DISTINCT scope FROM holds WHERE {_IN_FORCE}", (now,))}  # noqa: S608
-    if not scopes:
+def held(db: Connection, now: float | None = None) -> HeldRecords:
+    """Return what is held at `now` (seconds; by default the clock's). A deletion asks within its own transaction."""
+    found = Held(all_holds(db), time.time() if now is None else now)
+    if not found:
         return NOTHING
-    items = db.execute(f"SELECT target FROM holds WHERE scope = 'item' AND {_IN_FORCE}", (now,)).fetchall()  # noqa: S608
-    chains = db.execute(_HELD_CHAINS, (now, now)).fetchall()
-    if PROJECT in scopes:
-        chains += db.execute(f"SELECT task_id FROM chains WHERE project IN ({_UNPLACED})").fetchall()  # noqa: S608
-    return Held(frozenset(id for (id,) in items), frozenset(task_id for (task_id,) in chains))
+    chains: list[tuple[str]] = []
+    for query, targets in ((_OF_SESSION, found.sessions), (_OF_PROJECT, found.projects)):
+        for target in targets:
+            chains += db.execute(query, (target,)).fetchall()
+    if found.projects:
+        chains += db.execute(f"SELECT task_id FROM chains WHERE project IN ({_UNPLACED})").fetchall()  # noqa: S608  a piece of our own
+    return HeldRecords(frozenset(found.items), frozenset(task_id for (task_id,) in chains))
 
 
 def place_folders(db: Connection, key_of: Callable[[str], str]) -> None:
@@ -124,12 +91,4 @@ def place_folders(db: Connection, key_of: Callable[[str], str]) -> None:
 
 def problems(db: Connection) -> list[str]:
     """Return what is wrong with the holds, in sentences."""
-    sentences = []
-    for hold in all_holds(db):
-        if hold.scope not in SCOPES or not hold.target:
-            sentences.append(f"hold {hold.id} names nothing: {hold.scope!r} {hold.target!r}")
-        elif not all(isinstance(at, (int, float)) for at in (hold.created_at, hold.until or 0.0, hold.released_at or 0.0)):
-            sentences.append(f"hold {hold.id} has an invalid time")
-        elif hold.until is not None and hold.until <= hold.created_at:
-            sentences.append(f"hold {hold.id} ends before it begins")
-    return sentences
+    return [problem for hold in all_holds(db) if (problem := hold.problem())]

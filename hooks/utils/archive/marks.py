@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 
 from ..io.sqlite_file import Transaction
-from .content import Row, plain
+from ..retention_kit import sweep
+from ..retention_kit.marks import Mark
+from .content import plain
 from .holds import held
 
 TYPE_CHECKING = False
@@ -13,28 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from sqlite3 import Connection
 
-GRACE_S = 86_400.0  # from a mark to the deletion
-
-# A record archived again after it was marked waits a whole day again: its placeholder may be about to enter a transcript.
-DUE = """
-SELECT m.record_id FROM marks AS m LEFT JOIN brought_back AS b ON b.record_id = m.record_id WHERE b.at IS NULL OR b.at <= m.at
-"""
-
-
-class Mark(Row):
-    """A mark: since when (seconds) something is to be deleted, and by whom (`user`, `tool`, `job`)."""
-
-    __slots__ = ("at", "by", "id")
-
-    def __init__(self, id: str, at: float, by: str):
-        self.id = id
-        self.at = at
-        self.by = by
-
-    @property
-    def due_at(self) -> float:
-        """Return when it may be deleted (seconds)."""
-        return self.at + GRACE_S
+# A record counts as used when it came back: its placeholder may be about to enter a transcript.
+_MARKED = "SELECT m.record_id, m.at, m.by, b.at FROM marks AS m LEFT JOIN brought_back AS b ON b.record_id = m.record_id"
 
 
 def marked(db: Connection) -> dict[str, Mark]:
@@ -42,15 +24,21 @@ def marked(db: Connection) -> dict[str, Mark]:
     return {id: Mark(id, at, by) for id, at, by in db.execute("SELECT record_id, at, by FROM marks ORDER BY at, record_id").fetchall()}
 
 
+def unused(db: Connection) -> set[str]:
+    """Return the handles of what is marked and was not used since."""
+    return {id for id, at, by, back_at in db.execute(_MARKED).fetchall() if not Mark(id, at, by).precedes(back_at)}
+
+
 def mark(db: Connection, ids: Iterable[str], at: float, by: str, now: float | None = None) -> list[str]:
     """Mark records that have a content; those that are held at `now` (seconds; by default the clock's) or marked already are passed over.
     Returns the handles that it marked."""
     done = []
+    now = time.time() if now is None else now
     with Transaction(db):
-        holds = held(db, time.time() if now is None else now)
+        holds = held(db, now)
         for id in map(plain, ids):
             row = db.execute("SELECT task_id, zone FROM thought_records WHERE id = ?", (id,)).fetchone()
-            if row is None or row[1] == "cold" or holds.keeps(id, row[0]):
+            if row is None or sweep.next_step(None, now, row[1] != "cold", holds.keeps(id, row[0])) != sweep.MARK:
                 continue
             if db.execute("INSERT OR IGNORE INTO marks VALUES (?, ?, ?)", (id, at, plain(by))).rowcount == 1:
                 done.append(id)

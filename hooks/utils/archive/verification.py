@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ..io.row_chain import COMPACT, FIRST_PREV_HASH, RowSnapshot, link_hash
+from ..rows import Row
 from . import holds, index, marks
 from .chains import HASHED
-from .content import RetentionIntegrityError, Row, decompress_content, hash_content, to_text
+from .content import RetentionIntegrityError, decompress_content, hash_content, to_text
 from .recovery import recover
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hooks.utils.archive.holds import Hold
+    from hooks.utils.retention_kit.holds import Hold
 
     from .agent_requests import Request
     from .collection import Collection

@@ -11,9 +11,9 @@ import zlib
 from dataclasses import replace
 
 from hooks.utils.archive.content import stamp
-from hooks.utils.archive.holds import ITEM
 from hooks.utils.io import durable
 from hooks.utils.policy.masking import mask
+from hooks.utils.retention_kit.holds import ITEM
 
 from . import BadRequest, Damaged, GovernanceError, NotThere, OnHold, TooNew, manifests, random_letters
 from .manifests import CONTENTS, LARGEST_CONTENT, LONGEST_NOTE, MANIFEST, UNFINISHED, Item, Manifest

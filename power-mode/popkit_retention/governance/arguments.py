@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from hooks.utils import text
-from hooks.utils.archive.holds import ITEM, PROJECT, SESSION
 from hooks.utils.flag_parser import UsageError
 from hooks.utils.hosts.transcripts import projects
 from hooks.utils.io import repository
+from hooks.utils.retention_kit.holds import ITEM, PROJECT, SESSION
 from hooks.utils.text import quote as shown
 
 from . import DomainUnavailable

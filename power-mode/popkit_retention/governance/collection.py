@@ -6,17 +6,19 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from hooks.utils.retention_kit import sweep
+
 from .domains import JOB, USER
 from .domains.rules import ON_HOLD, PINNED, PLACEHOLDER, Verdict, apply_rules
 from .policies import LARGEST_LIMIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from collections.abc import Collection as Ids
     from contextlib import AbstractContextManager
 
-    from hooks.utils.archive.marks import Mark
+    from hooks.utils.retention_kit.marks import Mark
 
     from .data_folder import Folder
     from .domains import Domain
@@ -32,6 +34,7 @@ BATCH = 2_000
 # Reasons for taking a mark back, beside those of the rules.
 USED_SINCE, GONE, UNDONE = "used_since_marked", "gone", "undone"
 _VETOES = frozenset((ON_HOLD, PINNED))
+_TAKEN_BACK = {sweep.RENEW: USED_SINCE, sweep.UNMARK: PLACEHOLDER}
 
 
 @dataclass(frozen=True)
@@ -90,27 +93,19 @@ def plan(job: Collector, policy: RetentionPolicy | None = None) -> Collection:
     mine = {id for id, mark in marks.items() if job.by != JOB or mark.by != USER}
     barred = [each for each in protected if each.id in marks and (each.id in mine or not _VETOES.isdisjoint(each.reasons))]
     unmarked = _not_allowed(job, policy or params, barred)
-    waiting, candidates = [], []
-    for each in allowed:
-        mark = marks.get(each.id)
-        if each.id in stays:
-            unmarked += [each._replace(reasons=(PLACEHOLDER,))] if each.id in mine else []
-        elif mark and _used_since(each, mark):
-            unmarked.append(each._replace(reasons=(USED_SINCE,)))
-            candidates.append(each)
-        elif mark and mark.due_at > now:
-            waiting.append(each)
-        else:
-            candidates.append(each)
+    steps = {each.id: _next_step(job, each, marks, released=each.id not in stays) for each in allowed}
+    taken_back = [each for each in allowed if steps[each.id] == sweep.RENEW or (steps[each.id] == sweep.UNMARK and each.id in mine)]
+    unmarked += [each._replace(reasons=(_TAKEN_BACK[steps[each.id]],)) for each in taken_back]
+    waiting = [each for each in allowed if steps[each.id] == sweep.WAIT]
+    candidates = [each for each in allowed if steps[each.id] in (sweep.DELETE, sweep.MARK, sweep.RENEW)]
     if project is None:
         known = {each.id for each in (*allowed, *protected)}
         missing = [id for id in marks if id not in known]
         ruled_by_others = {each.id for each in domain.resources(now, ids=missing)} if missing else set()
         unmarked += [Verdict(id, (GONE,), None) for id in missing if id not in ruled_by_others]
     chosen = candidates[: params.limit]
-    renewed = {each.id for each in unmarked}
-    deletes = [each for each in chosen if each.id in marks and each.id not in renewed]
-    to_mark = [each for each in chosen if each.id not in marks or each.id in renewed]
+    deletes = [each for each in chosen if steps[each.id] == sweep.DELETE]
+    to_mark = [each for each in chosen if steps[each.id] != sweep.DELETE]
     return Collection(
         params, project, to_mark, deletes, unmarked, waiting, dict(kept), placeholders, len(candidates) - len(chosen)
     )  # fmt: skip
@@ -185,9 +180,9 @@ def _judged(job: Collector, params: RetentionPolicy, ids: Sequence[str] | None =
     return applied.eligible, applied.protected
 
 
-def _used_since(verdict: Verdict, mark: Mark) -> bool:
-    """Return whether a resource was used or written since it was marked, so that its day of grace starts again."""
-    return verdict.created_at is not None and verdict.created_at > mark.at
+def _next_step(job: Collector, verdict: Verdict, marks: Mapping[str, Mark], released: bool = True) -> str:
+    """Return the next step of a resource that the policy releases, unless something else keeps it."""
+    return sweep.next_step(marks.get(verdict.id), job.now, released, used_at=verdict.created_at)
 
 
 def _batches(ids: Sequence[str], size: int = BATCH) -> Iterator[list[str]]:
@@ -218,7 +213,7 @@ def _still_allowed(job: Collector, ids: list[str], kept: Counter) -> list[Verdic
 
 def _mark_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> list[str]:
     marks = job.domain.marked()
-    wanted = [each.id for each in _still_allowed(job, ids, kept) if each.id not in marks]
+    wanted = [each.id for each in _still_allowed(job, ids, kept) if _next_step(job, each, marks) == sweep.MARK]
     if not wanted:
         return []
     todo = {"do": MARK, "ids": wanted, "at": job.now, "by": job.by}
@@ -232,11 +227,7 @@ def _delete_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> li
     """Delete a batch. The entry "deleting" names the ids that are to go, the entry "deleted" those that went: the domain may refuse an id
     that a hook has touched in the meantime."""
     marks = job.domain.marked()
-    wanted = [
-        each.id
-        for each in _still_allowed(job, ids, kept)
-        if each.id in marks and marks[each.id].due_at <= job.now and not _used_since(each, marks[each.id])
-    ]
+    wanted = [each.id for each in _still_allowed(job, ids, kept) if _next_step(job, each, marks) == sweep.DELETE]
     if not wanted:
         return []
     todo = {"do": DELETE, "ids": wanted}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hooks.utils.archive.holds import ITEM, PROJECT, SESSION
-
 from . import NotThere
 from .answers import (
     HELD,
@@ -24,11 +22,11 @@ from .domains.rules import DAY_S, ELIGIBLE, ON_HOLD, PLACEHOLDER, WITHIN_PERIOD,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.archive.holds import Hold
-    from hooks.utils.archive.marks import Mark
+    from hooks.utils.retention_kit.holds import Hold
+    from hooks.utils.retention_kit.marks import Mark
 
     from .domains import Described, Domain
-    from .domains.rules import Resource, Verdict
+    from .domains.rules import Verdict
     from .policies import RetentionPolicy
 
     Json = dict[str, object]
@@ -84,7 +82,7 @@ def explain(domain: Domain, id: str, policy: RetentionPolicy, now: float) -> Exp
     verdict = (applied.eligible or applied.protected)[0]
     mark = domain.marked().get(id)
     placeholders = domain.placeholders([id]).get(id, [])
-    holds = [hold for hold in domain.holds() if hold.in_force(now) and _is_about(hold, resource, described)]
+    holds = [hold for hold in domain.holds() if hold.in_force(now) and hold.names(resource.id, resource.sessions, described.project)]
     verdict = verdict._replace(reasons=_reasons(verdict, mark, placeholders))
     state, since, coming = _state(verdict, policy, mark, holds)
     return Explanation(
@@ -92,20 +90,12 @@ def explain(domain: Domain, id: str, policy: RetentionPolicy, now: float) -> Exp
     )  # fmt: skip
 
 
-def _is_about(hold: Hold, resource: Resource, described: Described) -> bool:
-    if hold.scope == ITEM:
-        return hold.target == resource.id
-    if hold.scope == SESSION:
-        return hold.target in resource.sessions
-    return hold.scope == PROJECT and hold.target == described.project
-
-
 def _reasons(verdict: Verdict, mark: Mark | None, placeholders: list[str]) -> tuple[str, ...]:
     """Return the rules' reasons, and those of a collection: a placeholder keeps a resource that the policy would release."""
     reasons = verdict.reasons
     if placeholders:
         reasons = (*(each for each in reasons if each != ELIGIBLE), PLACEHOLDER)
-    if mark and verdict.created_at is not None and verdict.created_at > mark.at:
+    if mark and mark.precedes(verdict.created_at):
         reasons = (*reasons, USED_SINCE)
     return reasons
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils.archive.holds import ITEM, SCOPES, Hold
 from hooks.utils.policy.masking import mask
+from hooks.utils.retention_kit.holds import ITEM, SCOPES, Hold, find_in_force
 
 from . import BadRequest, DomainUnavailable, NotThere, random_letters
 from .data_folder import Folder
@@ -71,9 +71,9 @@ def find_hold(domains: Sequence[Domain], id: str, now: float) -> tuple[Domain, H
     does not prevent finding another one's hold."""
     by_domain = [(domain, _holds(domain)) for domain in domains]
     for domain, holds in by_domain:
-        for hold in holds if isinstance(holds, list) else ():
-            if hold.id == id and hold.in_force(now):
-                return domain, hold
+        hold = find_in_force(holds, id, now) if isinstance(holds, list) else None
+        if hold:
+            return domain, hold
     for _, holds in by_domain:
         if isinstance(holds, DomainUnavailable):
             raise holds

@@ -10,7 +10,8 @@ from . import BadPolicy, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
 
 MEMORY, RAG = DOMAINS = ("memory", "rag")
@@ -73,7 +74,7 @@ def merged(policy: RetentionPolicy, config: Mapping[str, object]) -> tuple[Reten
     adjusted: list[Adjusted] = []
     values: dict[str, object] = {}
     for key, value in config.items():
-        adjusted_value, why = _READ[key](key, value, getattr(policy, key))
+        adjusted_value, why = _ROWS[key].read(key, value, getattr(policy, key))
         values[key] = adjusted_value
         if why:
             adjusted.append(Adjusted(key, value, list(adjusted_value) if isinstance(adjusted_value, tuple) else adjusted_value, why))
@@ -82,15 +83,7 @@ def merged(policy: RetentionPolicy, config: Mapping[str, object]) -> tuple[Reten
 
 def keeps_more(before: RetentionPolicy, after: RetentionPolicy) -> bool:
     """Return whether the later policy keeps everything that the earlier one keeps, and deletes no more of it at once or by itself."""
-    return (
-        after.older_than_days >= before.older_than_days
-        and set(after.source_types) <= set(before.source_types)
-        and set(after.keep_session_ids) >= set(before.keep_session_ids)
-        and set(after.keep_context_ids) >= set(before.keep_context_ids)
-        and after.limit <= before.limit
-        and after.vacuum <= before.vacuum
-        and after.auto_gc <= before.auto_gc
-    )
+    return all(row.keeps_more(getattr(before, key), getattr(after, key)) for key, row in _ROWS.items())
 
 
 def from_json(value: object) -> RetentionPolicy:
@@ -178,12 +171,36 @@ def _in_words(value: object) -> str:
     return shown(value) if value is None or isinstance(value, (bool, int, float, str)) else type(value).__name__
 
 
-_READ = {
-    "older_than_days": _days,
-    "source_types": _source_types,
-    "keep_session_ids": _session_ids,
-    "keep_context_ids": _context_ids,
-    "limit": _limit,
-    "vacuum": _switch,
-    "auto_gc": _switch,
+def _no_less(before: Any, after: Any) -> bool:
+    return after >= before
+
+
+def _no_more(before: Any, after: Any) -> bool:
+    return after <= before
+
+
+def _none_removed(before: Iterable, after: Iterable) -> bool:
+    return set(after) >= set(before)
+
+
+def _none_added(before: Iterable, after: Iterable) -> bool:
+    return set(after) <= set(before)
+
+
+class _Row(NamedTuple):
+    """A key of a policy: how its values are read, as (what is kept, why it is not what was given), and whether the later of two values
+    keeps everything that the earlier one keeps."""
+
+    read: Callable[[str, object, object], tuple[object, str]]
+    keeps_more: Callable[[Any, Any], bool]
+
+
+_ROWS = {
+    "older_than_days": _Row(_days, _no_less),
+    "source_types": _Row(_source_types, _none_added),
+    "keep_session_ids": _Row(_session_ids, _none_removed),
+    "keep_context_ids": _Row(_context_ids, _none_removed),
+    "limit": _Row(_limit, _no_more),
+    "vacuum": _Row(_switch, _no_more),
+    "auto_gc": _Row(_switch, _no_more),
 }

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 
 from hooks.utils import archive, text, units
-from hooks.utils.archive.holds import ITEM, SESSION
 from hooks.utils.reclaim import access
+from hooks.utils.retention_kit.holds import ITEM, SESSION
 
 from ..dashboard.failures import ASKING, CHANGING, failures
 from ..dashboard.shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Problem, Unusable

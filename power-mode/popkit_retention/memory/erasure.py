@@ -8,12 +8,13 @@ takes over from one that was killed or found the store in use.
 
 from __future__ import annotations
 
+from hooks.utils.retention_kit import sweep
+
 from . import exchange
 from .holds import Holds, read
 from .items import BY_TOOL, BY_USER
 from .session_journals import blank_out
 from .stores.protocol import mapping
-from .transitions import GRACE_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def note_forgotten(batch: Batch, store: Store, items: Sequence[Item], forgotten:
 def _erased_ids(store: Store, held: Holds) -> set[str]:
     """Return the ids of all projects that are forgotten and deleted, except those that a hold keeps."""
     by_project = {key[len(FORGOTTEN_KEY) :]: known for key, known in store.values(FORGOTTEN_KEY).items() if isinstance(known, dict)}
-    ids = {id for project, known in by_project.items() for id in known if not held.on_id(id, project)}
+    ids = {id for project, known in by_project.items() for id in known if not held.keeping(id, (), project)}
     return ids - {item.id for item in store.get(sorted(ids))}
 
 
@@ -69,7 +70,7 @@ def finish_erasure(store: Store, folder: Folder | None, now: float) -> None:
 
 
 def _goes(item: Item, now: float) -> bool:
-    return item.marked_by in (BY_USER, BY_TOOL) and item.marked_at is not None and now - item.marked_at >= GRACE_S
+    return item.marked_by in (BY_USER, BY_TOOL) and sweep.next_step(item.mark, now) == sweep.DELETE
 
 
 def _texts(store: Store, item: Item) -> Iterator[str]:

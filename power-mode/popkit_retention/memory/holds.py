@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, field
 
-from hooks.utils.archive.holds import PROJECT, SESSION, Hold
+from hooks.utils.retention_kit.holds import Held, Hold
 
 from .stores.protocol import mapping
 
@@ -36,24 +35,20 @@ class OnHold(Exception):
         self.what = what
 
 
-@dataclass
-class Holds:
-    """The holds of a store that are in force at a time, by the id of an item, a session's id, a project's key. `value`: the stored value
-    that they were read from; `marks`: the state of the marks then."""
+class Holds(Held):
+    """The holds of a store that are in force at a time. `value`: the stored value that they were read from; `marks`: the state of the marks
+    then."""
 
-    value: object
-    marks: object
-    items: dict[str, Hold] = field(default_factory=dict)
-    sessions: dict[str, Hold] = field(default_factory=dict)
-    projects: dict[str, Hold] = field(default_factory=dict)
+    __slots__ = ("marks", "value")
+
+    def __init__(self, value: object, marks: object, now: float) -> None:
+        super().__init__(map(Hold.of, entries(value)), now)
+        self.value = value
+        self.marks = marks
 
     def on(self, item: Item) -> Hold | None:
         """Return the hold that keeps an item; None where none does."""
-        return self.items.get(item.id) or self.projects.get(item.project) or self.sessions.get(item.episode)
-
-    def on_id(self, id: str, project: str) -> Hold | None:
-        """Return the hold that keeps an item of this id, whether or not it is in the store."""
-        return self.items.get(id) or self.projects.get(project)
+        return self.keeping(item.id, (item.episode,), item.project)
 
     def expected(self) -> dict[str, object]:
         """Return values for `Batch.expected`: the batch is written only if the holds are still these and nobody has touched a mark."""
@@ -63,11 +58,7 @@ class Holds:
 def read(store: Store, now: float) -> Holds:
     """Return the holds that are in force at a time (seconds), including those on everything that a held session has taught. Read them
     before the items that they are about."""
-    held = Holds(store.value(KEY), store.value(MARKS_KEY))
-    by_scope = {PROJECT: held.projects, SESSION: held.sessions}
-    for hold in map(Hold.of, entries(held.value)):
-        if hold.in_force(now):
-            by_scope.get(hold.scope, held.items)[str(hold.target)] = hold
+    held = Holds(store.value(KEY), store.value(MARKS_KEY), now)
     if held.sessions:
         for project in {total.project for total in store.totals()}:
             for session, hold in held.sessions.items():

@@ -22,8 +22,7 @@ from .items import (  # fmt: skip
     TIERS,
     USER,
     Item,
-)
-from .transitions import GRACE_S
+)  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,8 +94,8 @@ def label(item: Item) -> str:
 
 def standing(item: Item, now: float, names: bool = True) -> str:
     """Return in a few words what is unusual about an item, "" for nothing. `names`: say who marked it, if not the reader."""
-    if item.marked_at is not None:
-        left = item.marked_at + GRACE_S - now
+    if item.mark:
+        left = item.mark.due_at - now
         return _BY.get(item.marked_by, "") * names + (f"gone in {units.span(left)}" if left > 0 else "gone with the next run")
     return ", ".join(words for words, holds in _standings(item) if holds)
 

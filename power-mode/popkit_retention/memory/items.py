@@ -8,6 +8,7 @@ import math
 import sys
 from dataclasses import dataclass, field, fields
 
+from hooks.utils.retention_kit.marks import Mark
 from hooks.utils.state.memory_records import COMMAND, ERROR, NAME, NOTE, PATH
 
 HOT, WARM, COLD, ARCHIVE = TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")
@@ -91,6 +92,11 @@ class Item:
     def accessed_since(self, at: float) -> bool:
         """Return whether the item was accessed after a time."""
         return bool(self.access_count) and self.last_accessed > at
+
+    @property
+    def mark(self) -> Mark | None:
+        """Return its mark for deletion; None where it has none."""
+        return None if self.marked_at is None else Mark(self.id, self.marked_at, self.marked_by)
 
     @property
     def waits(self) -> bool:

@@ -6,17 +6,22 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field, replace
 
+from hooks.utils.retention_kit import sweep
+from hooks.utils.retention_kit.marks import GRACE_S
+
 from . import compression, holds, transitions, valuation
 from .items import BY_JOB, BY_POLICY, BY_USER, CODE, COLD, EMBEDDING, FULL, HOT, LEVELS, SESSION, SUMMARY, Item
 from .learning import session_number
 from .stores.protocol import Batch, Change, Outdated, StoreUnavailable, audited
 from .summariser import SummariserLate
-from .transitions import GRACE_S, HOUR_S, Moment, Standing
+from .transitions import HOUR_S, Moment, Standing
 from .valuation import DAY_S, levels_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from hooks.utils.retention_kit.marks import Mark
 
     from .embeddings import Embedder
     from .stores.protocol import Store
@@ -99,8 +104,8 @@ class _Work:
         """Decide about one item, as far as that is possible before all are known."""
         self.report.items += 1
         may_be_newest = self._count_newest(item)
-        if item.marked_at is not None:
-            self._delete_if_due(item)
+        if item.mark:
+            self._delete_if_due(item, item.mark)
         elif may_be_newest and item.tier == HOT and transitions.decide(self._standing(item)).tier != HOT:
             self.waiting[item.id] = item
         else:
@@ -132,9 +137,7 @@ class _Work:
         touched = {
             item.id
             for item in self.store.get([*(change.id for change in self.batch.change), *going])
-            if self.held.on(item)
-            or (item.id in going and not self._is_due(item))
-            or (item.id in marks and (item.held or item.marked_at is not None))
+            if self.held.on(item) or (item.id in going and not self._is_due(item)) or (item.id in marks and (item.held or item.mark))
         }
         for entry in holds.drop(self.batch, touched):
             self._uncount(str(entry["action"]))
@@ -155,20 +158,20 @@ class _Work:
             return True
         return heapq.heappushpop(heap, entry) is not entry
 
-    def _delete_if_due(self, item: Item) -> None:
-        marked_at = item.marked_at or 0.0
-        if self.held.on(item):
-            return
+    def _delete_if_due(self, item: Item, mark: Mark) -> None:
         if self._is_due(item):
             self.batch.remove.append(item.id)
             self.report.deleted += 1
-            self._log("deleted", item, [f"marked {(self.now - marked_at) / HOUR_S:.0f} h ago by the {item.marked_by or BY_JOB}"])
-        elif item.marked_by != BY_USER and _is_of_value(item):
-            self._alert(item, marked_at + GRACE_S)
+            self._log("deleted", item, [f"marked {(self.now - mark.at) / HOUR_S:.0f} h ago by the {mark.by or BY_JOB}"])
+        elif not self.held.on(item) and mark.by != BY_USER and _is_of_value(item):
+            self._alert(item, mark.due_at)
 
     def _is_due(self, item: Item) -> bool:
         """Return whether to delete an item now. Items that a policy has marked are governance's to delete."""
-        return item.marked_at is not None and item.marked_by != BY_POLICY and self.now - item.marked_at >= GRACE_S
+        return item.marked_by != BY_POLICY and self._next_step(item) == sweep.DELETE
+
+    def _next_step(self, item: Item, released: bool = True) -> str:
+        return sweep.next_step(item.mark, self.now, released, self.held.on(item) is not None)
 
     def _standing(self, item: Item, newest: bool = False) -> Standing:
         return transitions.standing_of(item, self._moment(item, newest), valuation.score(item, self.now))
@@ -186,7 +189,7 @@ class _Work:
                 break
         if abs(score - item.score) >= _NOTICEABLE or abs(standing.retention - item.retention) >= _NOTICEABLE:
             item.score, item.retention = score, standing.retention
-        if decision.marks and not held:
+        if self._next_step(item, decision.marks) == sweep.MARK:
             item.marked_at, item.marked_by = self.now, BY_JOB
             self.report.marked += 1
             self._log("marked", item, decision.reasons)
@@ -251,8 +254,8 @@ class _Work:
 
     def _foresee(self, item: Item) -> None:
         """Add an alert where a valuable item is to be deleted soon."""
-        if item.marked_at is not None:
-            self._alert(item, item.marked_at + GRACE_S)
+        if item.mark:
+            self._alert(item, item.mark.due_at)
             return
         then = self.now + ALERT_S - GRACE_S
         if not transitions.decide(

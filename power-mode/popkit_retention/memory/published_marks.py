@@ -8,7 +8,6 @@ from hooks.utils.state import marked
 
 from .items import BY_POLICY, BY_TOOL
 from .stores.protocol import mapping
-from .transitions import GRACE_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,4 +49,4 @@ def _rows(store: Store, part: str) -> list[marked.Marked]:
 
 
 def _mark(item: Item, by: str) -> tuple[str, str, str, float]:
-    return item.project, by, item.id, (item.marked_at or 0.0) + GRACE_S
+    return item.project, by, item.id, item.mark.due_at if item.mark else 0.0

@@ -16,8 +16,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hooks.utils.archive import marks
-
 from . import valuation
 from .items import ACCEPTED, ARCHIVE, COLD, HOT, WARM, BadItem
 from .valuation import ARCHIVE_TIER_POLICY, COLD_TIER_POLICY, DAY_S, HOT_TIER_POLICY, WARM_TIER_POLICY
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     Fields = dict[str, object]
 
 HOUR_S = 3600.0
-GRACE_S = marks.GRACE_S  # from the mark to the deletion
 _STAYS, _BACK, _ENTRY = HOT_TIER_POLICY["retention_criteria"], WARM_TIER_POLICY["promotion_criteria"], WARM_TIER_POLICY["entry_criteria"]
 _GONE, _KEY = COLD_TIER_POLICY["delete_if"], ARCHIVE_TIER_POLICY["entry_criteria"]
 HOT_HOURS: float = HOT_TIER_POLICY["max_age_hours"]

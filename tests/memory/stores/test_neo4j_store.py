@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.archive.holds import Hold
 from hooks.utils.policy.estimate import estimate_tokens
+from hooks.utils.retention_kit.holds import Hold
 from popkit_retention import conformance
 from popkit_retention.conformance.checking import NOW, example, full
 from popkit_retention.governance.domains.memory import MemoryDomain

@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from hooks.utils.archive.holds import Hold
-    from hooks.utils.archive.marks import Mark
+    from hooks.utils.retention_kit.holds import Hold
+    from hooks.utils.retention_kit.marks import Mark
 
 
 # Who did something: a person in a shell, an agent's tool, the hourly job.

@@ -10,10 +10,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 
-from hooks.utils.archive.holds import Hold
-from hooks.utils.archive.marks import Mark
 from hooks.utils.io import home
 from hooks.utils.policy.masking import mask
+from hooks.utils.retention_kit import sweep
+from hooks.utils.retention_kit.holds import Hold, find_in_force
+from hooks.utils.retention_kit.marks import Mark
 
 from ...extras import reach
 from ...memory import erasure, exchange, holds, published_marks
@@ -106,9 +107,8 @@ class MemoryDomain:
 
         def release(before: list[Mapping[str, object]]) -> list[Mapping[str, object]]:
             nonlocal released
-            mine = [each for each in before if each.get("id") == id and Hold.of(each).in_force(at)]
-            released = bool(mine)
-            return [{**each, "released_at": at} if each in mine else each for each in before]
+            released = find_in_force(map(Hold.of, before), id, at) is not None
+            return [{**each, "released_at": at} if released and each.get("id") == id else each for each in before]
 
         self._change_holds(release)
         return released
@@ -124,14 +124,14 @@ class MemoryDomain:
         with self._using() as store:
             actors = published_marks.actors(store)
             return {
-                item.id: Mark(item.id, item.marked_at, str(actors.get(item.id, USER)))
+                item.id: Mark(item.id, item.mark.at, str(actors.get(item.id, USER)))
                 for item in store.scan(marked=True, bare=True)
-                if item.marked_by == BY_POLICY and item.marked_at is not None
+                if item.mark and item.marked_by == BY_POLICY
             }
 
     def mark(self, ids: Sequence[str], at: float, by: str) -> list[str]:
         def decide(store: Store, held: Holds) -> tuple[Batch, list[str]]:
-            free = [item for item in self._some(store, ids) if item.marked_at is None and not (_is_kept(item) or held.on(item))]
+            free = [item for item in self._some(store, ids) if _next_step(item, at, held) == sweep.MARK]
             going = [item.id for item in free]
             return Batch(
                 change=[Change(id, {"marked_at": at, "marked_by": BY_POLICY}) for id in going],
@@ -252,6 +252,10 @@ class MemoryDomain:
 def _is_kept(item: Item) -> bool:
     """Return whether memory itself promises to keep it: pinned, a key decision, or in the tier that nothing leaves by itself."""
     return item.held or item.for_good or (item.tier == ARCHIVE and not item.waits)
+
+
+def _next_step(item: Item, now: float, held: Holds) -> str:
+    return sweep.next_step(item.mark, now, not _is_kept(item), held.on(item) is not None)
 
 
 def _hold_of(value: Mapping[str, object]) -> Hold:

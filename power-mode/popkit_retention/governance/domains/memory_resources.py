@@ -8,7 +8,6 @@ import math
 from hooks.utils import text, units
 
 from ...memory.items import BY_JOB, BY_POLICY, BY_TOOL, BY_USER, FULL, NAME, NOTE, PATH, BadItem, from_json
-from ...memory.transitions import GRACE_S
 from ..policies import ACTION, CONTEXT, THOUGHT
 from . import Content
 
@@ -48,9 +47,9 @@ def stage_of(item: Item, now: float) -> str:
     words += "" if item.level == FULL else f", compressed to its {item.level}"
     words += ", pinned" if item.held else ", a key decision" if item.for_good else ""
     words += ", added by an agent and not accepted yet" if item.waits else ""
-    if item.marked_at is None:
+    if item.mark is None:
         return words
-    left = item.marked_at + GRACE_S - now
+    left = item.mark.due_at - now
     if item.marked_by == BY_POLICY:  # nothing collects by itself where auto_gc is false
         when = f"can be deleted in {units.span(left)}" if left > 0 else "deleted by the next collection"
     else:

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
-    from hooks.utils.archive.holds import Held, Hold
-    from hooks.utils.archive.marks import Mark
+    from hooks.utils.archive.holds import HeldRecords
     from hooks.utils.archive.records import Record
+    from hooks.utils.retention_kit.holds import Hold
+    from hooks.utils.retention_kit.marks import Mark
 
 _SOURCE_TYPES = {
     kinds.READ: CONTEXT, kinds.SEARCH: CONTEXT, kinds.DECISION: THOUGHT, kinds.TASKS: THOUGHT, "note": THOUGHT, THINKING: THOUGHT,
@@ -155,7 +156,7 @@ class RagDomain:
             self._held(db, now)
             return deletion.delete_records(db, ids, now, only_marked=True)
 
-    def _held(self, db: Connection, now: float) -> Held:
+    def _held(self, db: Connection, now: float) -> HeldRecords:
         """Return the holds, after finding the project of every folder that a hold of a project could be about."""
         holds.place_folders(db, self._key)
         return holds.held(db, now)

@@ -11,9 +11,11 @@ from ..policies import LARGEST_CONTEXT_ID, LONGEST_ID, SOURCE_TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from ..policies import RetentionPolicy
+
+    Keeps = Callable[["Resource"], bool]
 
 
 DAY_S = 86_400.0
@@ -64,28 +66,58 @@ class Applied:
         return self.left_out > 0
 
 
+def _in_kept_session(policy: RetentionPolicy, _: float) -> Keeps | None:
+    kept = frozenset(policy.keep_session_ids)
+    return (lambda resource: not kept.isdisjoint(resource.sessions)) if kept else None
+
+
+def _in_kept_context(policy: RetentionPolicy, _: float) -> Keeps | None:
+    kept = frozenset(policy.keep_context_ids)
+    return (lambda resource: resource.context_id in kept) if kept else None
+
+
+def _of_unknown_type(_policy: RetentionPolicy, _: float) -> Keeps:
+    known = frozenset(SOURCE_TYPES)
+    return lambda resource: resource.source_type not in known
+
+
+def _of_excluded_type(policy: RetentionPolicy, _: float) -> Keeps | None:
+    excluded = frozenset(SOURCE_TYPES).difference(policy.source_types)
+    return (lambda resource: resource.source_type in excluded) if excluded else None
+
+
+def _without_time(_policy: RetentionPolicy, _: float) -> Keeps:
+    return lambda resource: resource.created_at is None
+
+
+def _within_period(_policy: RetentionPolicy, cutoff: float) -> Keeps:
+    return lambda resource: resource.created_at is not None and resource.created_at > cutoff
+
+
+# The rules in the specification's order: the reason code of each, and what makes of a policy and its cutoff (seconds) the question whether
+# a resource is kept, None where the policy asks for nothing.
+RULES: tuple[tuple[str, Callable[[RetentionPolicy, float], Keeps | None]], ...] = (
+    (PROTECTED_SESSION, _in_kept_session),
+    (PROTECTED_CONTEXT, _in_kept_context),
+    (INVALID_SOURCE_TYPE, _of_unknown_type),
+    (EXCLUDED_SOURCE_TYPE, _of_excluded_type),
+    (INVALID_TIMESTAMP, _without_time),
+    (WITHIN_PERIOD, _within_period),
+)
+
+
 def apply_rules(policy: RetentionPolicy, resources: Iterable[Resource], now: float) -> Applied:
     """Sort resources into those that a policy releases and those that it keeps. `now` in seconds."""
     cutoff = now - policy.older_than_days * DAY_S
-    keep_sessions, keep_contexts = frozenset(policy.keep_session_ids), frozenset(policy.keep_context_ids)
-    selected = frozenset(policy.source_types)
+    rules = [(reason, keeps) for reason, rule in RULES if (keeps := rule(policy, cutoff))]
     eligible: list[Verdict] = []
     protected: list[Verdict] = []
-    for id, created_at, source_type, sessions, context_id, reasons in resources:
-        if keep_sessions and not keep_sessions.isdisjoint(sessions):
-            reasons += (PROTECTED_SESSION,)
-        if context_id is not None and context_id in keep_contexts:
-            reasons += (PROTECTED_CONTEXT,)
-        if source_type not in selected:
-            reasons += (EXCLUDED_SOURCE_TYPE if source_type in SOURCE_TYPES else INVALID_SOURCE_TYPE,)
-        if created_at is None:
-            reasons += (INVALID_TIMESTAMP,)
-        elif created_at > cutoff:
-            reasons += (WITHIN_PERIOD,)
+    for resource in resources:
+        reasons = resource.vetoes + tuple([reason for reason, keeps in rules if keeps(resource)])
         if reasons:
-            protected.append(Verdict(id, reasons, created_at))
+            protected.append(Verdict(resource.id, reasons, resource.created_at))
         else:
-            eligible.append(Verdict(id, (ELIGIBLE,), created_at))
+            eligible.append(Verdict(resource.id, (ELIGIBLE,), resource.created_at))
     eligible.sort(key=attrgetter("created_at", "id"))
     within_limit = eligible[: policy.limit]
     return Applied(cutoff, policy, within_limit, protected, len(eligible) - len(within_limit))
