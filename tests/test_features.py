@@ -167,7 +167,7 @@ def test_without_the_folder_of_a_feature_hooks_and_doctor_work(left: Without) ->
     assert [check["text"] for check in json.loads(printed)["checks"] if check["check"] == "hook errors"] == ["none in the log"]
 
 
-def test_without_the_folder_of_a_feature_the_page_has_what_is_there(left: Without) -> None:
+def test_without_the_folder_of_a_feature_the_page_has_the_rest(left: Without) -> None:
     if left.gone in ("dashboard", *FEATURES["dashboard"].needs):
         return  # there is no page
     tiled = [name for name, feature in FEATURES.items() if feature.tile and left.gone not in (name, *feature.needs)]
