@@ -298,6 +298,13 @@ def test_the_words_of_what_is_on_hold_stay_in_journals_until_it_is_over(kept: Re
     assert "zyxomatic" not in path.read_text()
 
 
+def test_the_words_of_what_the_job_lets_go_stay_in_journals(kept: Remembering, tmp_path: Path):
+    path = _journal(tmp_path, journal.remembered("- the zyxomatic thing", 30, 5.0))
+    kept.keep("dead", text="the zyxomatic thing", tier=COLD, profile="code", marked_at=NOW, marked_by="job", **old(31))
+    assert kept.after(2 * DAY).run().deleted == 1
+    assert "zyxomatic" in path.read_text()
+
+
 def test_nothing_is_struck_outside_of_our_folder_nor_in_what_is_no_journal(tmp_path: Path):
     elsewhere = _journal(tmp_path / "elsewhere", journal.remembered("zyxomatic", 3, 5.0))
     before = elsewhere.read_bytes()
