@@ -197,7 +197,7 @@ _ELSEWHERE = {
     "ToolResultMeta": "context_carrier",
     "detect_events": "specified_tracker",
     "estimate_tokens": "policy.estimate",
-    "hash_content": "hosts.claude_code.calls",
+    "hash_content": "hosts.transcripts.outcomes",
     "process_retention": "specified_tracker",
 }
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from hooks.utils import archive
+from hooks.utils.policy.placeholder import NO_HANDLE
 from hooks.utils.reclaim.access import Refused
 from popkit_retention.cli.main import main
 from popkit_retention.lab import sent_requests
-from popkit_retention.lab.policy import NO_HANDLE
 from tests.lab.transcripts import Transcript, filled
 from tests.reclaim import generated
 from tests.reclaim.shops import EXPIRED, LATER_S, Shop, Talk, contents_of, stamp, worked
