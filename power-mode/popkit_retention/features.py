@@ -72,8 +72,9 @@ class SetUp:
 
 class Feature:
     """What a folder brings. `name`: the folder's · `rank`: its place among all · `needs`: features without which its commands say so, and
-    its tools and offers are left out · `stores`: its modules that declare a STORAGE · `tools`: the module whose TOOLS agents get · `tile`:
-    its Tile of the page, as module:Class · `offers`: a name of OFFERS -> module:function."""
+    its tools and offers are left out · `stores`: its modules that declare a STORAGE · `tools`: the module whose TOOLS agents get, and whose
+    `advice(error)`, if it has one, gives the message for an error of its own · `tile`: its Tile of the page, as module:Class · `offers`: a
+    name of OFFERS -> module:function."""
 
     __slots__ = ("commands", "name", "needs", "offers", "rank", "setups", "stores", "tile", "tools")
 

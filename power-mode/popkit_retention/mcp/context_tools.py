@@ -171,8 +171,3 @@ TOOLS = (
         NOTHING, CONTEXT,
     ),
 )  # fmt: skip
-
-
-def advice(_error: Exception) -> str:
-    """Return "": the service knows the errors of the context itself."""
-    return ""

@@ -98,7 +98,8 @@ def _advice(error: Exception) -> str:
     from hooks.utils.reclaim import access, restoring
 
     for module in _modules():
-        if message := module.advice(error):
+        advice = getattr(module, "advice", None)  # of a feature whose tools have errors of their own
+        if advice is not None and (message := advice(error)):
             return str(message)
     if isinstance(error, (ToolError, NoHome, LockTimeout)):
         return str(error)
