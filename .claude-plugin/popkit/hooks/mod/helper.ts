@@ -15,8 +15,8 @@ const START_MS = 5_000
 const POLL_MS = 50
 // What was noted while the session did not run is done before the first request; what takes longer is done behind it.
 const NOTED_MS = 15_000
-// So long the client may take to turn to another session.
-const TURN_TO_MS = 10_000
+// So long the client may take to turn to another session: to load a long one on a busy machine takes it a while.
+const TURN_TO_MS = 120_000
 const PROTOCOL = 1
 // So much the client sends at once, and takes of an answer. A conversation that fills a window of a million tokens is longer.
 const MOST_CHARS = 4 * 1024 * 1024
