@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import signal
 import sys
 import time
 from pathlib import Path
@@ -34,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(words: list[str] | None = None) -> int:
     asked = parser().parse_args(words)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the copy of the tree goes
     if asked.changed is not None:
         lines = changed_lines(asked.root, asked.changed)
         files = [file for file in lines if (asked.root / file).exists()]
