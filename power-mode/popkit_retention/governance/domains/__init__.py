@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 # Who did something: a person in a shell, an agent's tool, the hourly job.
-USER, TOOL, JOB = ACTORS = ("user", "tool", "job")
+USER, TOOL, JOB = "user", "tool", "job"
 
 
 @dataclass(frozen=True)
