@@ -45,7 +45,7 @@ from lab.fitting import AHEAD
 from hooks.utils.policy import compacting, events, left_names, lists, ways
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.list_text import handle_of_list
-from hooks.utils.policy.messages import USER, Message, NotUnderstood, result_tokens, texts_in
+from hooks.utils.policy.messages import USER, Message, MessagesNotUnderstood, result_tokens, texts_in
 from hooks.utils.policy.need_model import NeedModel
 from hooks.utils.policy.tools import READ
 from hooks.utils.state import shipped
@@ -101,7 +101,7 @@ def cases(folder: Path, held_out_models: dict | None = None) -> list[Case]:
             after = conversations.after(str(path), boundary.begin, AHEAD)
             try:
                 made, messages = conversations.before(str(path), boundary.begin, rules)
-            except NotUnderstood as error:
+            except MessagesNotUnderstood as error:
                 print(f"left out: {path.name}: {error}", file=sys.stderr)
                 continue
             needs = after.written & strings(messages)
@@ -324,7 +324,7 @@ def _in_a_row(path: Path, tokens: int) -> Iterator[tuple[int, tuple[float, float
             continue
         try:
             made, whole = conversations.before(str(path), boundary.begin, rules)
-        except NotUnderstood as error:
+        except MessagesNotUnderstood as error:
             print(f"left out from here on: {path.name}: {error}", file=sys.stderr)
             return
         messages = [*stays, *whole[seen:]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import PopkitError
 from .argument_types import Type
 from .operation_tables import ADMIN, HELP
 
@@ -40,7 +41,7 @@ class Parsed:
         return self.arguments[0] if self.arguments else None
 
 
-class UsageError(Exception):
+class UsageError(PopkitError):
     """Something that the user wrote is not known; the message says what is."""
 
 

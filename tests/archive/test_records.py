@@ -13,7 +13,7 @@ from hooks.utils.archive import Chain, add_records, archive_chain, find_records,
 from hooks.utils.archive.records import digest, handle
 from hooks.utils.archive.verification import verify
 from hooks.utils.policy import globs
-from hooks.utils.reclaim.restoring import NotFound, records_for
+from hooks.utils.reclaim.restoring import ContentNotFound, records_for
 from hooks.utils.state.archived import matching
 from tests.archive.written import CHAIN, content, fill, new, row, tamper
 
@@ -205,7 +205,7 @@ def test_an_unknown_name_costs_the_same_in_a_large_archive(db: sqlite3.Connectio
         fill(db, 100, Chain(f"session-{number}", f"session-{number}", project="/home/dev/shop"))
 
     def ask(word: str) -> None:
-        with pytest.raises(NotFound):
+        with pytest.raises(ContentNotFound):
             records_for(db, word, "session-1", "/home/dev/shop")
 
     for word in ("credentials", "src/nowhere.py", "../b.c", "npm run nothing", "toolu_none", "abcd2345"):

@@ -20,7 +20,7 @@ from popkit_retention.context.tile import strategy_of
 from popkit_retention.dashboard import booking
 from popkit_retention.dashboard.booking import ingest, sweep
 from popkit_retention.dashboard.catalog import AGAIN_S, TeamSessions
-from popkit_retention.dashboard.shapes import Unusable
+from popkit_retention.dashboard.shapes import StoreUnusable
 from popkit_retention.usage import postgres
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.records import SessionUsed, Snapshot, Sum
@@ -303,7 +303,7 @@ def test_a_question_that_came_to_nothing_is_asked_again_though_nothing_has_chang
 
     def ask() -> list[SessionUsed]:
         if now[0] < AGAIN_S:
-            raise Unusable("it is locked")
+            raise StoreUnusable("it is locked")
         return answers.pop()
 
     others = TeamSessions(ask, print, lambda: now[0])

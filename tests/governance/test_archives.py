@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
-from popkit_retention.governance import BadRequest, Damaged, GovernanceError, NotThere, OnHold, archives, restores
+from popkit_retention.governance import BadRequest, GovernanceDamaged, GovernanceError, ResourceNotFound, ResourceOnHold, archives, restores
 from popkit_retention.governance.domains import Content
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST
 from tests.governance.collectors import LONG, NOISE, Workspace, path_of, sealed
@@ -87,7 +87,7 @@ def test_what_is_there_already_stays_as_it_is_and_is_reported(workspace: Workspa
 def test_ids_that_are_unknown_or_given_twice_are_passed_over(workspace: Workspace):
     manifest = workspace.archive("cccc", "unknown", "aaaa", "cccc")
     assert [item.id for item in manifest.items] == ["cccc", "aaaa"]
-    with pytest.raises(NotThere, match="nothing to archive"):
+    with pytest.raises(ResourceNotFound, match="nothing to archive"):
         workspace.archive("unknown")
     assert archives.names(workspace.folder) == [manifest.archive_id]
 
@@ -168,7 +168,7 @@ def test_a_file_where_the_folder_of_archives_should_be_is_reported(workspace: Wo
     for work in works:
         with pytest.raises(GovernanceError, match="must be a readable folder"):
             work()
-    with pytest.raises(NotThere, match="there is no archive"):
+    with pytest.raises(ResourceNotFound, match="there is no archive"):
         workspace.restore(manifest.archive_id)
     assert workspace.log.unfinished() == []
 
@@ -233,7 +233,7 @@ def test_a_removed_archive_is_gone_and_nothing_misses_it(workspace: Workspace):
     assert [each.name for each in Path(workspace.folder.archives).iterdir()] == [kept.archive_id]
     assert workspace.logged("removed") == [["bbbb"]]
     assert workspace.verify() == []
-    with pytest.raises(NotThere):
+    with pytest.raises(ResourceNotFound):
         workspace.remove(manifest.archive_id)
 
 
@@ -251,7 +251,7 @@ def test_a_damaged_archive_can_be_removed_and_so_can_one_whose_folder_is_gone(wo
 def test_an_archive_stays_while_a_hold_could_be_about_what_it_has(workspace: Workspace, scope: str, target: str):
     manifest = workspace.archive("aaaa")
     workspace.domain.add_hold(Hold("h1", scope, target, "Ada", "the audit", NOW, NOW + 10))
-    with pytest.raises(OnHold, match="Ada: the audit"):
+    with pytest.raises(ResourceOnHold, match="Ada: the audit"):
         workspace.remove(manifest.archive_id)
     assert workspace.verify() == []
     assert workspace.remove(manifest.archive_id, NOW + 10)
@@ -351,7 +351,9 @@ def test_a_damaged_archive_restores_nothing_unless_what_is_sound_is_asked_for(wo
     data = bytearray(path.read_bytes())
     data[manifest.items[1].offset] ^= 1
     path.write_bytes(data)
-    with pytest.raises(Damaged, match=r"1 of the 3 contents .* \(bbbb\)\. Nothing was restored\. To bring back the rest: .* --sound"):
+    with pytest.raises(
+        GovernanceDamaged, match=r"1 of the 3 contents .* \(bbbb\)\. Nothing was restored\. To bring back the rest: .* --sound"
+    ):
         workspace.restore(manifest.archive_id)
     assert (workspace.domain.things, workspace.logged("restored")) == ({}, [])
     done = workspace.restore(manifest.archive_id, sound_only=True)

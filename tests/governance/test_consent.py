@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.state import collection
-from popkit_retention.governance import BadRequest, Damaged, NotThere, agent_requests, hourly_job
+from popkit_retention.governance import BadRequest, GovernanceDamaged, ResourceNotFound, agent_requests, hourly_job
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import TOOL
 from popkit_retention.governance.policies import DEFAULT_POLICY
@@ -94,7 +94,7 @@ def test_what_is_accepted_holds_in_the_project_alone(house: Home) -> None:
     assert house.policy(SHOP, "rag") == DEFAULT_POLICY.to_json()
     with house.user() as controller:
         assert controller.requests()["requests"] == []
-        with pytest.raises(NotThere, match="waits for your approval"):
+        with pytest.raises(ResourceNotFound, match="waits for your approval"):
             controller.accept(answer["request"])
 
 
@@ -103,7 +103,7 @@ def test_what_is_declined_is_gone_and_changes_nothing(house: Home) -> None:
     with house.user() as controller:
         assert controller.decline(id)["request"] == id
         assert controller.requests()["requests"] == []
-        with pytest.raises(NotThere):
+        with pytest.raises(ResourceNotFound):
             controller.accept(id)
     assert house.policy(SHOP) == DEFAULT_POLICY.to_json()
 
@@ -233,7 +233,7 @@ def test_a_projects_own_policy_ends_when_the_user_says_so(house: Home) -> None:
     with house.user() as controller:
         assert controller.unset(SHOP, "rag")["domains"] == ["rag"]
         assert controller.unset(SHOP)["domains"] == ["memory"]
-        with pytest.raises(NotThere, match="no memory policy of its own"):
+        with pytest.raises(ResourceNotFound, match="no memory policy of its own"):
             controller.unset(SHOP)
         assert controller.policies()["projects"] == {}
 
@@ -259,7 +259,7 @@ def test_a_projects_policy_that_somebody_else_has_changed_is_found_out(house: Ho
         (problem,) = controller.verify()["problems"]
         assert "the policy of memory is not what was configured" in problem["what"]
     path.write_text(sound.replace('"released": {}', '"released": 5'))
-    with house.user() as controller, pytest.raises(Damaged, match="projects"):
+    with house.user() as controller, pytest.raises(GovernanceDamaged, match="projects"):
         controller.get("memory")
     path.write_text(sound)
 

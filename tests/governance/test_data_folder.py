@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.governance import Busy, GovernanceError
+from popkit_retention.governance import GovernanceBusy, GovernanceError
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.policies import DEFAULT_POLICY, DOMAINS
@@ -43,7 +43,7 @@ def test_the_lock_makes_its_folder_and_all_of_it_is_private(home: Path, folder: 
 
 
 def test_who_waits_too_long_is_told_what_to_do_and_has_the_lock_when_it_is_free(home: Path, folder: Folder):
-    with held(_lock(folder)), pytest.raises(Busy, match="Try again"), folder.lock(wait_s=0.05):
+    with held(_lock(folder)), pytest.raises(GovernanceBusy, match="Try again"), folder.lock(wait_s=0.05):
         pytest.fail("two had the lock")
     with folder.lock(wait_s=0.05):
         pass
@@ -70,7 +70,7 @@ def test_who_has_the_lock_may_take_it_again_and_keeps_it_until_the_end(forks: Fo
         with folder.lock(), Folder(str(home)).lock():
             pass
         done = forks.run(Function("tests.governance.operations:lock", [str(home), 0.05]), {})
-        assert "Busy" in done.err, "it could not have it"
+        assert "GovernanceBusy" in done.err, "it could not have it"
 
 
 def test_threads_are_kept_apart_too(folder: Folder):

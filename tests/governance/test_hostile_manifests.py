@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.governance import BadRequest, Damaged, NotThere, TooNew, archives, manifests
+from popkit_retention.governance import BadRequest, GovernanceDamaged, GovernanceTooNew, ResourceNotFound, archives, manifests
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST
 from tests.governance.collectors import Workspace, path_of, sealed
 
@@ -33,7 +33,7 @@ def test_what_is_not_an_archives_id_is_refused(workspace: Workspace, archive_id:
 
 
 def test_an_unknown_archive_is_not_there(workspace: Workspace):
-    with pytest.raises(NotThere, match="there is no archive rag-20261122T233000Z-aaaaaa"):
+    with pytest.raises(ResourceNotFound, match="there is no archive rag-20261122T233000Z-aaaaaa"):
         workspace.restore("rag-20261122T233000Z-aaaaaa")
 
 
@@ -43,7 +43,7 @@ def test_no_link_is_followed(workspace: Workspace, tmp_path: Path, name: str):
     path = path_of(workspace, manifest.archive_id, *filter(None, [name]))
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(Damaged):
+    with pytest.raises(GovernanceDamaged):
         workspace.restore(manifest.archive_id)
     assert workspace.verify()
 
@@ -53,7 +53,7 @@ def test_what_is_no_file_is_not_waited_for(workspace: Workspace, name: str):
     manifest = workspace.archive("aaaa")
     path_of(workspace, manifest.archive_id, name).unlink()
     os.mkfifo(path_of(workspace, manifest.archive_id, name))
-    with pytest.raises(Damaged):
+    with pytest.raises(GovernanceDamaged):
         workspace.restore(manifest.archive_id)
 
 
@@ -61,7 +61,7 @@ def test_a_later_version_is_not_guessed_at(workspace: Workspace):
     manifest = workspace.archive("aaaa")
     path = path_of(workspace, manifest.archive_id, MANIFEST)
     path.write_bytes(sealed({**json.loads(path.read_text()), "version": 2, "more": 1}))
-    with pytest.raises(TooNew, match="Update PopKit"):
+    with pytest.raises(GovernanceTooNew, match="Update PopKit"):
         workspace.restore(manifest.archive_id)
     assert "problem" in archives.summaries(workspace.folder)[0]
 
@@ -124,7 +124,7 @@ def test_a_hostile_manifest_with_the_right_hash_is_refused(workspace: Workspace,
     )
     before = workspace.log.count()
     workspace.domain.things.clear()
-    with pytest.raises(Damaged):
+    with pytest.raises(GovernanceDamaged):
         workspace.restore(manifest.archive_id, sound_only=True)
     assert (workspace.domain.things, workspace.log.count()) == ({}, before)
     assert workspace.verify()
@@ -138,7 +138,7 @@ def test_json_that_no_archive_writes_is_refused(workspace: Workspace, body: str)
     data = body.encode()
     data = b'{"sha256":"' + hashlib.sha256(data).hexdigest().encode() + b'",' + data[1:] + b"\n"
     path_of(workspace, manifest.archive_id, MANIFEST).write_bytes(data)
-    with pytest.raises(Damaged, match=re.escape(manifest.archive_id)):
+    with pytest.raises(GovernanceDamaged, match=re.escape(manifest.archive_id)):
         manifests.read(workspace.folder, manifest.archive_id)
 
 
@@ -146,7 +146,7 @@ def test_a_manifest_of_a_gigabyte_is_not_read(workspace: Workspace):
     manifest = workspace.archive("aaaa")
     with path_of(workspace, manifest.archive_id, MANIFEST).open("r+b") as file:
         file.truncate(1 << 30)
-    with pytest.raises(Damaged, match="is larger than"):
+    with pytest.raises(GovernanceDamaged, match="is larger than"):
         manifests.read(workspace.folder, manifest.archive_id)
 
 
@@ -155,7 +155,7 @@ def test_a_content_that_is_not_what_the_manifest_says_is_not_restored(workspace:
     manifest = workspace.archive(id)
     path = path_of(workspace, manifest.archive_id, MANIFEST)
     path.write_bytes(sealed(_in_item(sha256="0" * 64)(json.loads(path.read_text()))))
-    with pytest.raises(Damaged, match="1 of the 1 contents"):
+    with pytest.raises(GovernanceDamaged, match="1 of the 1 contents"):
         workspace.restore(manifest.archive_id)
 
 
@@ -165,7 +165,7 @@ def test_what_is_stored_in_no_form_that_can_be_read_is_not_restored(workspace: W
     path_of(workspace, manifest.archive_id, CONTENTS).write_bytes(b"x" * size)
     path = path_of(workspace, manifest.archive_id, MANIFEST)
     path.write_bytes(sealed(_in_item(stored_sha256=hashlib.sha256(b"x" * size).hexdigest())(json.loads(path.read_text()))))
-    with pytest.raises(Damaged, match="1 of the 1 contents"):
+    with pytest.raises(GovernanceDamaged, match="1 of the 1 contents"):
         workspace.restore(manifest.archive_id)
 
 
@@ -179,7 +179,7 @@ def test_what_inflates_without_end_is_not_inflated(workspace: Workspace):
     path_of(workspace, manifest.archive_id, CONTENTS).write_bytes(bomb)
     tracemalloc.start()
     try:
-        with pytest.raises(Damaged, match="1 of the 1 contents"):
+        with pytest.raises(GovernanceDamaged, match="1 of the 1 contents"):
             workspace.restore(manifest.archive_id)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
@@ -190,5 +190,5 @@ def test_what_inflates_without_end_is_not_inflated(workspace: Workspace):
 def test_no_bytes_make_the_reader_fail_in_another_way(data: bytes, with_hash: bool):
     if with_hash:
         data = b'{"sha256":"' + hashlib.sha256(b"{" + data).hexdigest().encode() + b'",' + data + b"\n"
-    with pytest.raises((ValueError, TooNew)):
+    with pytest.raises((ValueError, GovernanceTooNew)):
         manifests.manifest_of(data, "rag-20261122T233000Z-aaaaaa")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.io.row_chain import FIRST_PREV_HASH, link_hash
 from hooks.utils.io.sqlite_file import open_store
-from popkit_retention.governance import BadRequest, Damaged, GovernanceError, TooNew
+from popkit_retention.governance import BadRequest, GovernanceDamaged, GovernanceError, GovernanceTooNew
 from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.log import Entry, Log
 from popkit_retention.governance.log_schema import HASHED, SCHEMA
@@ -339,14 +339,14 @@ def test_a_log_of_a_later_popkit_is_left_alone(log: Log):
     with closing(sqlite3.connect(log.path)) as db:
         db.execute(f"PRAGMA user_version = {len(SCHEMA.migrations) + 1}")
     for use in (log.entries, log.verify, lambda: log.append("marked", "rag", [], {}, "user", 1)):
-        with pytest.raises(TooNew, match="Update PopKit"):
+        with pytest.raises(GovernanceTooNew, match="Update PopKit"):
             use()
 
 
 @pytest.mark.parametrize("content", [b"no database", b"SQLite format 3\0" + b"x" * 200])
 def test_a_file_that_is_no_log_is_left_as_it_is_and_the_message_says_what_to_do(log: Log, content: bytes):
     Path(log.path).write_bytes(content)
-    with pytest.raises(Damaged, match="Move it away"):
+    with pytest.raises(GovernanceDamaged, match="Move it away"):
         log.append("marked", "rag", [], {}, "user", 1)
     assert "Move it away" in log.verify()[0]
     assert Path(log.path).read_bytes() == content
@@ -355,7 +355,7 @@ def test_a_file_that_is_no_log_is_left_as_it_is_and_the_message_says_what_to_do(
 def test_another_programs_database_is_left_alone(log: Log):
     with closing(sqlite3.connect(log.path)) as db:
         db.execute("CREATE TABLE theirs (x)")
-    with pytest.raises(Damaged, match="another program"):
+    with pytest.raises(GovernanceDamaged, match="another program"):
         log.entries()
 
 

@@ -23,7 +23,7 @@ from popkit_retention.governance.domains.rules import Resource, apply_rules
 from popkit_retention.governance.policies import DEFAULT_POLICY
 from popkit_retention.memory import exchange, holds
 from popkit_retention.memory.folder import Folder
-from popkit_retention.memory.holds import OnHold
+from popkit_retention.memory.holds import ItemOnHold
 from popkit_retention.memory.items import ARCHIVE, COLD, DIMENSIONS, Item, id_of
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.protocol import Batch, Store
@@ -249,7 +249,7 @@ def test_nothing_marks_or_deletes_what_is_on_hold(governed: Governed, scope: str
     governed.domain.add_hold(hold("item", "m2", "h2"))
     assert governed.domain.mark(["m1"], NOW, "user") == []
     assert governed.domain.delete(["m2"], NOW + 2 * DAY) == []
-    with pytest.raises(OnHold):
+    with pytest.raises(ItemOnHold):
         governed.memory.forget(["m1"])
     for id in ("h1", "h2"):
         governed.domain.release_hold(id, NOW)
@@ -468,7 +468,7 @@ def _take(governed: Governed, step: str, which: int, number: int, archived: list
                 governed.memory.forget([id], "tool")
             else:
                 getattr(governed.memory, step)([id])
-        except (OnHold, LookupError):
+        except (ItemOnHold, LookupError):
             pass
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popkit_retention.governance import BadPolicy, Damaged, TooNew, policy_file
+from popkit_retention.governance import BadPolicy, GovernanceDamaged, GovernanceTooNew, policy_file
 from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.policies import DEFAULT_POLICY, KEYS, RetentionPolicy, keeps_more, merged
 from popkit_retention.governance.policy_file import State, state_of
@@ -89,7 +89,7 @@ def test_a_state_in_the_specification_s_form_is_migrated_with_the_next_change(fo
 @pytest.mark.parametrize("version", [4, 99, 2**60])
 def test_a_state_of_a_later_version_is_refused_and_left_alone(folder: Folder, version: int):
     text = json.dumps({"version": version, "anything": []})
-    with pytest.raises(TooNew, match="Update PopKit"):
+    with pytest.raises(GovernanceTooNew, match="Update PopKit"):
         policy_file.read(_written(folder, text))
     assert Path(folder.policies).read_text() == text
 
@@ -138,7 +138,7 @@ _MESSAGES = {"empty": "is not JSON", "no UTF-8": "is not UTF-8", "a list": "is n
 @pytest.mark.parametrize("what", _CORRUPT)
 def test_a_corrupt_file_is_refused_and_the_message_says_how_to_mend_it(folder: Folder, what: str):
     text = _CORRUPT[what]
-    with pytest.raises(Damaged) as refused:
+    with pytest.raises(GovernanceDamaged) as refused:
         policy_file.read(_written(folder, text))
     message = str(refused.value)
     assert message.startswith(folder.policies + " ")
@@ -152,7 +152,7 @@ def test_a_corrupt_file_is_refused_and_the_message_says_how_to_mend_it(folder: F
 def test_what_is_no_file_is_not_read(folder: Folder, kind: str):
     Path(folder.state).mkdir(parents=True)
     Path(folder.policies).mkdir() if kind == "folder" else os.mkfifo(folder.policies)
-    with pytest.raises(Damaged, match="cannot be read"):
+    with pytest.raises(GovernanceDamaged, match="cannot be read"):
         policy_file.read(folder.policies)
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hooks.utils import archive
-from popkit_retention.governance import BadPolicy, BadRequest, Damaged, DomainUnavailable, GovernanceError, retention
+from popkit_retention.governance import BadPolicy, BadRequest, DomainUnavailable, GovernanceDamaged, GovernanceError, retention
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.log import Log
 from popkit_retention.governance.policies import DOMAINS, RetentionPolicy
@@ -151,7 +151,7 @@ def test_no_policy_is_in_force_while_the_file_is_missing_or_older_than_the_log_s
     state.unlink() if older is None else state.write_bytes(kept)
     with Controller(environ) as controller:
         for asked in (lambda: controller.get("rag"), lambda: controller.gc("rag"), lambda: controller.configure("rag", {"vacuum": True})):
-            with pytest.raises(Damaged, match="revision 3 was written"):
+            with pytest.raises(GovernanceDamaged, match="revision 3 was written"):
                 asked()
         assert not controller.verify()["ok"]
         assert controller.rollback(3)["revision"] == 4

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
 from hooks.utils.retention_kit.marks import GRACE_S, Mark
-from popkit_retention.governance import NotThere
+from popkit_retention.governance import ResourceNotFound
 from popkit_retention.governance.domains import rules
 from popkit_retention.governance.domains.rules import DAY_S, Resource, apply_rules, created_at_of, resource_of
 from popkit_retention.governance.explanation import Explanation, Next, explain
@@ -298,7 +298,7 @@ def test_what_has_no_time_is_kept_and_nothing_is_made_up(domain: KeptDomain):
 
 
 def test_what_is_not_stored_is_not_there(domain: KeptDomain):
-    with pytest.raises(NotThere, match="nothing is stored under gone in rag"):
+    with pytest.raises(ResourceNotFound, match="nothing is stored under gone in rag"):
         explained(domain, "gone")
 
 

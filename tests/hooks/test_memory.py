@@ -182,7 +182,7 @@ def test_what_is_switched_off_is_not_given(remembered: Remembering):
 def test_a_memory_that_the_host_would_cut_is_not_given(shop: Remembering, name: str):
     shop.remember(HOSTILE[name])
     assert shop.begin() == ""
-    assert [line.split()[1:3] for line in shop.home.failures()] == [["memory", "TooLarge"]]
+    assert [line.split()[1:3] for line in shop.home.failures()] == [["memory", "MemoryTooLarge"]]
 
 
 @pytest.mark.parametrize("place", ["document", "settings"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.hosts.transcripts.as_sent import MOST_MESSAGES, AsSent, read, text_of
 from hooks.utils.hosts.transcripts.attachments import SAID_AGAIN, Attachments
-from hooks.utils.policy.messages import ASSISTANT, USER, NotUnderstood
+from hooks.utils.policy.messages import ASSISTANT, USER, MessagesNotUnderstood
 
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
 IMAGE, DOCUMENT = {"type": "image", "source": PIXEL}, {"type": "document", "source": {**PIXEL, "media_type": "application/pdf"}}
@@ -113,7 +113,7 @@ def test_what_its_row_has_too_need_not_be_handed_over_twice():
         unknown = [
             {**block, ("id" if missing == "tool_use" else "tool_use_id"): "t9"} if block["type"] == missing else block for block in bare
         ]
-        with pytest.raises(NotUnderstood):
+        with pytest.raises(MessagesNotUnderstood):
             reading([sent_with()[0], assistant(unknown[0]), user(unknown[1]), sent_with()[3]])
 
 
@@ -254,13 +254,13 @@ FOUND = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
     ],
 )  # fmt: skip
 def test_what_cannot_be_matched_or_carried_is_not_understood(sent: object):
-    with pytest.raises(NotUnderstood):
+    with pytest.raises(MessagesNotUnderstood):
         reading(sent)
 
 
 @pytest.mark.parametrize("rows", [None, [], "rows", [7], [{"role": "system", "text": ""}]])
 def test_without_rows_nobody_can_say_who_said_what(rows: object):
-    with pytest.raises(NotUnderstood):
+    with pytest.raises(MessagesNotUnderstood):
         reading(sent_with(), rows)
 
 
@@ -283,7 +283,7 @@ def test_a_turn_that_needs_its_thinking_is_left_alone_while_it_is_open(sent: lis
     rows = ROWS if sent[-1]["role"] == ASSISTANT else ROWS[:-1]
     try:
         read(sent, rows, TOOLS, attachments, str)
-    except NotUnderstood:
+    except MessagesNotUnderstood:
         assert is_left
     else:
         assert not is_left
@@ -302,9 +302,9 @@ MESSAGES = st.lists(JSON | st.fixed_dictionaries({"role": KINDS, "content": BLOC
 
 @given(MESSAGES, BLOCKS)
 def test_whatever_a_host_hands_over_is_understood_or_not_and_nobody_fails(sent: list, rows: list):
-    with suppress(NotUnderstood):
+    with suppress(MessagesNotUnderstood):
         reading(sent, rows)
-    with suppress(NotUnderstood):
+    with suppress(MessagesNotUnderstood):
         reading(sent)
 
 
@@ -320,7 +320,7 @@ def test_the_last_word_on_a_thing_stays_the_last(transcript: Path):
 def test_a_picture_of_the_turn_that_is_under_way_is_left_where_it_is():
     rows = [*ROWS[:2], row(USER, "", (), (("t1", ""),))]
     for sent in ([user(said("go")), OPEN[1], user(result("t1", [IMAGE]))], [user(IMAGE, said("go")), OPEN[1], user(result("t1", ""))]):
-        with pytest.raises(NotUnderstood, match="picture"):
+        with pytest.raises(MessagesNotUnderstood, match="picture"):
             reading(sent, rows)
 
 

@@ -263,7 +263,7 @@ def test_every_tool_of_a_host_has_a_tier_and_none_of_another_changes_it() -> Non
 
 def test_a_recording_is_never_changed(tmp_path) -> None:
     index = transcript.index(str(worked().write(tmp_path)))
-    with pytest.raises(access.Refused, match="a recording of Codex, which PopKit reads and never changes"):
+    with pytest.raises(access.ClearRefused, match="a recording of Codex, which PopKit reads and never changes"):
         access.check_understood(index)
 
 

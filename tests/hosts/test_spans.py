@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.transcripts.spans import NotUnderstood, content_spans
+from hooks.utils.hosts.transcripts.spans import LineNotUnderstood, content_spans
 from tests.examples import examples
 from tests.work import steps
 
@@ -110,7 +110,7 @@ def test_another_value_in_a_range_changes_that_content_alone(given_, other):
 def test_any_bytes_are_understood_or_refused(line: bytes):
     try:
         spans = content_spans(line)
-    except NotUnderstood:
+    except LineNotUnderstood:
         return
     assert spans.keys() == expected(json.loads(line)).keys()
 
@@ -152,7 +152,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("line", REFUSED.values(), ids=REFUSED)
 def test_what_is_not_clear_is_refused(line: bytes):
-    with pytest.raises(NotUnderstood):
+    with pytest.raises(LineNotUnderstood):
         content_spans(line)
 
 

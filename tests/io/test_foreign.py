@@ -38,10 +38,10 @@ def test_whatever_leads_into_the_project_is_not(shop: Path, tmp_path: Path):
     (shop / "there").mkdir()
     (tmp_path / "links").symlink_to(tmp_path / "link")
     for folder in ("shop", "shop/there", "shop/not/there/yet", "link", "link/there", "links/there", "links/../shop/src"):
-        with pytest.raises(home.Refused, match="lies in the project at hand"):
+        with pytest.raises(home.HomeRefused, match="lies in the project at hand"):
             home.popkit_home({"POPKIT_HOME": f"{tmp_path}/{folder}"})
     for folder in ("/proc/self/cwd/.pk", "//proc/self/cwd", "/proc", "/dev/fd/3", "/sys/x", "/opt/../proc/1/cwd"):
-        with pytest.raises(home.Refused, match="lies below /proc, /dev/fd or /sys"):
+        with pytest.raises(home.HomeRefused, match="lies below /proc, /dev/fd or /sys"):
             home.popkit_home({"POPKIT_HOME": folder})
 
 
@@ -110,5 +110,5 @@ def test_the_home_that_a_container_names_is_no_project_though_settings_are_in_it
     environ = {"HOME": str(named), "CLAUDE_PROJECT_DIR": str(named / "shop")}
     assert home.popkit_home(environ) == str(named / ".claude" / "popkit")
     (named / "shop" / ".claude" / "settings.json").write_text(json.dumps({"env": {"HOME": str(named)}}))
-    with pytest.raises(home.Refused, match="lies in the project at hand"):
+    with pytest.raises(home.HomeRefused, match="lies in the project at hand"):
         home.popkit_home(environ)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.lab import own_policies, policy, replay_policies, survey
-from popkit_retention.lab.checked_policies import Checked, Failed
+from popkit_retention.lab.checked_policies import Checked, PolicyFailed
 from popkit_retention.lab.policy import Policy
 from tests.lab.session_builder import SessionBuilder
 from tests.lab.test_survey import session
@@ -131,7 +131,7 @@ def test_the_digest_is_that_of_the_file_wherever_it_lies(tmp_path) -> None:
 def test_what_cannot_be_used_is_reported_before_the_run_with_what_to_do(tmp_path, name, text, message) -> None:
     head = "from popkit_retention.lab.policy import Policy\n" if text.startswith("class") else ""
     written(tmp_path, head + text)
-    with pytest.raises(own_policies.Unusable) as raised:
+    with pytest.raises(own_policies.PolicyUnusable) as raised:
         replay_policies.described(name.replace("{folder}", str(tmp_path)))
     assert message.replace("{folder}", str(tmp_path)) in str(raised.value)
 
@@ -197,7 +197,7 @@ def changes(what: str, value: object):
     ],
 )  # fmt: skip
 def test_nonsense_is_named(decide, message) -> None:
-    with pytest.raises(Failed) as raised:
+    with pytest.raises(PolicyFailed) as raised:
         played(decide)
     assert str(raised.value).startswith(message)
 
@@ -207,7 +207,7 @@ def test_what_a_policy_changed_of_the_session_is_put_right() -> None:
     block = builder.read()
     builder.request()
     tokens = block.tokens
-    with pytest.raises(Failed):
+    with pytest.raises(PolicyFailed):
         played(lambda self, view: setattr(block, "tokens", 0) or [], builder)
     assert block.tokens == tokens
 
@@ -223,7 +223,7 @@ def test_prices_that_a_policy_changed_are_put_right() -> None:
         view.prices.read = 0.0
         return []
 
-    with pytest.raises(Failed):
+    with pytest.raises(PolicyFailed):
         played(decide, builder)
     assert seen[0].read == 0.1
 
@@ -242,7 +242,7 @@ def test_answers_of_the_wrong_kind_are_named(name, answer, message) -> None:
     builder.compact()
     builder.request()
     own = type("Mine", (Policy,), {name: lambda self, *_: answer})
-    with pytest.raises(Failed) as raised:
+    with pytest.raises(PolicyFailed) as raised:
         builder.under(Checked(own))
     assert str(raised.value).startswith(message)
 

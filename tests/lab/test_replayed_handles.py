@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from hooks.utils import archive
 from hooks.utils.policy.placeholder import NO_HANDLE
-from hooks.utils.reclaim.access import Refused
+from hooks.utils.reclaim.access import ClearRefused
 from popkit_retention.cli.main import main
 from popkit_retention.lab import sent_requests
 from tests.lab.transcripts import Transcript, filled
@@ -99,7 +99,7 @@ def test_whatever_the_lines_look_like_the_handles_are_those_of_a_live_clear(tran
         known = named(shop.transcript)
         try:
             shop.clear(ids=tuple(contents_of(before)), now=True)
-        except Refused as reason:
+        except ClearRefused as reason:
             assert "no result named here" in str(reason)  # noqa: PT017  the ones that are smaller than their placeholder
         cleared = shop.cleared()
         assert {id: known[id] for id in cleared} == cleared

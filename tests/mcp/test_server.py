@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.mcp import json_rpc
-from popkit_retention.mcp.json_rpc import Fault, Lines
+from popkit_retention.mcp.json_rpc import Lines, ProtocolFault
 from popkit_retention.mcp.revisions import HANDSHAKES, UNSUPPORTED_VERSION
 from popkit_retention.mcp.server import Server
 from tests.mcp.talking import NEWEST, STATELESS, Session, enveloped, hello, notice, request, tool_call
@@ -279,7 +279,7 @@ NO_JSON = {
 
 @pytest.mark.parametrize(("line", "reason"), NO_JSON.items(), ids=lambda value: str(value)[:24])
 def test_what_is_no_json_is_a_parse_error_that_says_why(line: bytes, reason: str) -> None:
-    with pytest.raises(Fault) as raised:
+    with pytest.raises(ProtocolFault) as raised:
         json_rpc.read(line)
     assert (raised.value.code, raised.value.id) == (json_rpc.PARSE_ERROR, None)
     assert reason in str(raised.value)
@@ -302,14 +302,14 @@ NO_MESSAGE = [
 
 @pytest.mark.parametrize(("value", "reason", "id"), NO_MESSAGE)
 def test_what_is_no_message_is_an_invalid_request_under_the_id_that_it_has(value: object, reason: str, id: object) -> None:
-    with pytest.raises(Fault, match=reason) as raised:
+    with pytest.raises(ProtocolFault, match=reason) as raised:
         json_rpc.message_of(value)
     assert raised.value.answer()["error"]["code"] == json_rpc.INVALID_REQUEST
     assert raised.value.answer()["id"] == id
 
 
 def test_params_of_a_request_are_an_object() -> None:
-    with pytest.raises(Fault, match="params must be an object, not a list") as raised:
+    with pytest.raises(ProtocolFault, match="params must be an object, not a list") as raised:
         json_rpc.message_of({"jsonrpc": "2.0", "id": 3, "method": "ping", "params": [1]})
     assert (raised.value.code, raised.value.id) == (json_rpc.INVALID_PARAMS, 3)
     assert json_rpc.message_of({"jsonrpc": "2.0", "method": "notifications/x", "params": [1]}) is None

@@ -8,7 +8,7 @@ import pytest
 
 from popkit_retention.memory import document
 from popkit_retention.memory.items import ACCEPTED, AGENT, ARCHIVE, NOTE, PATH, SESSION, USER, BadItem
-from popkit_retention.memory.memory import NotThere
+from popkit_retention.memory.memory import ItemNotFound
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.protocol import DuplicateId
 from popkit_retention.memory.stores.sqlite import SqliteStore
@@ -58,7 +58,7 @@ def test_what_does_not_wait_is_not_accepted(remembering: Remembering) -> None:
     with pytest.raises(BadItem, match="does not wait for your approval"):
         remembering.memory.accept([waits, mine])
     assert remembering.item(waits).waits, "all of them, or none"
-    with pytest.raises(NotThere):
+    with pytest.raises(ItemNotFound):
         remembering.memory.accept(["m000"])
 
 

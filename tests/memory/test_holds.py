@@ -14,7 +14,7 @@ import pytest
 from hooks.utils.state import journal
 from popkit_retention.memory import erasure, exchange, holds, session_journals
 from popkit_retention.memory.folder import Folder
-from popkit_retention.memory.holds import OnHold
+from popkit_retention.memory.holds import ItemOnHold
 from popkit_retention.memory.items import ARCHIVE, COLD, FULL
 from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores.in_memory import InMemoryStore
@@ -74,7 +74,7 @@ def test_whatever_a_held_session_taught_is_held_whoever_taught_it_first(remember
     (cart,), (mail,) = ([item.id for item in remembering.store.scan() if item.text == text] for text in ("src/cart.py", "src/mail.py"))
     remembering.store.set_value(holds.KEY, [hold("session", "s2")])
     for id in (cart, mail):
-        with pytest.raises(OnHold):
+        with pytest.raises(ItemOnHold):
             remembering.memory.forget([id])
 
 
@@ -82,7 +82,7 @@ def test_forgetting_says_which_hold_is_in_the_way_and_changes_nothing(rememberin
     remembering.keep("m3fa")
     remembering.keep("m4fa")
     remembering.store.set_value(holds.KEY, [hold(target="m3fa", until=1_798_761_600.0 + 365 * DAY)])
-    with pytest.raises(OnHold) as refused:
+    with pytest.raises(ItemOnHold) as refused:
         remembering.memory.forget(["m4fa", "m3fa"])
     message = "m3fa is on hold (alice: audit, until 2028-01-01). Release it first: popkit retention hold release h1"
     assert str(refused.value) == message

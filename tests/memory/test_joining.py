@@ -111,10 +111,10 @@ def test_a_claim_gives_nothing_and_takes_nothing_until_the_user_says_so(shop: Re
     assert shop.tell(payloads.session_start, "startup", cwd=str(evil), session_id="3ffaa4db-e088-49ec-9796-000000000003").stdout == b""
     shop.tell(payloads.session_end, cwd=str(evil))
     assert shop.project.to_learn() == []
-    with pytest.raises(memory_checkouts.NotJoined, match="popkit memory admin join"):
+    with pytest.raises(memory_checkouts.CheckoutNotJoined, match="popkit memory admin join"):
         Memory.of(shop.env(), str(evil))
     mine = memory.project_of(str(shop.home.path), str(evil))
-    with pytest.raises(memory_checkouts.NotJoined):
+    with pytest.raises(memory_checkouts.CheckoutNotJoined):
         mine.turn_off(3.0)
     assert shop.project.is_on()
     mine.decide(joins=True)

@@ -14,7 +14,7 @@ from hooks.utils.io import files
 from popkit_retention.memory import InMemoryStore, Lesson, Memory, Observed
 from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.items import ARCHIVE, COLD, HOT, SUMMARY, WARM, BadItem
-from popkit_retention.memory.memory import Busy, NotThere
+from popkit_retention.memory.memory import ItemNotFound, JobRunning
 from popkit_retention.memory.stores.protocol import DuplicateId, Store
 from tests.kit.crowds import held
 
@@ -67,11 +67,11 @@ def test_an_id_may_be_cut_short_as_long_as_it_is_one_items(remembering: Remember
     remembering.keep("mabc1")
     remembering.keep("mabd2")
     assert remembering.memory.show("mabc").id == "mabc1"
-    with pytest.raises(NotThere, match="2 memories begin with 'mab': mabc1, mabd2"):
+    with pytest.raises(ItemNotFound, match="2 memories begin with 'mab': mabc1, mabd2"):
         remembering.memory.show("mab")
-    with pytest.raises(NotThere, match="popkit memory list shows the ids"):
+    with pytest.raises(ItemNotFound, match="popkit memory list shows the ids"):
         remembering.memory.show("mx")
-    with pytest.raises(NotThere):
+    with pytest.raises(ItemNotFound):
         remembering.memory.show("")
 
 
@@ -114,7 +114,7 @@ def test_forgotten_it_is_gone_after_a_day_and_may_be_taken_back_until_then(remem
     assert [item.id for item in remembering.memory.undo()] == ["b", "c"]
     remembering.after(DAY).run()
     assert [item.id for item in remembering.memory.list()] == ["b", "c"]
-    with pytest.raises(NotThere, match="nothing is marked"):
+    with pytest.raises(ItemNotFound, match="nothing is marked"):
         remembering.memory.undo()
 
 
@@ -133,7 +133,7 @@ def test_the_audit_tells_what_memory_md_leaves_out_and_why_something_is_gone(rem
 
 def test_all_of_the_named_items_are_changed_or_none(remembering: Remembering):
     remembering.keep("a")
-    with pytest.raises(NotThere):
+    with pytest.raises(ItemNotFound):
         remembering.memory.pin(["a", "nobody"])
     assert not remembering.item("a").held
 
@@ -212,7 +212,7 @@ def test_two_jobs_at_once_are_one(tmp_path: Path):
     folder = Folder(str(tmp_path))
     memory = Memory(InMemoryStore(), PROJECT, lambda: NOW, folder)
     files.make_private_folder(folder.path)
-    with held(folder.lock), pytest.raises(Busy, match="another process"):
+    with held(folder.lock), pytest.raises(JobRunning, match="another process"):
         memory.run()
     assert memory.run() is not None
 

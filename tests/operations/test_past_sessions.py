@@ -13,7 +13,7 @@ from popkit_retention.bill import digests
 from popkit_retention.bill.costs import usd_of
 from popkit_retention.bill.digest import digest_of
 from popkit_retention.lab import past_sessions, replay_policies, sent_requests
-from popkit_retention.parallel.attempts import Skipped
+from popkit_retention.parallel.attempts import SessionSkipped
 from popkit_retention.parallel.results import Workplace
 from popkit_retention.parallel.sources import find
 from tests.cli.made_up_afternoon import SAMPLE
@@ -173,6 +173,6 @@ def _talk(folder: Path) -> str:
     """A transcript without a request."""
     written = Written(folder, session="talk")
     written.say("hello")
-    with pytest.raises(Skipped):
+    with pytest.raises(SessionSkipped):
         past_sessions.row_of(str(written.path), "")
     return str(written.path)

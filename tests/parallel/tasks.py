@@ -7,14 +7,14 @@ import signal
 import time
 from pathlib import Path
 
-from popkit_retention.parallel.attempts import Skipped
+from popkit_retention.parallel.attempts import SessionSkipped
 
 
 def length(path: str) -> int:
     """Return the bytes of a file; a name may say that it goes wrong."""
     name = Path(path).name
     if name.startswith("skipped"):
-        raise Skipped("of no use")
+        raise SessionSkipped("of no use")
     if name.startswith("broken"):
         raise KeyError("what nobody foresaw")
     return len(Path(path).read_bytes())

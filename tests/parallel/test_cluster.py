@@ -18,7 +18,7 @@ import pytest
 from popkit_retention.cli.main import main
 from popkit_retention.parallel import cluster as dask_cluster
 from popkit_retention.parallel.results import Workplace, results
-from popkit_retention.parallel.sources import DAMAGED, Unavailable
+from popkit_retention.parallel.sources import DAMAGED, SourceUnavailable
 from tests.cli.remembered import Remembered
 from tests.lab.test_survey import session
 from tests.parallel.clusters import cluster, joined
@@ -188,7 +188,7 @@ def test_workers_with_other_code_are_refused(distributed: ModuleType, scheduler:
 
         with joined(tmp_path, scheduler, "newer", PYTHONPATH=others):
             until(is_there, "another worker")
-            with pytest.raises(Unavailable, match=r"1 workers of .* another version"):
+            with pytest.raises(SourceUnavailable, match=r"1 workers of .* another version"):
                 list(results(length_slowly, written(tmp_path, "one"), Workplace(scheduler=scheduler)))
         until(lambda: not is_there(), "it to be gone")
 

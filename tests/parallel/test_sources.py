@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.parallel.results import Workplace, results
-from popkit_retention.parallel.sources import Source, Unavailable, at_hand, find, read_list
+from popkit_retention.parallel.sources import Source, SourceUnavailable, at_hand, find, read_list
 from tests.parallel.tasks import length, length_unless_killed, lies_at
 
 fsspec = pytest.importorskip("fsspec")
@@ -65,7 +65,7 @@ def test_an_address_that_no_package_knows_says_so() -> None:
 
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     fsspec.register_implementation("popkittest", "no_such_package.Store", errtxt="install no_such_package", clobber=True)
-    with pytest.raises(Unavailable, match=r"popkittest://x: install no_such_package. Install it beside PopKit, and on the workers"):
+    with pytest.raises(SourceUnavailable, match=r"popkittest://x: install no_such_package. Install it beside PopKit, and on the workers"):
         found_in("popkittest://x")
 
 

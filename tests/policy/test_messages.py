@@ -15,7 +15,7 @@ from hooks.utils.policy.messages import (
     NO_RESULT,
     USER,
     Message,
-    NotUnderstood,
+    MessagesNotUnderstood,
     ShownResult,
     Use,
     message_of,
@@ -119,7 +119,7 @@ def test_an_error_stays_one():
     ],
 )
 def test_a_result_without_a_call_and_a_repeated_id_are_not_understood(messages: list[Message]):
-    with pytest.raises(NotUnderstood, match="T"):
+    with pytest.raises(MessagesNotUnderstood, match="T"):
         paired(messages)
 
 
@@ -234,7 +234,7 @@ USE, SHOWN = {"tool_use_id": "T1", "tool": "Bash", "input": {}}, {"tool_use_id":
     ],
 )  # fmt: skip
 def test_anything_else_is_not_understood(value: object):
-    with pytest.raises(NotUnderstood):
+    with pytest.raises(MessagesNotUnderstood):
         message_of(value, TOOLS)
 
 
@@ -250,7 +250,7 @@ FIELDS = st.sampled_from(["role", "text", "toolUses", "toolResults", "tool_use_i
 def test_whatever_a_host_gives_is_a_message_or_not_understood(value: dict):
     try:
         message = message_of(value, TOOLS)
-    except NotUnderstood:
+    except MessagesNotUnderstood:
         return
     assert message_of(message.to_json(), TOOLS).to_json() == message.to_json()
 

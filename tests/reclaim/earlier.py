@@ -14,7 +14,7 @@ from hooks.utils.hosts.transcripts import entries
 from hooks.utils.hosts.transcripts.blocks import text_of_blocks
 from hooks.utils.hosts.transcripts.spans import content_spans
 from hooks.utils.operations import CONTEXT, context_words
-from hooks.utils.operations.names import NotFound, find_result
+from hooks.utils.operations.names import ResultNotFound, find_result
 from hooks.utils.policy import events
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.occasions import CLEARED_BY_USER
@@ -136,7 +136,7 @@ def answer(words: str, site: Site, transcript: str, now: float) -> str:
     flags, ids = parsed.flags, ()
     if "id" in flags:
         rows = report.build(outlook.look(site, transcript, now))
-        with suppress(NotFound):
+        with suppress(ResultNotFound):
             ids = tuple(find_result(rows, word)["id"] for word in flags["id"].split(",") if word)
     pattern = parsed.arguments[0] if parsed.arguments else ""
     asked = Selection(flags.get("tier", ""), ids, pattern, "now" in flags) if parsed.word == "clear" else Selection()

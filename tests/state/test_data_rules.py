@@ -97,9 +97,9 @@ def test_a_site_under_a_rule_writes_nothing_and_goes_on(tmp_path: Path):
     site.remember(model="one")
     assert site.session["model"] == "one"
     assert site.claim("hinted", 1.0) is False
-    with pytest.raises(store.Held):
+    with pytest.raises(store.SessionUnderDataRule):
         site.paths().locked()
-    with pytest.raises(store.Held):
+    with pytest.raises(store.SessionUnderDataRule):
         store.journal(site.paths(), journal.entered_whole("toolu_1", 1.0))
     assert {path.name for path in tmp_path.iterdir()} == {"retention-config.json", "cache"}, "the cache is of the configuration"
 

@@ -281,7 +281,7 @@ def test_a_name_of_none_or_several_is_answered_with_those_near(word, message):
     data = _report(session)
     data["calls"] = 12 if word in ("T99", "0") else data["calls"]
     data["results"] = [row for row in data["results"] if row["number"] <= 12 or word not in ("T99", "0")]
-    with pytest.raises(names.NotFound) as error:
+    with pytest.raises(names.ResultNotFound) as error:
         names.find_result(data, word)
     assert message in str(error.value)
 
@@ -291,7 +291,7 @@ def test_a_compacted_result_is_shown_as_out_of_the_context():
     session.read("/p/a.ts")
     session.compact()
     session.read("/p/b.ts")
-    with pytest.raises(names.NotFound, match="T1 is out of the context"):
+    with pytest.raises(names.ResultNotFound, match="T1 is out of the context"):
         names.find_result(_report(session), "T1")
 
 

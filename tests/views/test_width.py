@@ -130,7 +130,7 @@ def _clears(session: Scenario, profile: str, asked: Selection, found: dict, toke
 def _error_of(found: dict, word: str) -> list:
     try:
         names.find_result(found, word)
-    except names.NotFound as error:
+    except names.ResultNotFound as error:
         return _mistake(str(error)).lines
     return []
 

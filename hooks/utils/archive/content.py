@@ -10,6 +10,7 @@ import sys
 import time
 import zlib
 
+from .. import PopkitError
 from ..io.system import sha256
 
 TYPE_CHECKING = False
@@ -26,7 +27,7 @@ _GZIP = b"\x1f\x8b"
 _GZIP_WINDOW = 31  # zlib's word for "with a gzip head and tail"
 
 
-class RetentionIntegrityError(Exception):
+class RetentionIntegrityError(PopkitError):
     """A record of the archive contradicts itself; the message names the record and says how."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 import zlib
 
+from .. import PopkitError
 from ..io.sqlite_file import Transaction
 from .content import RetentionIntegrityError
 from .reading import text_of
@@ -39,7 +40,7 @@ INSERT INTO indexed (seq, context, told) VALUES (?1, coalesce((
 _HAS_CONTENT = "(zone IS NULL OR zone <> 'cold')"
 
 
-class IndexAstray(Exception):
+class IndexAstray(PopkitError):
     """The index holds other terms of a record than its content has."""
 
 

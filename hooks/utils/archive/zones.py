@@ -6,6 +6,7 @@ only ever go that way, no row is deleted, and nothing but `zone`, `content` and 
 
 from __future__ import annotations
 
+from .. import PopkitError
 from ..io.sqlite_file import Transaction
 from .content import RetentionIntegrityError, compress_content, plain
 from .holds import held
@@ -33,7 +34,7 @@ WHERE task_id = ? AND ((place <= ? AND (zone IS NULL OR zone = 'hot')) OR (place
 """
 
 
-class RecordNotFound(LookupError):
+class RecordNotFound(PopkitError, LookupError):
     """The archive has no record of that id."""
 
     def __init__(self, id: str):

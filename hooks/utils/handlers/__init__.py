@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+from .. import PopkitError
 from ..io import codec, files
 from ..io.system import environment, os
 
@@ -58,7 +59,7 @@ def _drain() -> None:
         continue
 
 
-class OversizedPayload(OSError):
+class OversizedPayload(PopkitError, OSError):
     """A payload of more than 64 MB."""
 
 
@@ -82,7 +83,7 @@ def _give_up(environ: Mapping[str, str], hook: str, error: BaseException) -> Non
     try:
         from ..io import home, hook_log
 
-        if isinstance(error, home.Refused):  # there is no log to say so in
+        if isinstance(error, home.HomeRefused):  # there is no log to say so in
             if hook == "session-start":
                 _write(codec.dumps({"systemMessage": f"PopKit is off in this session. {error}."}))
             return

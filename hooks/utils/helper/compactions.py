@@ -18,7 +18,7 @@ from ..policy.outlines import LEAST_CHARS, Findings, findings
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..policy.ways import Pair
 from ..reclaim import in_place
-from ..reclaim.in_place import ASKED, AUTO, COLD, LONG, MANUAL, CompactionTask, Declined, Handover
+from ..reclaim.in_place import ASKED, AUTO, COLD, LONG, MANUAL, AnswerDeclined, CompactionTask, Handover
 from ..state.noted import BACK, ONLY
 
 TYPE_CHECKING = False
@@ -142,7 +142,7 @@ class Compactions:
         try:
             attachments = self.attachments if transcript_path == self.attachments.path else None
             done = in_place.answer(site, transcript_path, agent_id, handed, wanted, now, self.find, attachments)
-        except Declined as error:
+        except AnswerDeclined as error:
             if is_own:
                 self._end(forget)
                 return _skipped(wanted, str(error))

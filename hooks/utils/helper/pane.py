@@ -149,7 +149,7 @@ class Pane:
             with access.Opened(site.home) as db:
                 record = archive.record(db, handle)
                 printed = restored.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
-        except (names.NotFound, access.Refused) as error:
+        except (names.ResultNotFound, access.ClearRefused) as error:
             return f"PopKit: {error}"
         width = text.width_of(columns)
         lines = text.laid_out(printed, width)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from _thread import RLock
 
+from .. import PopkitError
 from .codec import loads
 from .system import os, parent_of
 
@@ -188,7 +189,7 @@ class Patience:
 patience = Patience()
 
 
-class LockTimeout(OSError):
+class LockTimeout(PopkitError, OSError):
     """Another process held a lock for longer than this one waits."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import PopkitError
 from . import foreign
 from .system import absolute, join, parent_of, sha256
 
@@ -17,14 +18,14 @@ GOVERNANCE = "data/state"  # retention policies, their log and what they have ma
 TRANSCRIPTS = "transcripts"  # those that the helper keeps of other hosts' sessions, a folder for each project
 
 
-class NoHome(Exception):
+class NoHome(PopkitError):
     """Our folder has no name: neither POPKIT_HOME nor CLAUDE_CONFIG_DIR nor a home folder is known, or POPKIT_HOME is a relative path."""
 
     def __init__(self, why: str = "no folder for PopKit's state: set POPKIT_HOME (or HOME)"):
         super().__init__(why)
 
 
-class Refused(NoHome):
+class HomeRefused(NoHome):
     """Our folder is one that a repository could have chosen."""
 
 
@@ -58,12 +59,12 @@ def _home_of_user() -> str:
 
 def popkit_home(environ: Mapping[str, str]) -> str:
     """Return the folder of state, archive and logs: $POPKIT_HOME, else popkit in the host's configuration folder. A shell expands no quoted
-    `~`, so we do. NoHome for a relative path: it would be another folder in every project, with our files among the project's. Refused for
-    one that a repository could have chosen: what lies there decides what is run and read."""
+    `~`, so we do. NoHome for a relative path: it would be another folder in every project, with our files among the project's. HomeRefused
+    for one that a repository could have chosen: what lies there decides what is run and read."""
     folder = _named(environ)
     fault = foreign.fault_of(folder, environ)
     if fault:
-        raise Refused(f"PopKit does not use {_shown(folder)}, which {fault}. Set POPKIT_HOME to a folder of your own")
+        raise HomeRefused(f"PopKit does not use {_shown(folder)}, which {fault}. Set POPKIT_HOME to a folder of your own")
     return folder
 
 

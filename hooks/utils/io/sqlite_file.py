@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 
+from .. import PopkitError
 from . import files, volatile
 from .system import absolute
 
@@ -23,7 +24,7 @@ _BESIDE = ("-journal", "-wal", "-shm")  # what SQLite keeps beside a database
 _APPLIED = "CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)"
 
 
-class StoreError(Exception):
+class StoreError(PopkitError):
     """The store cannot be used; the message says why, and what to do about it."""
 
 

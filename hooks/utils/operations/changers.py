@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..hosts import is_kept, kept_by, protocol
 from ..io.codec import dumps, loads
-from ..reclaim.access import Refused
+from ..reclaim.access import ClearRefused
 from ..state import asking, sockets
 from ..state.noted import ONLY, Noted
 
@@ -66,7 +66,7 @@ class ThroughHelper:
         except (OSError, ValueError):
             answer = {}
         if not isinstance(answer, dict) or answer.get("heard") is not True:
-            raise Refused("the session is running, but PopKit in it does not answer. Type the same as /popkit there")
+            raise ClearRefused("the session is running, but PopKit in it does not answer. Type the same as /popkit there")
         return answer
 
 
@@ -92,9 +92,9 @@ class OnceResumed:
 
     def _check(self) -> None:
         if self._site.data_rules:
-            raise Refused("nothing was changed. " + self._site.rules_in_words())
+            raise ClearRefused("nothing was changed. " + self._site.rules_in_words())
         if is_kept(self._site.session_id):
-            raise Refused(kept_by(protocol.of(self._site.session_id).NAME))
+            raise ClearRefused(kept_by(protocol.of(self._site.session_id).NAME))
 
 
 class Without:
@@ -103,10 +103,10 @@ class Without:
     is_later = False
 
     def clear(self, _ids: Sequence[str], _share: float | None = None, _further: int = 0) -> None:
-        raise Refused(_WITHOUT)
+        raise ClearRefused(_WITHOUT)
 
     def put_back(self, _handles: Sequence[str]) -> None:
-        raise Refused(_WITHOUT)
+        raise ClearRefused(_WITHOUT)
 
     def cancel(self) -> str:
         return ""

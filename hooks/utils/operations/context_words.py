@@ -14,7 +14,7 @@ from ..views import panel as views
 from . import CONTEXT, auto_switch, memory_switch
 from .changers import WITHOUT
 from .help_text import help_lines, of_shell_lines
-from .names import NotFound, Unknown, find_result, pin_target, profile_target, unpin_target
+from .names import ResultNotFound, UnknownName, find_result, pin_target, profile_target, unpin_target
 from .receipts import find_receipt, receipts_of, receipts_of_agents
 from .request import COMMAND, IN_CLIENT, Answer, Request
 
@@ -63,7 +63,7 @@ def respond(parsed: flag_parser.Parsed, site: Site, transcript_path: str, now: f
     `answer`."""
     try:
         return CONTEXT.function(parsed.operation)(Request(parsed, site, transcript_path, now, command, in_place))
-    except (NotFound, Unknown, access.Refused, restoring.NotFound) as error:
+    except (ResultNotFound, UnknownName, access.ClearRefused, restoring.ContentNotFound) as error:
         return _mistake(str(error))
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
@@ -120,7 +120,7 @@ def why(request: Request) -> Answer:
     match = find_receipt(left, request.arguments[0])
     try:
         row = find_result(report, request.arguments[0])
-    except NotFound:
+    except ResultNotFound:
         if match is None:
             raise
         return Answer(receipt.why_lines(*match, request.now, request.command), {**match[1], "receipt": _brief(match[0])})
@@ -203,7 +203,7 @@ def auto(request: Request) -> Answer:
 
     act = request.arguments[0] if request.arguments else "show"
     if act == "on" and is_kept(request.site.session_id):
-        raise access.Refused(kept_by(protocol.of(request.site.session_id).NAME))
+        raise access.ClearRefused(kept_by(protocol.of(request.site.session_id).NAME))
     if act != "show":
         auto_compaction.choose(request.site, act == "on")
     cold = auto_switch.auto_compaction_of(request.site, request.look())

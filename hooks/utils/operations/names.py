@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text
+from .. import PopkitError, text
 from ..policy import globs
 from ..policy.ruleset import DEFAULT
 from ..views import phrases
@@ -19,7 +19,7 @@ GO_BACK = DEFAULT  # not a profile to choose, but the end of a choice
 _PATTERN_CHARS = frozenset("/.*?[\\")
 
 
-class NotFound(Exception):
+class ResultNotFound(PopkitError):
     """No result has that name, or more than one; the message says what to do."""
 
 
@@ -43,8 +43,8 @@ def find_result(report: Report, word: str) -> ResultRow:
         return like[0]
     if like:
         which = _names(like) if len(like) <= _NEAR else f"{len(like)} results, the newest {_names(like)}"
-        raise NotFound(f"{text.quote(word)} could be {which}. Give more of the id, or the number")
-    raise NotFound(_unknown(report, word, number))
+        raise ResultNotFound(f"{text.quote(word)} could be {which}. Give more of the id, or the number")
+    raise ResultNotFound(_unknown(report, word, number))
 
 
 def _unknown(report: Report, word: str, number: int | None) -> str:
@@ -65,7 +65,7 @@ def _names(rows: list[ResultRow]) -> str:
     return text.listed([phrases.number(row) for row in rows[-_NEAR:]])
 
 
-class Unknown(Exception):
+class UnknownName(PopkitError):
     """An unknown name; the message lists the known ones."""
 
 
@@ -79,9 +79,9 @@ def pin_target(report: Report, word: str) -> str:
     try:
         row = find_result(report, word)
         if row["state"] == "cleared":
-            raise Unknown(f"{phrases.number(row)} was cleared. To bring it back and hold it: restore {phrases.number(row)} --in-place")
+            raise UnknownName(f"{phrases.number(row)} was cleared. To bring it back and hold it: restore {phrases.number(row)} --in-place")
         return row["id"]
-    except NotFound:
+    except ResultNotFound:
         if number_of(word) is not None or not word or len(word) > globs.LONGEST_PATTERN:
             raise
         if not _PATTERN_CHARS.isdisjoint(word) or matching(report, word):
@@ -96,19 +96,19 @@ def unpin_target(report: Report, word: str) -> str:
         return word
     try:
         row = find_result(report, word)
-    except NotFound:
+    except ResultNotFound:
         like = [pin for pin in pins if word and word in pin]
         if len(like) == 1:
             return like[0]
-        raise Unknown(f"nothing is pinned as {text.quote(word)}. {_pinned(report)}") from None
+        raise UnknownName(f"nothing is pinned as {text.quote(word)}. {_pinned(report)}") from None
     if row["id"] in pins:
         return row["id"]
     name = phrases.number(row)
     if not row["pinned_by"]:
-        raise Unknown(f"{name} is not pinned. {_pinned(report)}")
+        raise UnknownName(f"{name} is not pinned. {_pinned(report)}")
     if row["pinned_by"] in pins:
-        raise Unknown(f"{name} is held by the pattern {text.quote(row['pinned_by'])}. Unpin that instead")
-    raise Unknown(f"{name} is held by {text.quote(row['pinned_by'])} in the configuration. To see the files: popkit config path")
+        raise UnknownName(f"{name} is held by the pattern {text.quote(row['pinned_by'])}. Unpin that instead")
+    raise UnknownName(f"{name} is held by {text.quote(row['pinned_by'])} in the configuration. To see the files: popkit config path")
 
 
 def _pinned(report: Report) -> str:

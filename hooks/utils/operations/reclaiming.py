@@ -11,7 +11,7 @@ from ..state import archived, reconciling
 from ..state.noted import BACK
 from ..views import clear as views
 from ..views import phrases, report, restored
-from .names import NotFound, find_result, number_of
+from .names import ResultNotFound, find_result, number_of
 from .receipts import handles_of_receipt
 from .request import Answer
 
@@ -35,7 +35,7 @@ def clear(request: Request) -> Answer:
     if bool(tier) + ("id" in flags) + bool(pattern) > 1:
         raise flag_parser.UsageError("give clear one of a path, --tier and --id")
     if not os.path.isfile(request.transcript_path):
-        raise access.Refused("this session has no transcript yet, so there is nothing to clear")
+        raise access.ClearRefused("this session has no transcript yet, so there is nothing to clear")
 
     def wanted(rebuilt: Rebuilt) -> Selection:
         chosen: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def restore(request: Request) -> Answer:
             since = request.flags["since"]
             records = restoring.cleared_since(db, site.session_id, since.ago(request.now))
             if not records:
-                raise NotFound(f"nothing of this session was cleared since {text.quote(since.word)}")
+                raise ResultNotFound(f"nothing of this session was cleared since {text.quote(since.word)}")
         else:
             shown = request.report()
             records = [record for word in request.arguments for record in _records(db, shown, word, site)]
@@ -108,7 +108,7 @@ def restore(request: Request) -> Answer:
     if in_place:
         kept = [record.id for record in records if record not in gone]
         if not kept:
-            raise access.Refused("nothing can be put back. " + restored.gone(gone))
+            raise access.ClearRefused("nothing can be put back. " + restored.gone(gone))
         answer = _put_back(request, kept)
         answer.lines += text.wrap(restored.gone(gone)) if gone else []
         return answer
@@ -124,12 +124,12 @@ def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Recor
         try:
             row = find_result(shown, word)
             handles = [report.handle_of(row)]
-        except NotFound:
+        except ResultNotFound:
             handles = handles_of_receipt(site, word)
             if not handles:
                 raise
         if not handles[0]:
-            raise NotFound(f"{phrases.number(row)} was not cleared. It is still in the context")
+            raise ResultNotFound(f"{phrases.number(row)} was not cleared. It is still in the context")
     return [record for handle in handles for record in restoring.records_for(db, handle, site.session_id, site.session_project)]
 
 

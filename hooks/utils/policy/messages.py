@@ -6,6 +6,7 @@ at once are in one message, and the results of just these in the next.
 
 from __future__ import annotations
 
+from .. import PopkitError
 from .estimate import CALL_TOKENS, RESULT_TOKENS, estimate_tokens
 
 TYPE_CHECKING = False
@@ -22,7 +23,7 @@ _SEAL_CHARS = 235
 _SEALED_CHARS_PER_TOKEN = 2.7
 
 
-class NotUnderstood(ValueError):
+class MessagesNotUnderstood(PopkitError, ValueError):
     """The messages are no conversation that could be handed back; the message says why."""
 
 
@@ -79,12 +80,12 @@ class Message:
 
 
 def message_of(value: object, tools: Tools) -> Message:
-    """Return a message as a host with these tools gives it; NotUnderstood for anything else."""
+    """Return a message as a host with these tools gives it; MessagesNotUnderstood for anything else."""
     if not isinstance(value, dict) or value.get("role") not in (ASSISTANT, USER) or not isinstance(value.get("text"), str):
-        raise NotUnderstood("a message has no known role, or no text")
+        raise MessagesNotUnderstood("a message has no known role, or no text")
     uses, results = ([] if value.get(name) is None else value[name] for name in ("toolUses", "toolResults"))
     if not isinstance(uses, list) or not isinstance(results, list):
-        raise NotUnderstood("the calls or results of a message are not a list")
+        raise MessagesNotUnderstood("the calls or results of a message are not a list")
     return Message(value["role"], value["text"], [_use(each, tools) for each in uses], [_shown(each) for each in results])
 
 
@@ -93,27 +94,27 @@ def _use(value: object, tools: Tools) -> Use:
         id, tool, tool_input = value.get("tool_use_id"), value.get("tool"), value.get("input")
         if isinstance(id, str) and id and isinstance(tool, str) and tool and isinstance(tool_input, dict):
             return Use(id, tools.of(tool), tool_input)
-    raise NotUnderstood("a call has no id, no tool or no input")
+    raise MessagesNotUnderstood("a call has no id, no tool or no input")
 
 
 def _shown(value: object) -> ShownResult:
     if isinstance(value, dict) and isinstance(value.get("tool_use_id"), str) and isinstance(value.get("text"), str):
         return ShownResult(value["tool_use_id"], value["text"], value.get("isError") is True)
-    raise NotUnderstood("a result has no id or no text")
+    raise MessagesNotUnderstood("a result has no id or no text")
 
 
 def paired(messages: Iterable[Message]) -> list[Message]:
     """Return the same conversation in the one form. Messages that say nothing are left out, as no provider takes blanks alone; what the
     assistant says between calls that it made at once comes before them. A call that got no result before the user spoke on, or the
-    conversation ended, gets one that says so, as every provider asks for it. NotUnderstood where a result answers no call, or an id comes
-    twice."""
+    conversation ended, gets one that says so, as every provider asks for it. MessagesNotUnderstood where a result answers no call, or an id
+    comes twice."""
     pairs: list[Message] = []
     seen: set[str] = set()
     run = _Run()
     for message in messages:
         for use in message.uses:
             if use.id in seen:
-                raise NotUnderstood(f"{use.id} comes twice")
+                raise MessagesNotUnderstood(f"{use.id} comes twice")
             seen.add(use.id)
         run.take(message)
         has_text = bool(message.text.strip())
@@ -138,7 +139,7 @@ class _Run:
         self.uses += message.uses
         for shown in message.results:
             if shown.id in self.results or all(use.id != shown.id for use in self.uses):
-                raise NotUnderstood(f"{shown.id} answers no call")
+                raise MessagesNotUnderstood(f"{shown.id} answers no call")
             self.results[shown.id] = shown
 
     @property

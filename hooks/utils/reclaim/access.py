@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from .. import archive
+from .. import PopkitError, archive
 from ..hosts import KEEPS
 from ..io import files, home
 from ..state.archived import errors, task_id
@@ -25,7 +25,7 @@ _TRIES, _PAUSE_S = 5, 0.05
 _REFUSED = "the transcript is not understood, so nothing was changed: "
 
 
-class Refused(Exception):
+class ClearRefused(PopkitError):
     """Nothing was changed; the message says why, and what to do about it."""
 
 
@@ -43,13 +43,13 @@ def until_whole(read: Callable[[], T], index_of: Callable[[T], Index]) -> T:
 def check_understood(index: Index, ids: Iterable[str] = ()) -> None:
     """Raise Refused for a transcript with anything in it that is not understood, or with several results of one of these ids."""
     if index.translated:
-        raise Refused(f"this is a recording of {index.translated}, which PopKit reads and never changes")
+        raise ClearRefused(f"this is a recording of {index.translated}, which PopKit reads and never changes")
     if index.doubts:
         doubt = index.doubts[0]
-        raise Refused(f"nothing was changed: {doubt}" if KEEPS in doubt else _REFUSED + doubt)
+        raise ClearRefused(f"nothing was changed: {doubt}" if KEEPS in doubt else _REFUSED + doubt)
     doubled = sorted(index.doubled.intersection(ids))
     if doubled:
-        raise Refused(_REFUSED + "it holds several results of " + doubled[0])
+        raise ClearRefused(_REFUSED + "it holds several results of " + doubled[0])
 
 
 def chain_of(site: Site, transcript_path: str) -> archive.Chain:
@@ -75,7 +75,7 @@ class Opened:
                 files.make_private_folder(self._path.rpartition("/")[0])
             self._db = archive.open_archive(self._path, create=self._create, busy_s=files.patience.next_s())
         except FileNotFoundError:
-            raise Refused("nothing has been archived yet") from None
+            raise ClearRefused("nothing has been archived yet") from None
         except errors() as error:
             raise _unusable(error) from None
         finally:
@@ -89,5 +89,5 @@ class Opened:
             raise _unusable(error) from None
 
 
-def _unusable(error: BaseException | None) -> Refused:
-    return Refused(f"the archive cannot be used ({error}), so nothing was changed")
+def _unusable(error: BaseException | None) -> ClearRefused:
+    return ClearRefused(f"the archive cannot be used ({error}), so nothing was changed")

@@ -24,7 +24,7 @@ from ..state import journal, reconciling, store, watched_files
 from ..state.archived import errors
 from ..state.opening import REBUILD_BYTES
 from . import contents
-from .access import Opened, Refused, chain_of
+from .access import ClearRefused, Opened, chain_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _contents(site: Site, transcript_path: str, rebuilt: Rebuilt, verbatim: set[
             if archived and tokens >= _LEAST_TOKENS and not result.cleared and result.kind != kinds.ACK:
                 stamp = contents.stamp_of(result.at)
                 records.append(archive.NewRecord(id, result.kind, result.label, content, stamp, result.subjects, tokens))
-    except (Refused, OSError):
+    except (ClearRefused, OSError):
         return texts, []
     return texts, _archived(site, transcript_path, records, _worth(state, {record.tool_use_id for record in records})) if archived else []
 
@@ -125,7 +125,7 @@ def _contents(site: Site, transcript_path: str, rebuilt: Rebuilt, verbatim: set[
 def _archived(site: Site, transcript_path: str, records: list[archive.NewRecord], worth: list[list[Any]]) -> list[_Row]:
     """Return rows of the index, once the records are in the archive; none where that is locked: then the journal has what is left to do."""
     note = site.paths().unarchived
-    failures: tuple[type[Exception], ...] = (Refused, *errors())
+    failures: tuple[type[Exception], ...] = (ClearRefused, *errors())
     try:
         with Opened(site.home, create=True) as db:
             added = archive.add_records(db, chain_of(site, transcript_path), records)
@@ -152,7 +152,7 @@ def catch_up(site: Site, transcript_path: str) -> list[_Row]:
             for id, content in contents.results(transcript_path, index, todo.__contains__)
             for _, kind, label, stamp, subjects, tokens in [todo[id]]
         ]
-    except (Refused, OSError, ValueError, TypeError, AttributeError):
+    except (ClearRefused, OSError, ValueError, TypeError, AttributeError):
         return []
     return _archived(site, transcript_path, records, noted["worth"])
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json  # noqa: TID253  who looks for contents has parsed the transcript
 
 from ..hosts.transcripts import entries
-from ..hosts.transcripts.spans import NotUnderstood, content_spans
+from ..hosts.transcripts.spans import LineNotUnderstood, content_spans
 from ..policy.placeholder import HEAD, handle_in
-from .access import Refused
+from .access import ClearRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ def results(
     path: str, index: Index, wanted: Callable[[str], bool], since: int = 0, mark: bytes = b'"tool_result"'
 ) -> Iterator[tuple[str, str]]:
     """Yield (id, content as JSON text) of the results of the main thread for which `wanted(id)` is true, in the order of the lines, from
-    the byte `since` on. Only lines that hold `mark` are read. Refused for a line that is not understood."""
+    the byte `since` on. Only lines that hold `mark` are read. ClearRefused for a line that is not understood."""
     for begin, line in entries.lines(path, index.size):
         if begin < since or mark not in line or b'"tool_result"' not in line:
             continue
         try:
             spans = content_spans(line)
-        except NotUnderstood as error:
-            raise Refused(f"the transcript is not understood: byte {begin:,}: {error}") from None
+        except LineNotUnderstood as error:
+            raise ClearRefused(f"the transcript is not understood: byte {begin:,}: {error}") from None
         for id, (start, end) in spans.items():
             if id in index.calls and wanted(id):
                 yield id, line[start:end].decode("utf-8")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json  # noqa: TID253  only the helper comes here
 from contextlib import nullcontext
 
-from .. import archive
+from .. import PopkitError, archive
 from ..hosts.transcripts import as_sent, usage
 from ..hosts.transcripts.attachments import Attachments
 from ..policy import compacting, events, lists, messages
@@ -24,7 +24,7 @@ from ..policy.returning import put_back
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
 from ..state import journal, noting, receipts, reconciling, removals, shipped, store
 from ..state.archived import content_of, errors
-from .access import Opened, Refused
+from .access import ClearRefused, Opened
 from .keeping import Keeper
 from .outlook import context_of, note_size
 from .own_commands import without_commands
@@ -102,7 +102,7 @@ class Answer:
         self.note = note
 
 
-class Declined(Exception):
+class AnswerDeclined(PopkitError):
     """We give no answer; the message says why."""
 
 
@@ -119,14 +119,14 @@ def answer(
         attachments.look()
         sent = as_sent.read(handed.sent, handed.rows, site.tools, attachments, keeper.show)
         current = messages.paired(without_commands(sent.messages))
-    except (messages.NotUnderstood, OSError) as error:
-        raise Declined(str(error)) from None
+    except (messages.MessagesNotUnderstood, OSError) as error:
+        raise AnswerDeclined(str(error)) from None
     keeper.take(sent)
     conversation = _conversation(site, agent_id, transcript_path, current, now)
     if not sent.lost <= {*conversation.state.live, *conversation.state.expired}:
-        raise Declined("a result that shows a picture is not known to the tracker")
+        raise AnswerDeclined("a result that shows a picture is not known to the tracker")
     if sent.loaded and not handed.between_turns:
-        raise Declined(f"{sent.loaded[0]} is loaded, and would not be until the turn ends")
+        raise AnswerDeclined(f"{sent.loaded[0]} is loaded, and would not be until the turn ends")
     if wanted.back:
         return _with_back(site, agent_id, current, wanted.back, conversation, sent, keeper, now, handed.sent)
     names_all = wanted.why == ASKED or (wanted.why in (COLD, LONG) and wanted.target >= _NO_TARGET)
@@ -139,12 +139,12 @@ def answer(
                 current, conversation, shipped.need_soon_model(), share, keeper.name, only, sent.lost, found_in, wholes,
                 COMPACT_LEAST_TOKENS, _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM), ours, wanted.ids,
             )  # fmt: skip
-    except Refused as error:
-        raise Declined(str(error)) from None
+    except ClearRefused as error:
+        raise AnswerDeclined(str(error)) from None
     except errors() as error:
-        raise Declined(f"the archive cannot be read: {error}") from None
+        raise AnswerDeclined(f"the archive cannot be read: {error}") from None
     if not done.left or done.before - done.after < wanted.least:
-        raise Declined("too little would leave" if done.left else "nothing would leave")
+        raise AnswerDeclined("too little would leave" if done.left else "nothing would leave")
     done.left += keeper.shown
     _keep(keeper, done.left, conversation.state)
     sizes = sizes_of(conversation, current, handed.sent, done.before, done.after)
@@ -226,7 +226,7 @@ def _with_back(
     back = put_back(current, contents.get, site.tools, is_of)
     records = [record for record in records if record.id in named]
     if [message.to_json() for message in back] == [message.to_json() for message in current]:
-        raise Declined("the conversation has no placeholder for it, its content is gone for good, or it shows more than text")
+        raise AnswerDeclined("the conversation has no placeholder for it, its content is gone for good, or it shows more than text")
     done = compacting.compact(back, conversation, shipped.need_soon_model(), _NO_TARGET, keeper.name, (), sent.lost)
     left = done.left + keeper.shown
     if left:
@@ -235,7 +235,7 @@ def _with_back(
     sizes = sizes_of(conversation, current, handed_sent, before, compacting.tokens_of(back, conversation))
     window = context_of(conversation, site.session, now)
     if window and sizes.after > _MOST_OF_WINDOW * window["window"]:
-        raise Declined(f"with it the context would have {sizes.after:,} tokens, which is more than fits")
+        raise AnswerDeclined(f"with it the context would have {sizes.after:,} tokens, which is more than fits")
     ids = [record.tool_use_id for record in records if record.type not in (compacting.INPUT, compacting.CALLS)]
     # What a clear was noted with comes back with the undo of it: an estimate of now would be on another scale.
     noted = removals.cleared_tokens(store.read_lines(site.paths(agent_id).journal), ids)
@@ -282,7 +282,7 @@ def _our_lists(site: Site, current: Sequence[Message]) -> dict[str, list[str]]:
                 chain = archive.chain(db, record.task_id) if record is not None and record.type == compacting.CALLS else None
                 if chain is not None and chain.session_id == site.session_id:
                     ours[handle] = lists.held_by(_content(content_of(db, handle)))
-    except Refused:
+    except ClearRefused:
         return {}
     return ours
 
@@ -323,7 +323,7 @@ def _keep(keeper: Keeper, left: Sequence[Removal], state: ContextState) -> None:
     try:
         keeper.keep(left, state)
     except errors() as error:
-        raise Declined(f"the archive cannot be used: {error}") from None
+        raise AnswerDeclined(f"the archive cannot be used: {error}") from None
 
 
 def _note(

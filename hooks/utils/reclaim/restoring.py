@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import archive
+from .. import PopkitError, archive
 from ..archive.content import stamp
 from ..io import codec, files, home
 from ..io.system import os
@@ -23,7 +23,7 @@ WAIT_S = 2.0
 _ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp", "application/pdf": "pdf"}
 
 
-class NotFound(Exception):
+class ContentNotFound(PopkitError):
     """No archived content has that name, or several have; the message says how to go on."""
 
 
@@ -84,13 +84,13 @@ def records_for(db: Connection, word: str, session_id: str, project: str) -> lis
     pattern."""
     handles = archive.handles_of(db, word)
     if len(handles) > 1:
-        raise NotFound(f"{shown(word)} could be {', '.join(handles)}. Give more of it")
+        raise ContentNotFound(f"{shown(word)} could be {', '.join(handles)}. Give more of it")
     records = [record for record in (archive.record(db, handle) for handle in handles) if record]
     records = records or archive.records_of_tool_use(db, word)[:1] or matching(db, word, session_id, project)
     if not records:
         advice = "popkit restore list shows what is archived. To restore what another project cleared, give its handle"
         message = f"nothing cleared is called {shown(word)}. {advice}"
-        raise NotFound(". ".join(filter(None, (message, pruned(db, session_id)))))
+        raise ContentNotFound(". ".join(filter(None, (message, pruned(db, session_id)))))
     return records
 
 
@@ -123,13 +123,13 @@ def _with_parents(folder: str) -> list[str]:
 
 def cleared_since(db: Connection, session_id: str, since: float) -> list[Record]:
     """Return the Records of results that clears of a session's main thread took at `since` (seconds) or later, oldest first, each once.
-    NotFound where they were pruned."""
+    ContentNotFound where they were pruned."""
     records: dict[str, Record] = {}
     for clear in reversed(archive.clears_of(db, task_id(session_id))):
         if clear.at >= since:
             records.update((record.id, record) for record in archive.records_of_clear(db, clear.id) if record.type != THINKING)
     if not records and pruned(db, session_id):
-        raise NotFound(pruned(db, session_id))
+        raise ContentNotFound(pruned(db, session_id))
     return list(records.values())
 
 

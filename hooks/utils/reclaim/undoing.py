@@ -8,7 +8,7 @@ from ..hosts.transcripts import transcript
 from ..state import removals, store
 from ..state.archived import THINKING, content_of
 from . import contents
-from .access import Opened, Refused, check_understood
+from .access import ClearRefused, Opened, check_understood
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def taken_last(site: Site, transcript_path: str) -> list[str]:
     check_understood(index)
     placed = set(contents.placeholders(transcript_path, index))
     if not placed:
-        raise Refused("there is nothing to undo: nothing that was cleared can come back into this conversation")
+        raise ClearRefused("there is nothing to undo: nothing that was cleared can come back into this conversation")
     lost: list[Record] = []
     with Opened(site.home) as db:
         for clear in archive.clears_of_records(db, placed):
@@ -38,7 +38,7 @@ def taken_last(site: Site, transcript_path: str) -> list[str]:
             if kept:
                 return kept
             lost += records
-    raise Refused(_nothing(len(placed), lost))
+    raise ClearRefused(_nothing(len(placed), lost))
 
 
 def _nothing(count: int, lost: list[Record]) -> str:

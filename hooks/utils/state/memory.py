@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 
+from .. import PopkitError
 from ..io import files, home
 from ..io.codec import dumps, loads, texts
 from ..io.proof import are_one
 from ..io.system import join, os
 from ..policy.estimate import estimate_tokens
 from ..policy.ruleset import MEMORY_TOKENS
-from .memory_checkouts import APART, JOINED, NotJoined, is_among, is_owned_by, may_use, owner_of
+from .memory_checkouts import APART, JOINED, CheckoutNotJoined, is_among, is_owned_by, may_use, owner_of
 from .memory_records import CONTENT
 
 TYPE_CHECKING = False
@@ -40,11 +41,11 @@ CHECKOUTS = "checkouts"
 _MOST_ASKED = _MOST_CHECKOUTS = 100
 
 
-class TooLarge(OSError):
+class MemoryTooLarge(PopkitError, OSError):
     """A MEMORY.md that the host would cut."""
 
 
-class Corrupt(OSError):
+class SettingsCorrupt(PopkitError, OSError):
     """Settings that are not as they were written."""
 
 
@@ -88,7 +89,7 @@ class Project:
         files.make_private_folder(self.folder, may_be_link=False)
         try:
             before = self.settings()
-        except Corrupt:
+        except SettingsCorrupt:
             before = {}
         self._refuse(before)
         if (before.get("on") is True) == on and before:
@@ -104,7 +105,7 @@ class Project:
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            raise Corrupt(22, "not as it was written: popkit memory on (or off) writes it again", path)
+            raise SettingsCorrupt(22, "not as it was written: popkit memory on (or off) writes it again", path)
         return value
 
     def owner(self) -> str:
@@ -118,7 +119,7 @@ class Project:
         return is_among(settings, APART, self.repository) and not is_owned_by(settings, self.repository)
 
     def check_joined(self) -> None:
-        """Raise NotJoined where this checkout may not use the memory of the project that it claims to belong to."""
+        """Raise CheckoutNotJoined where this checkout may not use the memory of the project that it claims to belong to."""
         self._refuse(self.settings())
 
     def decide(self, joins: bool) -> None:
@@ -142,14 +143,14 @@ class Project:
         if settings.get("on") is not True or may_use(settings, self.repository) or mine in noted:
             return ""
         self._write_settings({**settings, ASKED: [*noted, mine][-_MOST_ASKED:]})
-        return str(NotJoined(self.repository, owner_of(settings)))
+        return str(CheckoutNotJoined(self.repository, owner_of(settings)))
 
     def _write_settings(self, settings: dict[str, Any]) -> None:
         files.replace_text(join(self.folder, SETTINGS), dumps(settings))
 
     def _refuse(self, settings: dict[str, Any]) -> None:
         if not may_use(settings, self.repository):
-            raise NotJoined(self.repository, owner_of(settings))
+            raise CheckoutNotJoined(self.repository, owner_of(settings))
 
     def document(self) -> str:
         """Return the MEMORY.md that a session gets; "" where there is none. Raise TooLarge where the host would cut it, and OSError for
@@ -157,7 +158,7 @@ class Project:
         data = _bytes_of(self.document_path, MOST_BYTES + 1)
         text = files.text_of(data).strip()
         if len(data) > MOST_BYTES or text.count("\n") >= MOST_LINES or estimate_tokens(text, CONTENT) > MOST_TOKENS:
-            raise TooLarge(27, "more than a session may get: popkit memory admin file --tokens 500", self.document_path)
+            raise MemoryTooLarge(27, "more than a session may get: popkit memory admin file --tokens 500", self.document_path)
         return text
 
     def write_document(self, document: str, entries: Sequence[Entry] = ()) -> None:

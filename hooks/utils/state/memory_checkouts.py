@@ -5,6 +5,7 @@ The checkout in which memory was switched on (`root` of the settings) may use it
 
 from __future__ import annotations
 
+from .. import PopkitError
 from ..io.codec import texts
 from ..io.proof import are_one
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 JOINED, APART = "joined", "apart"
 
 
-class NotJoined(OSError):
+class CheckoutNotJoined(PopkitError, OSError):
     """A folder that claims to belong to a project whose memory the user has not let it use."""
 
     def __init__(self, repository: Repository, begun_in: str) -> None:

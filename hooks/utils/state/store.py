@@ -6,6 +6,7 @@ an earlier compaction, or of results that are live again, no longer count. The j
 
 from __future__ import annotations
 
+from .. import PopkitError
 from ..io import files, home
 from ..io.codec import dumps, loads
 from ..io.system import join, os
@@ -30,7 +31,7 @@ LOOKED_AT = 32
 _WATCHED, _LIVE = b',"watched":{', b'\n},"live":['
 
 
-class Held(OSError):
+class SessionUnderDataRule(PopkitError, OSError):
     """Nothing of the session may be kept: it is under a data rule. To the reader of a context it is a disk that cannot be written."""
 
     def __init__(self) -> None:
@@ -58,7 +59,7 @@ class ContextFiles:
     def locked(self) -> files.Lock:
         """Return the lock of this context, the folder made if need be; hold it from load to save. Held where nothing may be written."""
         if self.is_held:
-            raise Held
+            raise SessionUnderDataRule
         files.make_private_folder(self.folder, may_be_link=False)
         return _ContextLock(self)
 
@@ -259,6 +260,6 @@ def journal(paths: ContextFiles, entry: dict[str, Any]) -> None:
 def append(paths: ContextFiles, path: str, entry: dict[str, Any]) -> None:
     """Append a line to a file of a context. Held where nothing may be written."""
     if paths.is_held:
-        raise Held
+        raise SessionUnderDataRule
     files.make_private_folder(paths.folder, may_be_link=False)
     files.append_text(path, dumps(entry) + "\n")

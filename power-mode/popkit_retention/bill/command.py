@@ -24,7 +24,7 @@ from ..cli import terminal
 from ..cli.answering import Answer, Refused
 from ..cli.terminal import Bar
 from ..operations import many_sessions, session_lookup
-from ..parallel.sources import Unavailable
+from ..parallel.sources import SourceUnavailable
 from . import costs, digests, paid, statement
 from . import views as spending
 from .limit_window import took
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from .records import Digest
 
-MISTAKES = (OSError, StoreError, Unavailable, session_lookup.NoSession)
+MISTAKES = (OSError, StoreError, SourceUnavailable, session_lookup.NoSession)
 # word -> (the state of the tool, the consequence)
 _OUT = {
     "hide": ("hidden", "Sessions of {project} do without it"),

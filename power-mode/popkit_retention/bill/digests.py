@@ -22,7 +22,7 @@ from hooks.utils.io import home
 from hooks.utils.io.sqlite_file import Schema, StoreError, Transaction, migrate, open_store
 from hooks.utils.io.storage import Storage
 
-from ..parallel.attempts import Skipped
+from ..parallel.attempts import SessionSkipped
 from ..parallel.results import ALL_CORES, results
 from ..parallel.sources import Source, why_nothing
 from .digest import _NO_USAGE, FORM, Read, read
@@ -102,7 +102,7 @@ def _countable(path: str) -> Read:
     """Return what a transcript holds; Skipped where it has no request to count."""
     got = read_file(path)
     if not got.digest["used"]:
-        raise Skipped(_NO_USAGE if got.digest["calls"] else why_nothing(path))
+        raise SessionSkipped(_NO_USAGE if got.digest["calls"] else why_nothing(path))
     return got
 
 

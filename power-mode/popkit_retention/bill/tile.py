@@ -17,7 +17,7 @@ from hooks.utils.views import bill as views
 from hooks.utils.views.lost_caches import CAUSES, cause_in_words
 
 from ..dashboard.failures import ASKING, failures
-from ..dashboard.shapes import NotThere, Unusable
+from ..dashboard.shapes import NotFound, StoreUnusable
 from ..dashboard.tile import Tile
 from ..parallel.results import Workplace
 from . import costs, digests, statement
@@ -55,13 +55,13 @@ class BillReport:
             reader.join(PATIENCE_S)
         reading = self._share if reader is not None and reader.is_alive() else None
         if self._problem:
-            raise Unusable(f"The bill cannot be made: {self._problem}")
+            raise StoreUnusable(f"The bill cannot be made: {self._problem}")
         known = self._known
         if known is None:
             return Bill(reading=self._share)
         projects = self._projects(known)
         if project and project not in projects:
-            raise NotThere("no session of this project is known. GET /api/bill lists the projects")
+            raise NotFound("no session of this project is known. GET /api/bill lists the projects")
         return self._answer(known, project, projects, reading)
 
     def _answer(self, known: list[Digest], project: str, projects: list[str], reading: float | None) -> Bill:

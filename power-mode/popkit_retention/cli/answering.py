@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from hooks.utils import text
+from hooks.utils import PopkitError, text
 
 from .terminal import say_renamed, write_content, write_view
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hooks.utils.text import Line
 
 
-class Refused(Exception):
+class Refused(PopkitError):
     """What the user asked for cannot be done; the message says what to do, and `command` is what to type for it."""
 
     def __init__(self, message: str, command: str = ""):

@@ -52,7 +52,7 @@ def _folders(args: Parsed, environ: Mapping[str, str], root: str) -> tuple[str, 
 def _state_home(environ: Mapping[str, str]) -> str | None:
     try:
         return home.popkit_home(environ)
-    except home.Refused:
+    except home.HomeRefused:
         raise
     except home.NoHome:
         return None

@@ -144,7 +144,7 @@ def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
                 printed = restoring.printed(db, records, site.home if site.session_id else folder)
                 trouble = restoring.book_printed(site, db, records, time_of_day(environ))
             break
-        except (access.Refused, restoring.NotFound) as error:
+        except (access.ClearRefused, restoring.ContentNotFound) as error:
             if number == len(folders):
                 raise Refused(". ".join(filter(None, (str(error), site.rules_in_words())))) from None
     if trouble:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+from hooks.utils import PopkitError
+
 from ..memory.items import DIMENSIONS, Item
 from ..memory.stores.protocol import DuplicateId
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 NOW = 1_790_000_000.123456
 
 
-class NotConforming(AssertionError):
+class NotConforming(PopkitError, AssertionError):
     """A store breaks a contract; the message says which, and how."""
 
 

@@ -7,13 +7,15 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from hooks.utils import PopkitError
+
 from ..usage.configured_database import open_store
 from ..usage.records import Snapshot
 from ..usage.usage_store import UsageStore
 from .build_types import ContextStatus
 
 
-class NoSnapshot(LookupError):
+class NoSnapshot(PopkitError, LookupError):
     """No context of that session was assembled, or its snapshots were deleted; the message names the session."""
 
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from hooks.utils.policy.masking import mask
 
 from ..dashboard.failures import ASKING, failures
-from ..dashboard.shapes import LayerRule, NotThere, Strategy, Unusable
+from ..dashboard.shapes import LayerRule, NotFound, StoreUnusable, Strategy
 from ..dashboard.tile import Tile
 from ..usage.records import RANGES
 from .build_types import STRATEGIES, ContextStatus, PruningStrategy
@@ -81,7 +81,7 @@ class ContextTile(Tile):
 
     def strategy(self, session: str) -> Strategy | None:
         """Return the strategy of the newest context that was assembled for a session; None where none was."""
-        with suppress(Unusable), self.app_state.spending.opened_store() as store:
+        with suppress(StoreUnusable), self.app_state.spending.opened_store() as store:
             newest = store.snapshots(session, 1) if store is not None else []
             return strategy_of(newest[0]) if newest else None
         return None
@@ -91,7 +91,7 @@ class ContextTile(Tile):
         try:
             with self.app_state.spending.opened_store() as store:
                 if store is None:
-                    raise NotThere(f"no context of session {mask(id)!r:.100} was assembled here")
+                    raise NotFound(f"no context of session {mask(id)!r:.100} was assembled here")
                 return status_of(store, id)
         except NoSnapshot as error:
-            raise NotThere(str(error)) from None
+            raise NotFound(str(error)) from None

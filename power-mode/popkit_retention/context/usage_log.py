@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from hooks.utils import PopkitError
 from hooks.utils.config.cached import effective
 from hooks.utils.io import home, hook_log
 from hooks.utils.policy.models import models_of
@@ -42,7 +43,7 @@ class ExceededLimit(NamedTuple):
     refuses: bool
 
 
-class FaultyMessages(ValueError):
+class FaultyMessages(PopkitError, ValueError):
     """Messages went out that a provider would refuse."""
 
     is_safe_to_log = True

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.staticfiles import StaticFiles
 
-from hooks.utils.reclaim.access import Refused
+from hooks.utils.reclaim.access import ClearRefused
 
 from . import session_operations, sessions
 from .changes import ChangeFeed
@@ -107,7 +107,7 @@ def _handle_errors(api: FastAPI) -> None:
         return _failure(500, UNFORESEEN)  # the guard notes it
 
     api.add_exception_handler(Problem, problem)
-    api.add_exception_handler(Refused, refused)
+    api.add_exception_handler(ClearRefused, refused)
     api.add_exception_handler(RequestValidationError, invalid)
     api.add_exception_handler(HTTPException, of_http)
     api.add_exception_handler(Exception, unforeseen)

@@ -23,7 +23,7 @@ from hooks.utils.hosts.transcripts import projects
 from hooks.utils.io import files, home
 from hooks.utils.state import data_rules, sockets, store
 
-from .shapes import Unusable
+from .shapes import StoreUnusable
 from .transcripts import end_of, head_of
 
 TYPE_CHECKING = False
@@ -304,7 +304,7 @@ class TeamSessions:
         sessions, problem = None, None
         try:
             sessions = self._ask()
-        except Unusable as error:
+        except StoreUnusable as error:
             problem = str(error)
         except Exception as error:  # noqa: BLE001  a waiting caller needs to learn that there is no answer
             self._failed(error)

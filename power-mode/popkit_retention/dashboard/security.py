@@ -21,6 +21,8 @@ from urllib.parse import parse_qs
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from hooks.utils import PopkitError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
@@ -83,7 +85,7 @@ class _Disconnected(Exception):
     """The client closed the connection before its request was complete."""
 
 
-class Refused(Exception):
+class RequestRefused(PopkitError):
     """The request is refused, with this answer."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -119,7 +121,7 @@ class Guard:
             self._check_change(scope, headers)
             if len(body) > BODY_BYTES:
                 raise _too_large()
-        except Refused as refused:
+        except RequestRefused as refused:
             await _refuse(answering, refused, is_page=not scope["path"].startswith("/api/") and "text/html" in headers.one("accept"))
             return
         await self._answer(scope, _replayed(body, receive), answering)
@@ -137,20 +139,20 @@ class Guard:
         except Exception as error:  # noqa: BLE001  no client gets a traceback
             self._failed("dashboard", error)
             if not begun:
-                await _refuse(send, Refused(500, UNFORESEEN))
+                await _refuse(send, RequestRefused(500, UNFORESEEN))
 
     def _check_host(self, headers: _Headers) -> None:
         """Refuse a request for another host."""
         if headers.one("host") not in self._access.hosts():
-            raise Refused(403, "this server only answers at 127.0.0.1 and localhost, with its port. " + _HOW)
+            raise RequestRefused(403, "this server only answers at 127.0.0.1 and localhost, with its port. " + _HOW)
 
     def _check_pages(self, headers: _Headers) -> None:
         """Refuse a request from a page that is not ours."""
         ours = {f"http://{host}" for host in self._access.hosts()}
         if any(origin not in ours for origin in headers.every("origin")):
-            raise Refused(403, "the request came from another page: only the dashboard's own pages may make it")
+            raise RequestRefused(403, "the request came from another page: only the dashboard's own pages may make it")
         if _is_from_another_page(headers):
-            raise Refused(403, "the request came from another page: only the dashboard's own pages may make it. " + _HOW)
+            raise RequestRefused(403, "the request came from another page: only the dashboard's own pages may make it. " + _HOW)
 
     async def _answer_first_visit(self, scope: Scope, headers: _Headers, send: Send) -> bool:
         """Answer a first visit, whose address has the token: set a cookie and redirect to the address without it. Return whether it was
@@ -162,7 +164,7 @@ class Guard:
         if not tokens:
             return False
         if not _same(tokens[0], self._access.token):
-            raise Refused(401, "The access token is from an earlier start. " + _HOW)
+            raise RequestRefused(401, "The access token is from an earlier start. " + _HOW)
         cookie = f"{self._access.cookie}={self._access.secret}; Path=/; HttpOnly; SameSite=Strict"
         body = _LEADS_ON if _is_from_another_page(headers) else b""
         head = [(b"set-cookie", cookie.encode()), (b"content-length", b"%d" % len(body)), (b"cache-control", b"no-store")]
@@ -176,7 +178,7 @@ class Guard:
         cookies = _cookies(headers.every("cookie"), self._access.cookie) if headers.one("sec-fetch-site") in _OURS else []
         by_token = any(_same(each, self._access.token) for each in tokens)
         if not by_token and not any(_same(each, self._access.secret) for each in cookies):
-            raise Refused(401, "The access token is missing or from an earlier start. " + _HOW)
+            raise RequestRefused(401, "The access token is missing or from an earlier start. " + _HOW)
 
     def _check_change(self, scope: Scope, headers: _Headers) -> None:
         """Refuse a change without the second token, or without JSON."""
@@ -184,10 +186,10 @@ class Guard:
             return
         if scope["method"] == "POST":
             if not _same(headers.one(CHANGE_HEADER.lower()), self._access.change_token):
-                raise Refused(403, f"a change needs the header {CHANGE_HEADER} with the token from GET /api/me")
+                raise RequestRefused(403, f"a change needs the header {CHANGE_HEADER} with the token from GET /api/me")
             is_json = headers.one("content-type").partition(";")[0].strip().lower() == "application/json"
             if scope["path"].endswith(OPERATIONS) and not is_json:  # nothing else takes a body
-                raise Refused(415, "a change needs a JSON body: send Content-Type: application/json")
+                raise RequestRefused(415, "a change needs a JSON body: send Content-Type: application/json")
 
 
 class _Headers:
@@ -251,8 +253,8 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-def _too_large() -> Refused:
-    return Refused(413, f"a request has at most {BODY_BYTES // 1024} KB")
+def _too_large() -> RequestRefused:
+    return RequestRefused(413, f"a request has at most {BODY_BYTES // 1024} KB")
 
 
 def _with_headers(scope: Scope, send: Send) -> Send:
@@ -271,7 +273,7 @@ def _with_headers(scope: Scope, send: Send) -> Send:
     return send_with_headers
 
 
-async def _refuse(send: Send, refused: Refused, is_page: bool = False) -> None:
+async def _refuse(send: Send, refused: RequestRefused, is_page: bool = False) -> None:
     """Send the reason, and close the connection. `is_page`: as a page, for a person."""
     body = (_REFUSAL_PAGE.format(html.escape(str(refused))) if is_page else json.dumps({"error": str(refused)})).encode()
     kind = b"text/html; charset=utf-8" if is_page else b"application/json"

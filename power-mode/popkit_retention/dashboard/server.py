@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from hooks.utils import PopkitError
+
 if __name__ == "__main__":
     _here = os.path.dirname(os.path.abspath(__file__))
     _source = os.path.dirname(os.path.dirname(_here))
@@ -59,7 +61,7 @@ def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
     return _serve(options, environ, instance, sockets, note)
 
 
-class CannotListen(Exception):
+class CannotListen(PopkitError):
     """An address cannot be served; the message says which, and what to do."""
 
 

@@ -20,7 +20,7 @@ from hooks.utils.views.panel import panel
 
 from . import session_operations
 from .light import Light
-from .shapes import COLUMNS, Bar, Content, Figures, Fill, Layers, NotThere, ResultDetail, SessionDetail, SessionRow, Sessions
+from .shapes import COLUMNS, Bar, Content, Figures, Fill, Layers, NotFound, ResultDetail, SessionDetail, SessionRow, Sessions
 from .transcripts import head_of, shown
 
 TYPE_CHECKING = False
@@ -249,8 +249,8 @@ def result(app_state: AppState, known: Known, number: int) -> ResultDetail:
 def _row(cached: CachedContext, number: int) -> ResultRow:
     try:
         return names.find_result(cached.report, f"T{number}")
-    except names.NotFound as error:
-        raise NotThere(str(error)) from None
+    except names.ResultNotFound as error:
+        raise NotFound(str(error)) from None
 
 
 def content(app_state: AppState, known: Known, handle: str) -> Content:
@@ -259,13 +259,13 @@ def content(app_state: AppState, known: Known, handle: str) -> Content:
     with app_state.contexts.reading(known) as cached:
         handles = {reports.handle_of(row) for row in cached.report["results"]} - {""}
     if handle not in handles:
-        raise NotThere("nothing of this session is archived under that handle. The results of the session have their handles")
+        raise NotFound("nothing of this session is archived under that handle. The results of the session have their handles")
     try:
         with access.Opened(app_state.home) as db:
             record = archive.record(db, handle)
             printed = restoring.printed(db, [record]) if record else []
-    except access.Refused as error:
-        raise NotThere(str(error)) from None
+    except access.ClearRefused as error:
+        raise NotFound(str(error)) from None
     return _content(handle, *printed[0]) if printed else _not_archived()
 
 
@@ -277,4 +277,4 @@ def _content(handle: str, record: Record, content: str | None) -> Content:
 
 
 def _not_archived() -> Content:
-    raise NotThere("its content is no longer in the archive. Run the tool call again")
+    raise NotFound("its content is no longer in the archive. Run the tool call again")

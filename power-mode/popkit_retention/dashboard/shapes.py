@@ -10,6 +10,8 @@ from typing import Any, Literal, Optional
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from hooks.utils import PopkitError
+
 COLUMNS = 80  # of lines, unless a request sets another number
 
 
@@ -43,13 +45,13 @@ class Failure(Shape):
     error: str
 
 
-class Problem(Exception):
+class Problem(PopkitError):
     """Nothing was changed; the message says what is wrong, and what to do. `status`: of HTTP."""
 
     status = 400
 
 
-class NotThere(Problem):
+class NotFound(Problem):
     """There is nothing by that name."""
 
     status = 404
@@ -61,7 +63,7 @@ class NotOffered(Problem):
     status = 409
 
 
-class Unusable(Problem):
+class StoreUnusable(Problem):
     """A store that the answer needs cannot be used now."""
 
     status = 503

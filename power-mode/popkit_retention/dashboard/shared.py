@@ -12,7 +12,7 @@ from hooks.utils.io.system import now as time_of_day
 from hooks.utils.state.site import Site
 
 from .catalog import Catalog, Known, OtherHosts
-from .shapes import NotThere
+from .shapes import NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ class Shared:
         return [day for back in reversed(range(most)) if (day := days_before(day_of(now), back)) >= first]
 
     def session(self, id: str) -> Known:
-        """Return the session of exactly this id; NotThere for none."""
+        """Return the session of exactly this id; NotFound for none."""
         known = self.catalog.find(id)
         if known is None:
-            raise NotThere("there is no such session. GET /api/sessions lists all sessions")
+            raise NotFound("there is no such session. GET /api/sessions lists all sessions")
         return known
 
     def failure(self, what: str, error: BaseException) -> None:

@@ -16,7 +16,7 @@ from ..usage.records import SessionUsed, Snapshot, Sum, month_of
 from ..usage.sqlite import FILE, WORDS
 from ..usage.usage_store import DatabaseUnavailable
 from .catalog import RUNS_S, TeamSessions
-from .shapes import Layers, Point, Series, SessionRow, Unusable
+from .shapes import Layers, Point, Series, SessionRow, StoreUnusable
 from .stored_shapes import Budgets, BudgetShown, UsageDay
 
 TYPE_CHECKING = False
@@ -69,12 +69,12 @@ class Spending:
         try:
             with self._lock:
                 if time.monotonic() < self._silent_until:
-                    raise Unusable(self._silent())
+                    raise StoreUnusable(self._silent())
                 store = self._opened()
             yield store
         except DatabaseUnavailable as error:
             self._silent_until = time.monotonic() + REST_S if self.place()[1] else 0.0
-            raise Unusable(str(error)) from None
+            raise StoreUnusable(str(error)) from None
 
     def _silent(self) -> str:
         return f"{self.place()[0]} is not responding. Trying again within {REST_S:.0f} seconds"
@@ -136,7 +136,7 @@ class Spending:
         """Raise Unusable where the database may know sessions that `others` does not have yet."""
         problem = self._others.problem
         if problem is not None:
-            raise Unusable(problem or self._silent())
+            raise StoreUnusable(problem or self._silent())
 
     def stamp(self) -> str:
         """Return a stamp that changes with each booking in a database that others write to; "" for our own, whose files show it."""

@@ -11,6 +11,8 @@ The errors are defined here. Every message says what is wrong, with which thing,
 
 from __future__ import annotations
 
+from hooks.utils import PopkitError
+
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # without those that are read as others
 
 
@@ -34,7 +36,7 @@ def one_line(message: object) -> str:
     return "".join(char if char.isprintable() else " " for char in str(message))
 
 
-class GovernanceError(Exception):
+class GovernanceError(PopkitError):
     """The base of all of them."""
 
 
@@ -50,11 +52,11 @@ class Conflict(GovernanceError):
     """Somebody else has changed the policies in the meantime."""
 
 
-class NotThere(GovernanceError, LookupError):
+class ResourceNotFound(GovernanceError, LookupError):
     """Nothing has that name or id, or several things could be meant."""
 
 
-class OnHold(GovernanceError):
+class ResourceOnHold(GovernanceError):
     """A hold forbids it; the message names the hold, who wanted it and why."""
 
 
@@ -62,13 +64,13 @@ class DomainUnavailable(GovernanceError):
     """The store of a domain cannot be used now."""
 
 
-class TooNew(GovernanceError):
+class GovernanceTooNew(GovernanceError):
     """A later version of PopKit has written it."""
 
 
-class Damaged(GovernanceError):
+class GovernanceDamaged(GovernanceError):
     """A file is not as it was written."""
 
 
-class Busy(GovernanceError):
+class GovernanceBusy(GovernanceError):
     """Another process holds the lock and took too long."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from . import BadRequest, NotThere, random_letters
+from . import BadRequest, ResourceNotFound, random_letters
 from .policies import keeps_more, merged
 from .policy_file import State
 from .revisions import CONFIGURED, DECLINED, REQUESTED, Policies, current
@@ -80,11 +80,11 @@ def pending_requests(log: Log) -> list[Request]:
 
 
 def find_request(log: Log, id: str) -> Request:
-    """Return the pending request of this id; NotThere for none."""
+    """Return the pending request of this id; ResourceNotFound for none."""
     for each in pending_requests(log):
         if each.id == id:
             return each
-    raise NotThere(f"no request {id!r:.40} waits for your approval. `popkit retention show` lists those that do")
+    raise ResourceNotFound(f"no request {id!r:.40} waits for your approval. `popkit retention show` lists those that do")
 
 
 def decline_request(log: Log, request: Request, by: str, now: float) -> None:

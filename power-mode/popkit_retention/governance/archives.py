@@ -15,7 +15,7 @@ from hooks.utils.io import durable
 from hooks.utils.policy.masking import mask
 from hooks.utils.retention_kit.holds import ITEM
 
-from . import BadRequest, Damaged, GovernanceError, NotThere, OnHold, TooNew, manifests, random_letters
+from . import BadRequest, GovernanceDamaged, GovernanceError, GovernanceTooNew, ResourceNotFound, ResourceOnHold, manifests, random_letters
 from .manifests import CONTENTS, LARGEST_CONTENT, LONGEST_NOTE, MANIFEST, UNFINISHED, Item, Manifest
 
 TYPE_CHECKING = False
@@ -37,9 +37,9 @@ def archive(
     folder: Folder, changing: Changing, domain: Domain, ids: Sequence[str], policy: RetentionPolicy, now: float, by: str, note: str = "",
     progress: Callable[[str, int, int], object] = lambda what, done, of: None,
 ) -> Manifest:  # fmt: skip
-    """Write resources into a new archive; nothing leaves its domain. Skip unknown ids; NotThere if all are. `changing` takes the lock,
-    finishes what others left undone, and yields the log; it is held all the time, so that nothing is deleted while it is being archived.
-    `note`: a note of the user's; secrets in it are masked."""
+    """Write resources into a new archive; nothing leaves its domain. Skip unknown ids; ResourceNotFound if all are. `changing` takes the
+    lock, finishes what others left undone, and yields the log; it is held all the time, so that nothing is deleted while it is being
+    archived. `note`: a note of the user's; secrets in it are masked."""
     if len(note) > LONGEST_NOTE or not note.isprintable():
         raise BadRequest(f"a note is one line of at most {LONGEST_NOTE:,} characters")
     with changing() as log:
@@ -78,22 +78,22 @@ def finish_archive(folder: Folder, domain: Domain, log: Log, entry: Entry, now: 
 
 
 def remove(folder: Folder, domain: Domain, log: Log, archive_id: str, now: float, by: str) -> dict[str, object]:
-    """Delete an archive for good, even a damaged one or one that only the log knows; return its summary. OnHold while a hold could be about
-    its contents: they may be the last copy. NotThere for one that never existed. The caller holds the lock."""
+    """Delete an archive for good, even a damaged one or one that only the log knows; return its summary. ResourceOnHold while a hold could
+    be about its contents: they may be the last copy. ResourceNotFound for one that never existed. The caller holds the lock."""
     entry_written = next((each for each in log.entries(action="archived") if each.details.get("archive_id") == archive_id), None)
     ids = list(entry_written.ids) if entry_written else []
     summary: dict[str, object] = {"archive_id": archive_id, "domain": domain.name}
     try:
         manifest = manifests.read(folder, archive_id)
         ids, summary = [item.id for item in manifest.items], manifest.summary()
-    except NotThere:
+    except ResourceNotFound:
         if entry_written is None or archive_id in removed(log):
             raise
-    except (Damaged, TooNew):
+    except (GovernanceDamaged, GovernanceTooNew):
         pass  # it can be deleted, whatever it is
     for hold in domain.holds():
         if hold.in_force(now) and (hold.scope != ITEM or hold.target in ids):
-            raise OnHold(
+            raise ResourceOnHold(
                 f"{archive_id} was not deleted: it may have the last copy of data on hold {hold.id} ({hold.who}: {hold.why}). "
                 f"Release the hold first: popkit retention hold release {hold.id}"
             )
@@ -157,7 +157,7 @@ def summaries(folder: Folder) -> list[dict[str, object]]:
             continue
         try:
             rows.append(manifests.read(folder, name).summary())
-        except (Damaged, TooNew) as error:
+        except (GovernanceDamaged, GovernanceTooNew) as error:
             rows.append({"archive_id": name, "domain": name.partition("-")[0], "problem": str(error)})
     return sorted(rows, key=lambda each: str(each["archive_id"]).split("-")[1:], reverse=True)
 
@@ -172,7 +172,7 @@ def _new_id(folder: Folder, domain: str, now: float) -> str:
 
 def _manifest(archive_id: str, domain: str, items: list[Item], policy: RetentionPolicy, now: float, by: str, note: str) -> Manifest:
     if not items:
-        raise NotThere("nothing to archive: none of these is stored")
+        raise ResourceNotFound("nothing to archive: none of these is stored")
     total, stored = sum(item.size for item in items), sum(item.stored_size for item in items)
     return Manifest(archive_id, domain, stamp(now), by, note, policy.to_json(), len(items), total, stored, items)
 

@@ -14,7 +14,7 @@ from hooks.utils.state.jobs import COLLECTION_HOOK
 from ..cli import answering, terminal
 from ..cli.answering import Answer, Refused
 from ..cli.terminal import Bar
-from . import Conflict, Damaged, GovernanceError, hourly_job, manifests
+from . import Conflict, GovernanceDamaged, GovernanceError, hourly_job, manifests
 from . import activity_views as retention_activity
 from . import arguments as retention_arguments
 from . import policy_views as retention_policies
@@ -106,7 +106,7 @@ def rollback(request: Request) -> Answer:
     (revision,) = request.arguments
     try:
         before = request.controller.policies()
-    except Damaged:
+    except GovernanceDamaged:
         before = None  # then it is written again
     result: dict[str, Any] = request.controller.rollback(revision, request.domain)
     return Answer(retention_policies.rolled_back(revision, before, result, RETENTION_COMMAND), result)

@@ -9,7 +9,7 @@ from functools import partial
 
 from hooks.utils.archive.content import stamp
 
-from . import BadRequest, GovernanceError, NotThere, agent_requests, answers, archives, manifests, restores, revisions
+from . import BadRequest, GovernanceError, ResourceNotFound, agent_requests, answers, archives, manifests, restores, revisions
 from .collection import Collector, carry_out, plan, undo
 from .domains import TOOL, USER
 from .domains.rules import apply_rules, resource_of
@@ -77,7 +77,8 @@ class Controller(Workspace):
         return answers.request(request)
 
     def unset(self, project: str, domain: str | None = None) -> Json:
-        """End the policies that a project (its key) has of its own, so that the user's apply there again. NotThere where it has none."""
+        """End the policies that a project (its key) has of its own, so that the user's apply there again. ResourceNotFound where it has
+        none."""
         with self._deciding() as log:
             state = revisions.current(log, self.folder.policies)
             ended = [each for each in names(domain) if project in state.own(each)] or list(names(domain))
@@ -176,11 +177,11 @@ class Controller(Workspace):
         """Return the explanation of one id: the rules that apply, since when, and the next change."""
         try:
             holder, whole = find_id([self.domain(name) for name in names(domain)], id, self.project)
-        except NotThere:
+        except ResourceNotFound:
             if not self.read().entries(1, domain, id=id):
                 raise
             message = f"{id} is no longer stored. `popkit retention admin log --id {id}` shows what was done with it"
-            raise NotThere(message) from None
+            raise ResourceNotFound(message) from None
         described = holder.describe([whole]).get(whole)
         policy = self.state().policy(holder.name, described.project if described else None)
         return explain(holder, whole, policy, self.now()).to_json()
@@ -226,7 +227,7 @@ class Controller(Workspace):
         return {"holds": [each for each in rows if everything or each["in_force"]]}
 
     def release_hold(self, id: str) -> Json:
-        """End a hold; NotThere where none of that id is in force."""
+        """End a hold; ResourceNotFound where none of that id is in force."""
         now = self.now()
         with self.changing() as log:
             domain, hold = find_hold([self.domain(name) for name in DOMAINS], id, now)
@@ -263,7 +264,7 @@ class Controller(Workspace):
         return frozenset(self.state().own(domain)) if part.project is None else frozenset()
 
     def undo(self, ids: Sequence[str] = (), domain: str | None = None) -> Json:
-        """Take marks back: of these ids, else all. NotThere where nothing is marked."""
+        """Take marks back: of these ids, else all. ResourceNotFound where nothing is marked."""
         unmarked: list[Json] = []
         for name, wanted in self.by_domain(ids, domain).items():
             done = undo(self.changing, self.domain(name), wanted, self.now(), self.by, self.project)
@@ -272,7 +273,7 @@ class Controller(Workspace):
         if not unmarked:
             what = "none of these" if ids else "nothing"
             message = f"{what} is marked by a retention policy. `popkit memory undo` takes other marks back"
-            raise NotThere(message)
+            raise ResourceNotFound(message)
         return {"unmarked": unmarked}
 
     def archive(self, domain: str, ids: Sequence[str] | None = None, note: str = "", progress: Progress = _silent) -> Json:
@@ -285,7 +286,7 @@ class Controller(Workspace):
         else:
             chosen = self.by_domain(ids, domain)[domain]
         if not chosen:
-            raise NotThere("there is nothing to archive: no id was given" if ids is not None else "the policy releases nothing")
+            raise ResourceNotFound("there is nothing to archive: no id was given" if ids is not None else "the policy releases nothing")
         policy = self.state().policy(domain, self.project)
         archived = archives.archive(
             self.folder, self.changing, self.domain(domain), chosen, policy, self.now(), self.by, note, progress
@@ -311,7 +312,7 @@ class Controller(Workspace):
         return asdict(done)
 
     def remove(self, archive_id: str) -> Json:
-        """Delete an archive for good; return its summary. OnHold while a hold could be about its contents."""
+        """Delete an archive for good; return its summary. ResourceOnHold while a hold could be about its contents."""
         domain = self.domain(manifests.domain_of(archive_id))
         with self.changing() as log:
             return archives.remove(self.folder, domain, log, archive_id, self.now(), self.by)

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 
 from hooks.utils.io import durable, files
 
-from . import Busy, GovernanceError
+from . import GovernanceBusy, GovernanceError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Folder:
         """Take the lock, again where this thread holds it already. Create the folder of the state. Busy where others hold it for `wait_s`
         seconds, a GovernanceError where it cannot be taken."""
         if not _threads.acquire(timeout=wait_s):
-            raise Busy(_busy(wait_s))
+            raise GovernanceBusy(_busy(wait_s))
         try:
             if self._lock_path in _held:
                 yield
@@ -60,7 +60,7 @@ class Folder:
                 durable.make_durable_folder(self.state)
                 lock.enter_context(files.Lock(path, wait_s))
             except files.LockTimeout:
-                raise Busy(_busy(wait_s)) from None
+                raise GovernanceBusy(_busy(wait_s)) from None
             except OSError as error:
                 reason = error.strerror or error
                 raise GovernanceError(f"{path} cannot be used ({reason}). Nothing was changed; try again when that is fixed") from None

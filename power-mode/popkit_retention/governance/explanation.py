@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import NotThere
+from . import ResourceNotFound
 from .answers import (
     HELD,
     HOLD_ENDS,
@@ -73,11 +73,13 @@ class Explanation:
 
 
 def explain(domain: Domain, id: str, policy: RetentionPolicy, now: float) -> Explanation:
-    """Return what the policy and the holds say of one id at a time (seconds). NotThere where nothing is stored under it."""
+    """Return what the policy and the holds say of one id at a time (seconds). ResourceNotFound where nothing is stored under it."""
     resource = next(iter(domain.resources(now, ids=[id])), None)
     described = domain.describe([id]).get(id)
     if resource is None or described is None:
-        raise NotThere(f"nothing is stored under {id} in {domain.name}. `popkit retention admin log --id {id}` shows what was done with it")
+        raise ResourceNotFound(
+            f"nothing is stored under {id} in {domain.name}. `popkit retention admin log --id {id}` shows what was done with it"
+        )
     applied = apply_rules(policy, [resource], now)
     verdict = (applied.eligible or applied.protected)[0]
     mark = domain.marked().get(id)

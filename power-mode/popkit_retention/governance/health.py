@@ -12,7 +12,7 @@ from hooks.utils.state.jobs import COLLECTION_HOOK
 from hooks.utils.text import clean, listed
 from hooks.utils.units import counted
 
-from . import Busy, GovernanceError, revisions
+from . import GovernanceBusy, GovernanceError, revisions
 from .controller import Controller
 from .data_folder import Folder
 from .log import Log
@@ -81,7 +81,7 @@ def _is_locked(folder: Folder) -> bool:
     try:
         with folder.lock(0.0):
             pass
-    except Busy:
+    except GovernanceBusy:
         return True
     return False
 

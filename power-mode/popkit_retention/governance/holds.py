@@ -5,7 +5,7 @@ from __future__ import annotations
 from hooks.utils.policy.masking import mask
 from hooks.utils.retention_kit.holds import ITEM, SCOPES, Hold, find_in_force
 
-from . import BadRequest, DomainUnavailable, NotThere, random_letters
+from . import BadRequest, DomainUnavailable, ResourceNotFound, random_letters
 from .data_folder import Folder
 from .log import Log
 from .resource_ids import find_id
@@ -29,7 +29,8 @@ _END_OF_TIME = 253_402_300_799.0  # the year 9999
 def add_hold(
     log: Log, domain: Domain, scope: str, target: str, who: str, why: str, until: float | None, by: str, now: float, project: str | None
 ) -> Hold:
-    """Add a hold on a target; return it. BadRequest for arguments that make no hold, NotThere for an item that the domain does not have."""
+    """Add a hold on a target; return it. BadRequest for arguments that make no hold, ResourceNotFound for an item that the domain does not
+    have."""
     if scope not in SCOPES:
         raise BadRequest(f"unknown scope {scope!r:.40}. Known: {', '.join(SCOPES)}")
     _check_text("a hold needs a target", target)
@@ -67,8 +68,8 @@ def finish_hold(folder: Folder, domain: Domain, log: Log, entry: Entry, now: flo
 
 
 def find_hold(domains: Sequence[Domain], id: str, now: float) -> tuple[Domain, Hold]:
-    """Return the hold of this id that is in force at a time (seconds), with its domain; NotThere for none. A domain that cannot be used
-    does not prevent finding another one's hold."""
+    """Return the hold of this id that is in force at a time (seconds), with its domain; ResourceNotFound for none. A domain that cannot be
+    used does not prevent finding another one's hold."""
     by_domain = [(domain, _holds(domain)) for domain in domains]
     for domain, holds in by_domain:
         hold = find_in_force(holds, id, now) if isinstance(holds, list) else None
@@ -77,7 +78,7 @@ def find_hold(domains: Sequence[Domain], id: str, now: float) -> tuple[Domain, H
     for _, holds in by_domain:
         if isinstance(holds, DomainUnavailable):
             raise holds
-    raise NotThere(f"there is no hold {id!r:.40} in force. `popkit retention hold list` lists the holds")
+    raise ResourceNotFound(f"there is no hold {id!r:.40} in force. `popkit retention hold list` lists the holds")
 
 
 def _holds(domain: Domain) -> list[Hold] | DomainUnavailable:

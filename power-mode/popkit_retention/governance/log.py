@@ -14,7 +14,7 @@ from hooks.utils.io.row_chain import link_hash
 from hooks.utils.io.sqlite_file import StoreDamaged, StoreTooNew
 from hooks.utils.policy.masking import mask
 
-from . import BadRequest, Busy, Damaged, GovernanceError, TooNew, one_line
+from . import BadRequest, GovernanceBusy, GovernanceDamaged, GovernanceError, GovernanceTooNew, one_line
 from .data_folder import WAIT_S
 from .log_schema import HASHED, SCHEMA, hash_of_text
 from .log_verification import problems
@@ -121,7 +121,7 @@ class Log:
         try:
             with self._used() as db:
                 return problems(db)
-        except Damaged as error:
+        except GovernanceDamaged as error:
             return [str(error)]
 
     def close(self) -> None:
@@ -141,17 +141,17 @@ class Log:
             with self._opened(create) as db:
                 yield db
         except StoreTooNew as error:
-            raise TooNew(one_line(error)) from None
+            raise GovernanceTooNew(one_line(error)) from None
         except StoreDamaged as error:
-            raise Damaged(one_line(error)) from None
+            raise GovernanceDamaged(one_line(error)) from None
         except (OSError, sqlite3.OperationalError) as error:
             if "locked" in str(error):
-                raise Busy(f"{self.path} is in use by another process. Try again when it is done; nothing was changed") from None
+                raise GovernanceBusy(f"{self.path} is in use by another process. Try again when it is done; nothing was changed") from None
             raise GovernanceError(
                 f"{self.path} cannot be used: {one_line(error)}. Nothing was changed; try again when that is fixed"
             ) from None
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise Damaged(f"{self.path}: {one_line(error)}. {_REPLACE}") from None
+            raise GovernanceDamaged(f"{self.path}: {one_line(error)}. {_REPLACE}") from None
 
     @contextmanager
     def _opened(self, create: bool) -> Iterator[sqlite3.Connection]:

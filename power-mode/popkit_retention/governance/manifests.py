@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from hooks.utils.io.storage import Storage
 
-from . import BadRequest, Damaged, NotThere, TooNew
+from . import BadRequest, GovernanceDamaged, GovernanceTooNew, ResourceNotFound
 from .policies import DOMAINS, LONGEST_ID
 from .strict_json import json_of
 
@@ -114,16 +114,16 @@ def is_id(name: str) -> bool:
 
 
 def place(folder: Folder, archive_id: str) -> str:
-    """Return the folder of an archive; NotThere where there is none, Damaged for a link or a file in its place."""
+    """Return the folder of an archive; ResourceNotFound where there is none, GovernanceDamaged for a link or a file in its place."""
     path = os.path.join(folder.archives, check_id(archive_id))
     try:
         mode = os.lstat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise NotThere(
+        raise ResourceNotFound(
             f"there is no archive {archive_id} in {folder.archives}. `popkit retention admin archives` lists the archives"
         ) from None
     if not stat.S_ISDIR(mode):
-        raise Damaged(f"{path} must be a folder, not a link or a file")
+        raise GovernanceDamaged(f"{path} must be a folder, not a link or a file")
     return path
 
 
@@ -132,24 +132,24 @@ def open_file(path: str) -> BinaryIO:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
-        raise Damaged(f"{path} is missing") from None
+        raise GovernanceDamaged(f"{path} is missing") from None
     except OSError as error:
-        raise Damaged(f"{path} cannot be read: {error.strerror}") from None
+        raise GovernanceDamaged(f"{path} cannot be read: {error.strerror}") from None
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise Damaged(f"{path} must be a regular file")
+        raise GovernanceDamaged(f"{path} must be a regular file")
     return open(fd, "rb")
 
 
 def read(folder: Folder, archive_id: str) -> Manifest:
-    """Return the manifest of an archive, as it was written; NotThere, Damaged, TooNew."""
+    """Return the manifest of an archive, as it was written; ResourceNotFound, GovernanceDamaged, GovernanceTooNew."""
     path = os.path.join(place(folder, archive_id), MANIFEST)
     with open_file(path) as file:
         data = file.read(min(os.fstat(file.fileno()).st_size, LARGEST_MANIFEST) + 1)
     try:
         return manifest_of(data, archive_id)
     except ValueError as error:
-        raise Damaged(f"{path} {error}") from None
+        raise GovernanceDamaged(f"{path} {error}") from None
 
 
 def manifest_of(data: bytes, archive_id: str) -> Manifest:
@@ -166,7 +166,7 @@ def manifest_of(data: bytes, archive_id: str) -> Manifest:
     value = json_of(body, LARGEST_MANIFEST)
     version = value.get("version") if isinstance(value, dict) else None
     if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
-        raise TooNew(f"archive {archive_id} was written by a later PopKit (version {version} of the manifest). Update PopKit")
+        raise GovernanceTooNew(f"archive {archive_id} was written by a later PopKit (version {version} of the manifest). Update PopKit")
     manifest = _manifest(value, sha256)
     if manifest.archive_id != archive_id:
         raise ValueError(f"is that of {manifest.archive_id}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from hooks.utils.archive.content import stamp
 from hooks.utils.io import durable, files
 
-from . import BadPolicy, Damaged, GovernanceError, TooNew
+from . import BadPolicy, GovernanceDamaged, GovernanceError, GovernanceTooNew
 from .domains.rules import created_at_of
 from .policies import DEFAULT_POLICY, DOMAINS, LONGEST_ID, RetentionPolicy, check_domain, from_json, merged
 from .project_policies import Own, own_of
@@ -76,19 +76,19 @@ class State:
 
 def read(path: str) -> State:
     """Return the policies in force: the defaults, revision 0, where there is no file. Damaged for a file that no version can have written,
-    TooNew for one of a later PopKit."""
+    GovernanceTooNew for one of a later PopKit."""
     try:
         data = files.read_bytes(path, LARGEST_BYTES + 1)
     except OSError as error:
-        raise Damaged(damaged(path, f"cannot be read ({error.strerror or error})")) from None
+        raise GovernanceDamaged(damaged(path, f"cannot be read ({error.strerror or error})")) from None
     if data is None:
         return State()
     try:
         return state_of(json_of(data))
-    except TooNew as error:
-        raise TooNew(f"{path} {error}") from None
+    except GovernanceTooNew as error:
+        raise GovernanceTooNew(f"{path} {error}") from None
     except ValueError as error:
-        raise Damaged(damaged(path, str(error))) from None
+        raise GovernanceDamaged(damaged(path, str(error))) from None
 
 
 def write(path: str, state: State) -> None:
@@ -118,7 +118,7 @@ def state_of(value: object) -> State:
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise ValueError("has no version")
     if version > VERSION:
-        raise TooNew(f"was written by a later PopKit (version {version}; this one knows {VERSION}). Update PopKit")
+        raise GovernanceTooNew(f"was written by a later PopKit (version {version}; this one knows {VERSION}). Update PopKit")
     if set(value) != _FIELDS[version]:
         raise ValueError(f"does not have exactly the keys {', '.join(sorted(_FIELDS[version]))}")
     if not isinstance(value["updated_at"], str) or created_at_of({"created_at": value["updated_at"]}) is None:

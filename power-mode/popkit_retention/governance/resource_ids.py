@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import NotThere
+from . import ResourceNotFound
 from .data_folder import Folder
 from .log import Log
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def find_id(domains: Sequence[Domain], word: str, project: str | None = None) -> tuple[Domain, str]:
-    """Return the one id that a word means, with its domain; NotThere for none, or several."""
+    """Return the one id that a word means, with its domain; ResourceNotFound for none, or several."""
     matches = [(domain, id) for domain in domains for id in (domain.matching_ids(word, project) if word.isprintable() else ())]
     if len(matches) == 1:
         return matches[0]
     if matches:
-        raise NotThere(f"{word!r:.60} could be {', '.join(id for _, id in matches)}. Give more of the id")
+        raise ResourceNotFound(f"{word!r:.60} could be {', '.join(id for _, id in matches)}. Give more of the id")
     names = " or ".join(domain.name for domain in domains)
-    raise NotThere(f"there is no {word!r:.60} in {names}. `popkit memory list` and `popkit restore list` show the ids")
+    raise ResourceNotFound(f"there is no {word!r:.60} in {names}. `popkit memory list` and `popkit restore list` show the ids")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from . import BadRequest, Damaged, GovernanceError, NotThere, TooNew, manifests
+from . import BadRequest, GovernanceDamaged, GovernanceError, GovernanceTooNew, ResourceNotFound, manifests
 from .archives import abandon, names, removed
 from .domains import Content
 from .manifests import CONTENTS, Item, Manifest
@@ -80,7 +80,7 @@ def restore(
         raise BadRequest(f"archive {archive_id} is of the domain {manifest.domain}, not {domain.name}")
     damaged = [item.id for item, data in _read(folder, manifest) if data is None]
     if damaged and not sound_only:
-        raise Damaged(_refusal(manifest, damaged))
+        raise GovernanceDamaged(_refusal(manifest, damaged))
     restored: list[str] = []
     already: list[str] = []
     seen = 0
@@ -131,7 +131,7 @@ def _read(folder: Folder, manifest: Manifest, wanted: Iterable[str] | None = Non
     path = os.path.join(manifests.place(folder, manifest.archive_id), CONTENTS)
     try:
         file = manifests.open_file(path)
-    except Damaged:
+    except GovernanceDamaged:
         yield from ((item, None) for item in manifest.items)
         return
     with file:
@@ -197,7 +197,7 @@ def _problems(folder: Folder, name: str, logged: Mapping[str, str], read_data: b
         manifest = manifests.read(folder, name)
         with manifests.open_file(os.path.join(manifests.place(folder, name), CONTENTS)) as file:
             size = os.fstat(file.fileno()).st_size
-    except (Damaged, NotThere, TooNew) as error:
+    except (GovernanceDamaged, ResourceNotFound, GovernanceTooNew) as error:
         yield Problem(name, str(error))
         return
     if name not in logged:

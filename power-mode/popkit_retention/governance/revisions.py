@@ -8,7 +8,7 @@ from typing import Any
 
 from hooks.utils.archive.content import stamp
 
-from . import BadRequest, Conflict, Damaged, NotThere, policy_file
+from . import BadRequest, Conflict, GovernanceDamaged, ResourceNotFound, policy_file
 from .policies import DOMAINS, from_json, merged
 from .policy_file import State
 from .project_policies import Own
@@ -35,7 +35,7 @@ def current(log: Log, path: str) -> State:
     state = policy_file.read(path)
     if written and state.revision < _revision(written):
         what = f"has revision {state.revision}" if state.revision else "is missing or has no revision"
-        raise Damaged(policy_file.damaged(path, f"{what}, and the log says that revision {_revision(written)} was written"))
+        raise GovernanceDamaged(policy_file.damaged(path, f"{what}, and the log says that revision {_revision(written)} was written"))
     return state
 
 
@@ -70,20 +70,20 @@ class Policies:
         return self._write(after, domain, [request] if request else [], project=project), adjusted
 
     def unset(self, domain: str, project: str) -> State:
-        """End a project's own policy of a domain, so that the user's applies there again. NotThere where it has none."""
+        """End a project's own policy of a domain, so that the user's applies there again. ResourceNotFound where it has none."""
         state = current(self.log, self.path)
         own = dict(state.own(domain))
         if own.pop(project, None) is None:
-            raise NotThere(f"{project} has no {domain} policy of its own. `popkit retention show` lists the projects that have one")
+            raise ResourceNotFound(f"{project} has no {domain} policy of its own. `popkit retention show` lists the projects that have one")
         return self._write(state.with_own(domain, own), domain, project=project)
 
     def rollback(self, revision: int, domains: Sequence[str]) -> tuple[State, list[str]]:
         """Restore the policies of these domains as of a revision, those of projects too, as a new one; also where the file is damaged.
-        Return the state, and the domains that changed. NotThere for a revision that is not in the log."""
+        Return the state, and the domains that changed. ResourceNotFound for a revision that is not in the log."""
         then = at_revision(self.log, revision)
         try:
             state = current(self.log, self.path)
-        except Damaged:
+        except GovernanceDamaged:
             state = _last(self.log)
             changed = list(domains)
         else:
@@ -109,7 +109,7 @@ class Policies:
 
 
 def at_revision(log: Log, revision: int) -> State:
-    """Return the policies in force at a revision; NotThere for one that never existed."""
+    """Return the policies in force at a revision; ResourceNotFound for one that never existed."""
     if isinstance(revision, bool) or not isinstance(revision, int) or revision < 0:
         raise BadRequest(f"a revision is a whole number from 0, not {revision!r:.40}")
     if revision == 0:
@@ -117,7 +117,7 @@ def at_revision(log: Log, revision: int) -> State:
     for entry in log.entries(action=CONFIGURED):
         if _revision(entry) == revision:
             return _state_of(entry)
-    raise NotThere(f"there is no revision {revision}. `popkit retention admin history` lists the revisions")
+    raise ResourceNotFound(f"there is no revision {revision}. `popkit retention admin history` lists the revisions")
 
 
 def history(log: Log, domain: str | None = None) -> list[dict[str, object]]:
@@ -149,7 +149,7 @@ def finish(folder: Folder, log: Log, entry: Entry) -> None:
     wanted = policy_file.state_of((entry.todo or {})["state"])
     try:
         written = policy_file.read(folder.policies).revision >= wanted.revision
-    except Damaged:
+    except GovernanceDamaged:
         written = False  # the logged state is whole
     if not written:
         policy_file.write(folder.policies, wanted)

@@ -14,12 +14,12 @@ from hooks.utils.reclaim import access
 from hooks.utils.retention_kit.holds import ITEM, SESSION
 
 from ..dashboard.failures import ASKING, CHANGING, failures
-from ..dashboard.shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Problem, Unusable
+from ..dashboard.shapes import COLUMNS, NotFound, NotOffered, Offer, OperationResult, Problem, StoreUnusable
 from ..dashboard.tile import Tile
 from ..operations import stores
 from ..operations.login import login_name
 from . import BadRequest, GovernanceError
-from . import NotThere as NothingThere
+from . import ResourceNotFound as NothingThere
 from . import activity_views as retention_activity
 from . import policy_views as retention_policies
 from .controller import Controller
@@ -108,7 +108,7 @@ class RetentionTile(Tile):
             if os.path.lexists(os.path.join(self.app_state.home, "archive.sqlite")):
                 with access.Opened(self.app_state.home) as db:
                     by_zone = archive.zone_sizes(db)
-        except access.Refused as error:
+        except access.ClearRefused as error:
             problems.append(str(error))
         zones: tuple[Literal["hot", "warm", "cold"], ...] = ("hot", "warm", "cold")
         sizes = [(name, *by_zone.get(name, (0, 0, 0))) for name in zones]
@@ -137,7 +137,7 @@ class RetentionTile(Tile):
         session can be shown without them."""
         try:
             return self._offered(session)
-        except Unusable:
+        except StoreUnusable:
             return []
 
     def _offered(self, session: str) -> list[Offer]:
@@ -172,7 +172,7 @@ class RetentionTile(Tile):
 
     def do_of_session(self, id: str, session: str, why: str) -> OperationResult | None:
         """Hold the data of a session in every domain that has no hold on it yet, or end all its holds. NotOffered where there is
-        nothing to do; Unusable where its holds cannot be read."""
+        nothing to do; StoreUnusable where its holds cannot be read."""
         if id not in (HOLD, RELEASE):
             return None
         why = why or _WHY
@@ -194,7 +194,7 @@ class RetentionTile(Tile):
         if not why.strip():
             raise Problem(_NEEDS_WHY)
         if self.app_state.catalog.find(session) is None:
-            raise NotThere(f"there is no such session: {_NEEDS_WHY}")
+            raise NotFound(f"there is no such session: {_NEEDS_WHY}")
         who, now = login_name(self.app_state.environ), self.app_state.now()
         holds: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
         return _done(retention_activity.held(holds, now, "popkit retention"))
@@ -217,7 +217,7 @@ class RetentionTile(Tile):
             with Controller(self.app_state.environ, USER, now=self.app_state.now) as controller:
                 yield controller
         except GovernanceError as error:
-            raise Unusable(text.clean(error)) from None
+            raise StoreUnusable(text.clean(error)) from None
 
 
 def _whose(hold: dict[str, Any]) -> str:

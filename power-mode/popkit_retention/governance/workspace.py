@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from hooks.utils.io import home, hook_log
 from hooks.utils.state import marked
 
-from . import DomainUnavailable, TooNew, archives, collection, restores, revisions
+from . import DomainUnavailable, GovernanceTooNew, archives, collection, restores, revisions
 from .data_folder import Folder
 from .domains import USER
 from .gc_parameters import resolve_gc_params_with_policy
@@ -148,7 +148,7 @@ class Workspace:
 
     def _finish(self, log: Log) -> None:
         """Finish the operations that killed processes have logged; the caller holds the lock. Those of a domain that cannot be used now
-        wait for it. TooNew for an operation that this PopKit does not know."""
+        wait for it. GovernanceTooNew for an operation that this PopKit does not know."""
         for entry in log.unfinished():
             operation = str((entry.todo or {}).get("do"))
             if operation == revisions.CONFIGURE:
@@ -156,7 +156,7 @@ class Workspace:
                 continue
             finish = _FINISHERS.get(operation)
             if finish is None:
-                raise TooNew(
+                raise GovernanceTooNew(
                     f"a later PopKit has begun something that this one cannot finish (entry {entry.number} of the log). Update PopKit"
                 )
             with suppress(DomainUnavailable):  # an operation on that domain raises it

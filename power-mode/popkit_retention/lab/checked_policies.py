@@ -10,6 +10,8 @@ import inspect
 from dataclasses import replace
 from typing import Any
 
+from hooks.utils import PopkitError
+
 from .own_policies import error_in_words
 from .policy import STANDS, SUMMARISED, Choice, Policy, View
 from .recorded import Block, Request
@@ -25,12 +27,12 @@ _FIELDS: dict[type, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-class Failed(Exception):
+class PolicyFailed(PopkitError):
     """A policy raised, or did or returned something that no policy may; the message says in which method and what."""
 
 
 class Checked(Policy):
-    """A user's own policy behind the interface of all policies; Failed where it violates the interface."""
+    """A user's own policy behind the interface of all policies; PolicyFailed where it violates the interface."""
 
     def __init__(self, make: type[Policy]) -> None:
         self.originals: dict[Block | Request, list[Any]] = {}
@@ -43,7 +45,7 @@ class Checked(Policy):
         try:
             return method(*arguments)
         except Exception as error:  # noqa: BLE001  somebody's code
-            raise Failed(f"{name} raised {error_in_words(error, inspect.getsourcefile(self.make) or '')}") from None
+            raise PolicyFailed(f"{name} raised {error_in_words(error, inspect.getsourcefile(self.make) or '')}") from None
 
     def _note(self, value: Block | Request) -> None:
         self.originals.setdefault(value, [getattr(value, name) for name in _FIELDS[type(value)]])
@@ -59,7 +61,7 @@ class Checked(Policy):
                 setattr(view.prices, field, value)
             changed.append("prices")
         if changed:
-            raise Failed(f"{name} changed the view it was given: {', '.join(changed)}")
+            raise PolicyFailed(f"{name} changed the view it was given: {', '.join(changed)}")
         return answer
 
     def begin(self, cwd: str) -> None:
@@ -73,7 +75,7 @@ class Checked(Policy):
         text = self._call("enter", self.policy.enter, block)
         if text is None or isinstance(text, str):
             return text
-        raise Failed(f"enter returned {_kind(text)}, not a text or None")
+        raise PolicyFailed(f"enter returned {_kind(text)}, not a text or None")
 
     def event(self, event: Event) -> None:
         self._call("event", self.policy.event, event)
@@ -82,7 +84,7 @@ class Checked(Policy):
         effect = self._watched("at_compaction", view, event, view)
         if effect in (SUMMARISED, STANDS):
             return str(effect)
-        raise Failed(f"at_compaction returned {_kind(effect)}, neither {SUMMARISED} nor {STANDS}")
+        raise PolicyFailed(f"at_compaction returned {_kind(effect)}, neither {SUMMARISED} nor {STANDS}")
 
     def compact(self, event: Event) -> None:
         self._call("compact", self.policy.compact, event)
@@ -93,16 +95,16 @@ class Checked(Policy):
     def decide(self, view: View) -> list[Choice]:
         choices = self._watched("decide", view, view)
         if not isinstance(choices, list):
-            raise Failed(f"decide returned {_kind(choices)}, not a list")
+            raise PolicyFailed(f"decide returned {_kind(choices)}, not a list")
         there, chosen = set(view.context), set()
         for choice in choices:
             block = _block_of(choice)
             if block not in there:
-                raise Failed("decide clears a block outside of the context")
+                raise PolicyFailed("decide clears a block outside of the context")
             if not block.id and not block.asks:
-                raise Failed("decide clears a block that is neither a result nor a call: a text of the user's, an answer or thinking")
+                raise PolicyFailed("decide clears a block that is neither a result nor a call: a text of the user's, an answer or thinking")
             if block in chosen:
-                raise Failed("decide clears a result twice at once")
+                raise PolicyFailed("decide clears a result twice at once")
             chosen.add(block)
         return choices
 
@@ -122,7 +124,7 @@ class Checked(Policy):
                     setattr(watched, name, value)
                     changed.add(f"{type(watched).__name__}.{name}")
         if changed:
-            raise Failed(f"it changed its arguments: {', '.join(sorted(changed))}")
+            raise PolicyFailed(f"it changed its arguments: {', '.join(sorted(changed))}")
 
 
 def _copy(view: View) -> View:
@@ -143,7 +145,7 @@ def _block_of(choice: object) -> Block:
             and all(isinstance(one, str) for one in reasons)
         ):
             return block
-    raise Failed("decide returned something other than a list of (block, text in its place, list of reasons)")
+    raise PolicyFailed("decide returned something other than a list of (block, text in its place, list of reasons)")
 
 
 def _kind(value: object) -> str:

@@ -24,9 +24,9 @@ from ..cli.answering import Refused
 from ..cli.commands import version
 from ..cli.terminal import Bar
 from ..operations import many_sessions, session_lookup
-from ..parallel.sources import Unavailable
+from ..parallel.sources import SourceUnavailable
 from . import outcomes, own_policies, parquet_rows, replay_policies, sent_requests, survey
-from .checked_policies import Checked, Failed
+from .checked_policies import Checked, PolicyFailed
 from .door_policy import Door
 from .survey import BOUND_REQUESTS
 from .survey_card import DIGEST_CHARS, card_of
@@ -49,7 +49,7 @@ TTLS = {"5m": 300, "1h": 3_600}
 _TTL_IN_WORDS = {"300": "5 minutes", "3600": "1 hour"}
 _NAME = 22
 _REASONS = 5  # at most, of each policy that failed
-MISTAKES = (Unavailable, session_lookup.NoSession)
+MISTAKES = (SourceUnavailable, session_lookup.NoSession)
 
 
 def compare(args: Parsed, environ: Mapping[str, str]) -> int:
@@ -208,7 +208,7 @@ def write_decisions(args: Parsed, _environ: Mapping[str, str]) -> int:
     prices = replay_policies.prices_for(session, TTLS[args.ttl], args.model)
     try:
         _decide(args, session, prices)
-    except Failed as why:
+    except PolicyFailed as why:
         raise Refused(f"{clean(args.policy)} failed: {clean(str(why))}") from None
     return 0
 
@@ -265,7 +265,7 @@ def check_policies(names: Iterable[str]) -> None:
     try:
         for name in names:
             replay_policies.described(name)
-    except own_policies.Unusable as error:
+    except own_policies.PolicyUnusable as error:
         raise Refused(clean(str(error))) from None
 
 

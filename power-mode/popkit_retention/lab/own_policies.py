@@ -19,13 +19,15 @@ from functools import lru_cache
 from types import ModuleType
 from typing import NamedTuple
 
+from hooks.utils import PopkitError
+
 from .policy import Policy
 
 _SUFFIX = ".py"
 _METHODS = [name for name, value in vars(Policy).items() if inspect.isfunction(value)]
 
 
-class Unusable(Exception):
+class PolicyUnusable(PopkitError):
     """The policy does not exist or cannot be used; the message says why and what to do."""
 
 
@@ -52,12 +54,12 @@ def load(name: str) -> Loaded:
     """Return the policy of that name; Unusable."""
     where, _, called = name.rpartition(":")
     if not where or not called.isidentifier():
-        raise Unusable(f"{name} is not the name of a policy. Write module:Class, or path/to/file.py:Class")
+        raise PolicyUnusable(f"{name} is not the name of a policy. Write module:Class, or path/to/file.py:Class")
     with printing_to_stderr():
         module = _file(where) if where.endswith(_SUFFIX) or os.sep in where else _module(where)
     make = getattr(module, called, None)
     if make is None:
-        raise Unusable(f"{where} has no {called}.{_instead(module)}")
+        raise PolicyUnusable(f"{where} has no {called}.{_instead(module)}")
     _check(make, called, where)
     described = (inspect.getdoc(make) or "").partition("\n")[0] if make.__doc__ else ""
     return Loaded(make, described, _digest(inspect.getsourcefile(make)))
@@ -73,19 +75,19 @@ def printing_to_stderr() -> Iterator[None]:
 def _file(path: str) -> ModuleType:
     whole = os.path.abspath(path)
     if not os.path.isfile(whole):
-        raise Unusable(f"there is no file {whole}")
+        raise PolicyUnusable(f"there is no file {whole}")
     _look_in(os.path.dirname(whole))
     known = "popkit_policy_" + hashlib.sha256(whole.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     spec = importlib.util.spec_from_file_location(known, whole)
     if spec is None or spec.loader is None:
-        raise Unusable(f"{path} is not a Python file: its name has to end in {_SUFFIX}")
+        raise PolicyUnusable(f"{path} is not a Python file: its name has to end in {_SUFFIX}")
     module = importlib.util.module_from_spec(spec)
     sys.modules[known] = module  # as an import does; what pickles or inspects a class looks there
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # noqa: BLE001  somebody's code
         del sys.modules[known]
-        raise Unusable(f"{path} cannot be imported: {error_in_words(error)}") from None
+        raise PolicyUnusable(f"{path} cannot be imported: {error_in_words(error)}") from None
     return module
 
 
@@ -101,11 +103,11 @@ def _module(name: str) -> ModuleType:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:  # noqa: BLE001  somebody's code
         if isinstance(error, ModuleNotFoundError) and error.name and (name + ".").startswith(error.name + "."):
-            raise Unusable(
+            raise PolicyUnusable(
                 f"there is no module {name}: it is not in this folder, not in a folder of PYTHONPATH, and not installed for"
                 f" {sys.executable}. For a file write path/to/file.py:Class"
             ) from None
-        raise Unusable(f"{name} cannot be imported: {error_in_words(error)}") from None
+        raise PolicyUnusable(f"{name} cannot be imported: {error_in_words(error)}") from None
 
 
 def _look_in(folder: str) -> None:
@@ -122,22 +124,22 @@ def _instead(module: ModuleType) -> str:
 def _check(make: object, called: str, where: str) -> None:
     """Refuse a class that cannot be a policy, before any session is read."""
     if not inspect.isclass(make) or not issubclass(make, Policy):
-        raise Unusable(f"{called} of {where} is not a policy: derive the class from {Policy.__module__}.Policy")
+        raise PolicyUnusable(f"{called} of {where} is not a policy: derive the class from {Policy.__module__}.Policy")
     own = [name for name in _METHODS if getattr(make, name) is not getattr(Policy, name)]
     if not own:
-        raise Unusable(f"{called} has none of the methods of a policy: {', '.join(_METHODS)}")
+        raise PolicyUnusable(f"{called} has none of the methods of a policy: {', '.join(_METHODS)}")
     for name in own:
         signature = inspect.signature(getattr(Policy, name))
         try:
             inspect.signature(getattr(make, name)).bind(*signature.parameters)
         except TypeError:
-            raise Unusable(f"{called}.{name} has to take ({', '.join(signature.parameters)})") from None
+            raise PolicyUnusable(f"{called}.{name} has to take ({', '.join(signature.parameters)})") from None
         if inspect.iscoroutinefunction(getattr(make, name)):
-            raise Unusable(f"{called}.{name} must not be `async`")
+            raise PolicyUnusable(f"{called}.{name} must not be `async`")
     try:
         inspect.signature(make).bind()
     except TypeError as error:
-        raise Unusable(f"{called}() must need no arguments: {error}. Give each a default") from None
+        raise PolicyUnusable(f"{called}() must need no arguments: {error}. Give each a default") from None
 
 
 def error_in_words(error: BaseException, own: str = "") -> str:

@@ -18,7 +18,7 @@ from hooks.utils.policy.ruleset import Ruleset
 
 from ..bill import digests
 from ..bill.costs import usd_of
-from ..parallel.attempts import Skipped
+from ..parallel.attempts import SessionSkipped
 from ..parallel.results import ALL_CORES, Workplace, results, results_of
 from ..parallel.sources import why_nothing
 from . import outcomes, sent_requests
@@ -44,18 +44,18 @@ _SUMS = (
 
 def row_of(path: str, popkit_home: str, copies: Collection[int] = ()) -> dict[str, Any]:
     """Return the figures of one session under the configuration of its project, without the requests of these keys (`key_of`);
-    Skipped where it has no request. `usd`: what its requests cost, `unpriced`: how many of them have a model without a price.
+    SessionSkipped where it has no request. `usd`: what its requests cost, `unpriced`: how many of them have a model without a price.
     `kept_out_usd`, `compactions_usd`, `auto_usd`: what the door saves, what compactions without a model save beside it, and what more of
     them save when the cache is cold; below 0 for what costs more."""
     session = sent_requests.read(path)
     if not session.requests:
-        raise Skipped(why_nothing(path))
+        raise SessionSkipped(why_nothing(path))
     got = digests.read_file(path, copies)
     digest = got.digest
     config = layers.load(home.plugin_root(), popkit_home or None, session.cwd)
     done = outcomes.unasked(session, Ruleset.from_config(config, recorded_tools()), got.copied)
     if not done.was.requests:
-        raise Skipped(_COPIED)
+        raise SessionSkipped(_COPIED)
     paid = [(used["requests"], usd_of(used, models())) for used in digest["used"]]
     usd = sum(sum(each.values()) for _, each in paid if each)
     is_agent = "/" in digest["session"]

@@ -107,7 +107,7 @@ def described(name: str, known: Known = POLICIES) -> str:
         return own_policies.load(name).described
     if name in known:
         return known[name][1]
-    raise own_policies.Unusable(
+    raise own_policies.PolicyUnusable(
         f"unknown policy {name}. Known: {', '.join(known)}. One of your own is named module:Class, or path/to/file.py:Class."
         " The rules of other tools are in benchmarks/lab/tables.py of PopKit's repository"
     )

@@ -19,7 +19,7 @@ from hooks.utils.archive.records import HANDLE_CHARS, digest, handle
 from hooks.utils.hosts.transcripts import entries, outcomes, transcript
 from hooks.utils.hosts.transcripts.blocks import text_of_blocks
 from hooks.utils.hosts.transcripts.entries import ASKING, is_answer
-from hooks.utils.hosts.transcripts.spans import NotUnderstood, content_spans
+from hooks.utils.hosts.transcripts.spans import LineNotUnderstood, content_spans
 from hooks.utils.hosts.transcripts.stamps import seconds_of
 from hooks.utils.hosts.transcripts.usage import compacted_at, usage_of
 from hooks.utils.policy.calls import Call
@@ -304,7 +304,7 @@ def name_handles(session: Session) -> None:
         if b'"tool_result"' in line:
             try:
                 spans = content_spans(line, side_chains=True)
-            except NotUnderstood:
+            except LineNotUnderstood:
                 continue
             for id, (start, end) in spans.items():
                 if id not in handles:  # the first content that a result has

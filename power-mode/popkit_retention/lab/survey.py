@@ -17,13 +17,13 @@ from typing import Any, Protocol
 from hooks.utils.io import repository
 from hooks.utils.policy.ruleset import AUTO_MISSES
 
-from ..parallel.attempts import Skipped
+from ..parallel.attempts import SessionSkipped
 from ..parallel.results import Workplace, results
 from ..parallel.sources import find, why_nothing
 from . import sent_requests
-from .checked_policies import Failed
+from .checked_policies import PolicyFailed
 from .measure import DEARER
-from .own_policies import Unusable
+from .own_policies import PolicyUnusable
 from .replay_policies import NOTHING, POLICIES, USUAL, Known, described, has_price, models, prices_for, score
 from .survey_card import digest_of
 
@@ -61,15 +61,15 @@ def repository_of(path: str, cwd: str = "") -> str:
 
 def row_of(path: str, names: list[str], ttls: list[float], model: str = "", known: Known = POLICIES) -> dict[str, Any]:
     """Return the numbers of one session: `scores` is {lifetime: {policy: {"cost", "carried", counts}}} with "nothing" among the policies,
-    `failed` {a user's own policy: why it failed here}, whose numbers are then those of clearing nothing. Skipped when there is nothing to
-    count; OSError when it cannot be read."""
+    `failed` {a user's own policy: why it failed here}, whose numbers are then those of clearing nothing. SessionSkipped when there is
+    nothing to count; OSError when it cannot be read."""
     session = sent_requests.read(path)
     if not session.requests:
-        raise Skipped(why_nothing(path))
+        raise SessionSkipped(why_nothing(path))
     if len(session.requests) < LEAST_REQUESTS:
-        raise Skipped(f"under {LEAST_REQUESTS} requests")
+        raise SessionSkipped(f"under {LEAST_REQUESTS} requests")
     if not has_price(model or session.model):
-        raise Skipped(f"no price is known of {model or session.model or 'its model'}")
+        raise SessionSkipped(f"no price is known of {model or session.model or 'its model'}")
     scores: dict[float, dict[str, dict[str, float]]] = {}
     failed: dict[str, str] = {}
     for ttl_s in ttls:
@@ -78,7 +78,7 @@ def row_of(path: str, names: list[str], ttls: list[float], model: str = "", know
         for name in names:
             try:
                 total = score(name, session, prices, known)
-            except (Failed, Unusable) as why:
+            except (PolicyFailed, PolicyUnusable) as why:
                 total, failed[name] = score("nothing", session, prices), str(why)
             scores[ttl_s][name] = {"cost": total.cost, "carried": total.carried, **{key: getattr(total, key) for key in COUNTS}}
     counts = {"requests": len(session.requests), "bytes": session.size, "bad_lines": session.bad, "model": session.model}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from hooks.utils import PopkitError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-class ToolError(Exception):
+class ToolError(PopkitError):
     """A mistake of the caller; the message says what to do instead."""
 
 

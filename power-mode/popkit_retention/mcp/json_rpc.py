@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple, NoReturn, Union
 
+from hooks.utils import PopkitError
+
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 LONGEST_LINE = 16 << 20  # bytes
 _SHOWN = 60
@@ -12,7 +14,7 @@ _SHOWN = 60
 Id = Union[str, int, float]
 
 
-class Fault(Exception):
+class ProtocolFault(PopkitError):
     """A message breaks the protocol. `id`: of the request, None where it is unknown."""
 
     def __init__(self, code: int, message: str, id: Id | None = None, data: object = None) -> None:
@@ -39,16 +41,16 @@ class Message(NamedTuple):
 
 
 class Lines:
-    """A stream of bytes, cut into lines. A line that is too long is skipped; `feed` returns a Fault in its place."""
+    """A stream of bytes, cut into lines. A line that is too long is skipped; `feed` returns a ProtocolFault in its place."""
 
     def __init__(self, longest: int = LONGEST_LINE) -> None:
         self._longest = longest
         self._begun = bytearray()
         self._skips = False
 
-    def feed(self, data: bytes) -> list[bytes | Fault]:
+    def feed(self, data: bytes) -> list[bytes | ProtocolFault]:
         """Return the lines that end in `data`, without their line ends and without blank ones."""
-        lines: list[bytes | Fault] = []
+        lines: list[bytes | ProtocolFault] = []
         *ended, rest = data.split(b"\n")
         for part in ended:
             self._add(part, lines)
@@ -63,14 +65,14 @@ class Lines:
         """Return the text after the last line end, once the stream has ended."""
         return bytes(self._begun).strip()
 
-    def _add(self, part: bytes, lines: list[bytes | Fault]) -> None:
+    def _add(self, part: bytes, lines: list[bytes | ProtocolFault]) -> None:
         if self._skips:
             return
         if len(self._begun) + len(part) > self._longest:
             self._skips = True
             self._begun.clear()
             message = f"the message is longer than {self._longest:,} bytes and was skipped. Send less at once"
-            lines.append(Fault(INVALID_REQUEST, message))
+            lines.append(ProtocolFault(INVALID_REQUEST, message))
         else:
             self._begun += part
 
@@ -81,35 +83,35 @@ def read(line: bytes) -> object:
     try:
         return _DECODER.decode(line.decode("utf-8"))
     except UnicodeDecodeError:
-        raise Fault(PARSE_ERROR, "the message is not UTF-8") from None
+        raise ProtocolFault(PARSE_ERROR, "the message is not UTF-8") from None
     except RecursionError:
-        raise Fault(PARSE_ERROR, "the message is nested too deeply") from None
+        raise ProtocolFault(PARSE_ERROR, "the message is nested too deeply") from None
     except ValueError as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise Fault(PARSE_ERROR, f"the message is not JSON: {reason:.100}") from None
+        raise ProtocolFault(PARSE_ERROR, f"the message is not JSON: {reason:.100}") from None
 
 
 def message_of(value: object) -> Message | None:
     """Return the request or notification in a value; None for a response, since this server sends no requests. Fault for anything else."""
     if not isinstance(value, dict):
-        raise Fault(INVALID_REQUEST, f"a message is an object, not {_kind(value)}")
+        raise ProtocolFault(INVALID_REQUEST, f"a message is an object, not {_kind(value)}")
     if "method" not in value and ("result" in value or "error" in value):
         return None
     id = value.get("id")
     usable = isinstance(id, (str, int, float)) and not isinstance(id, bool)
     known = id if usable else None
     if value.get("jsonrpc") != "2.0":
-        raise Fault(INVALID_REQUEST, 'jsonrpc must be "2.0"', known)
+        raise ProtocolFault(INVALID_REQUEST, 'jsonrpc must be "2.0"', known)
     if "id" in value and not usable:
-        raise Fault(INVALID_REQUEST, f"id must be a text or a number, not {_kind(id)}")
+        raise ProtocolFault(INVALID_REQUEST, f"id must be a text or a number, not {_kind(id)}")
     method, params = value.get("method"), value.get("params")
     if not isinstance(method, str):
-        raise Fault(INVALID_REQUEST, f"method must be a text, not {_kind(method)}", known)
+        raise ProtocolFault(INVALID_REQUEST, f"method must be a text, not {_kind(method)}", known)
     if params is None:
         params = {}
     if not isinstance(params, dict):
         if usable:
-            raise Fault(INVALID_PARAMS, f"params must be an object, not {_kind(params)}", known)
+            raise ProtocolFault(INVALID_PARAMS, f"params must be an object, not {_kind(params)}", known)
         return None
     return Message(method, params, known, usable)
 
@@ -124,7 +126,7 @@ def encoded(message: object) -> bytes:
     try:
         return _ENCODER.encode(message).encode("ascii") + b"\n"
     except (ValueError, RecursionError):
-        raise Fault(INTERNAL_ERROR, "the answer has no JSON form") from None
+        raise ProtocolFault(INTERNAL_ERROR, "the answer has no JSON form") from None
 
 
 def shown(word: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .json_rpc import INVALID_PARAMS, Fault, Id, shown
+from .json_rpc import INVALID_PARAMS, Id, ProtocolFault, shown
 
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS = ("2026-07-28",)
@@ -43,7 +43,7 @@ def negotiated(params: dict[str, Any], id: Id | None) -> Dialect:
     """Return the dialect of a handshake: the client's revision, else the newest that has handshakes."""
     version = params.get("protocolVersion")
     if not isinstance(version, str):
-        raise Fault(INVALID_PARAMS, "initialize needs params.protocolVersion, for example " + HANDSHAKES[-1], id)
+        raise ProtocolFault(INVALID_PARAMS, "initialize needs params.protocolVersion, for example " + HANDSHAKES[-1], id)
     return dialect(version if version in HANDSHAKES else HANDSHAKES[-1])
 
 
@@ -54,8 +54,8 @@ def spoken(params: dict[str, Any], id: Id | None) -> Dialect | None:
         return None
     version = meta[VERSION_KEY]
     if not isinstance(version, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
-        raise Fault(INVALID_PARAMS, f"params._meta needs {VERSION_KEY} (a text) and {CAPABILITIES_KEY} (an object)", id)
+        raise ProtocolFault(INVALID_PARAMS, f"params._meta needs {VERSION_KEY} (a text) and {CAPABILITIES_KEY} (an object)", id)
     if version not in STATELESS:
         message = f"protocol version {shown(version)} is not supported in a request. Supported: {', '.join(STATELESS)}"
-        raise Fault(UNSUPPORTED_VERSION, message, id, {"supported": list(STATELESS), "requested": version})
+        raise ProtocolFault(UNSUPPORTED_VERSION, message, id, {"supported": list(STATELESS), "requested": version})
     return dialect(version)

@@ -7,8 +7,10 @@ import threading
 from collections import deque
 from typing import Any
 
+from hooks.utils import PopkitError
+
 from . import json_rpc, revisions
-from .json_rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Fault, Message, shown
+from .json_rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message, ProtocolFault, shown
 from .revisions import HANDSHAKES, STATELESS, negotiated, spoken
 
 TYPE_CHECKING = False
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
         def call(self, name: str, arguments: dict[str, Any], dialect: Dialect, progress: Progress) -> dict[str, Any]: ...
 
 
-class Cancelled(Exception):
+class Cancelled(PopkitError):
     """The client no longer wants the answer."""
 
 
@@ -160,17 +162,17 @@ class Server:
         self._dialect: Dialect | None = None  # of the handshake
         self._calls: Calls | None = None  # messages that need no tool start no thread
 
-    def take(self, line: bytes | Fault) -> None:
+    def take(self, line: bytes | ProtocolFault) -> None:
         """Answer the messages of one line."""
         try:
-            if isinstance(line, Fault):
+            if isinstance(line, ProtocolFault):
                 raise line
             value = json_rpc.read(line)
             if isinstance(value, list):
                 self._batch(value)
             else:
                 self._one(value, self._reply)
-        except Fault as fault:
+        except ProtocolFault as fault:
             self._send(fault.answer())
 
     def finish(self, seconds: float) -> bool:
@@ -186,14 +188,14 @@ class Server:
 
     def _batch(self, values: list[Any]) -> None:
         if self._dialect is None or not self._dialect.batches:
-            raise Fault(INVALID_REQUEST, "send one message in a line: only protocol version 2025-03-26 has batches")
+            raise ProtocolFault(INVALID_REQUEST, "send one message in a line: only protocol version 2025-03-26 has batches")
         if not values:
-            raise Fault(INVALID_REQUEST, "the batch is empty")
+            raise ProtocolFault(INVALID_REQUEST, "the batch is empty")
         messages = [_read(value) for value in values]
-        answered = [each for each in messages if isinstance(each, Fault) or (each is not None and each.is_request)]
+        answered = [each for each in messages if isinstance(each, ProtocolFault) or (each is not None and each.is_request)]
         together = Batch(self._send, len(answered))
         for each in messages:
-            if isinstance(each, Fault):
+            if isinstance(each, ProtocolFault):
                 together(each.answer())
             elif each is not None:
                 self._message(each, together, in_batch=True)
@@ -213,7 +215,7 @@ class Server:
                 reply(json_rpc.result(message.id, self._initialize(message, in_batch)))
             else:
                 self._request(message, self._dialect_of(message), reply)
-        except Fault as fault:
+        except ProtocolFault as fault:
             reply(fault.answer())
 
     def _dialect_of(self, message: Message) -> Dialect:
@@ -222,11 +224,11 @@ class Server:
             return dialect
         if message.method == "ping":
             return revisions.dialect(HANDSHAKES[0])
-        raise Fault(INVALID_REQUEST, f"send initialize before {shown(message.method)}", message.id)
+        raise ProtocolFault(INVALID_REQUEST, f"send initialize before {shown(message.method)}", message.id)
 
     def _initialize(self, message: Message, in_batch: bool) -> dict[str, Any]:
         if self._dialect is not None or in_batch:
-            raise Fault(INVALID_REQUEST, "initialize comes first, once and alone", message.id)
+            raise ProtocolFault(INVALID_REQUEST, "initialize comes first, once and alone", message.id)
         dialect = negotiated(message.params, message.id)
         self._dialect = dialect
         about = self._about if dialect.structured else {key: self._about[key] for key in ("name", "version")}
@@ -250,12 +252,12 @@ class Server:
             answer, lasts = {**answer, "instructions": self._toolbox.instructions}, True
         else:
             known = "initialize, ping, server/discover, tools/list, tools/call"
-            raise Fault(METHOD_NOT_FOUND, f"unknown method {shown(message.method)}. Known: {known}", message.id)
+            raise ProtocolFault(METHOD_NOT_FOUND, f"unknown method {shown(message.method)}. Known: {known}", message.id)
         reply(json_rpc.result(message.id, dialect.result(answer, self._about, lasts)))
 
     def _tools(self, message: Message, dialect: Dialect) -> list[dict[str, Any]]:
         if message.params.get("cursor") is not None:
-            raise Fault(INVALID_PARAMS, "all tools are on one page: leave out params.cursor", message.id)
+            raise ProtocolFault(INVALID_PARAMS, "all tools are on one page: leave out params.cursor", message.id)
         return self._toolbox.listed(dialect)
 
     def _call(self, message: Message, dialect: Dialect, reply: Reply) -> None:
@@ -263,12 +265,12 @@ class Server:
         meta = message.params.get("_meta")
         if not isinstance(name, str) or not self._toolbox.knows(name):
             problem = f"unknown tool {shown(name)}" if isinstance(name, str) else "params.name must be a tool's name"
-            raise Fault(INVALID_PARAMS, problem + ". tools/list names them", message.id)
+            raise ProtocolFault(INVALID_PARAMS, problem + ". tools/list names them", message.id)
         if arguments is not None and not isinstance(arguments, dict):
-            raise Fault(INVALID_PARAMS, "params.arguments must be an object", message.id)
+            raise ProtocolFault(INVALID_PARAMS, "params.arguments must be an object", message.id)
         self._calls = self._calls or Calls()
         if self._calls.has(message.id):
-            raise Fault(INVALID_REQUEST, "another request with this id is still running. Give each its own id", message.id)
+            raise ProtocolFault(INVALID_REQUEST, "another request with this id is still running. Give each its own id", message.id)
 
         def work(call: Call) -> Answer:
             progress = Progress(call, meta.get("progressToken") if isinstance(meta, dict) else None, self._send)
@@ -278,8 +280,8 @@ class Server:
         self._calls.add(Call(message.id, work, reply))
 
 
-def _read(value: object) -> Message | Fault | None:
+def _read(value: object) -> Message | ProtocolFault | None:
     try:
         return json_rpc.message_of(value)
-    except Fault as fault:
+    except ProtocolFault as fault:
         return fault

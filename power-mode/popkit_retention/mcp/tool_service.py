@@ -103,7 +103,7 @@ def _advice(error: Exception) -> str:
             return str(message)
     if isinstance(error, (ToolError, NoHome, LockTimeout)):
         return str(error)
-    if isinstance(error, (access.Refused, restoring.NotFound, StoreError)):
+    if isinstance(error, (access.ClearRefused, restoring.ContentNotFound, StoreError)):
         return str(error)
     if isinstance(error, sqlite3.Error):
         return f"the store cannot be used now: {error}. Try again; `popkit doctor` tells the user more"

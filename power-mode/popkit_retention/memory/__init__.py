@@ -16,7 +16,7 @@ import importlib
 _HOMES = {
     "ARCHIVE_TIER_POLICY": "valuation",
     "BadItem": "items",
-    "Busy": "memory",
+    "JobRunning": "memory",
     "COLD_TIER_POLICY": "valuation",
     "CompressionPolicy": "compression",
     "DuplicateId": "stores.protocol",
@@ -28,8 +28,8 @@ _HOMES = {
     "Lesson": "items",
     "Memory": "memory",
     "MemoryTierManager": "tier_manager",
-    "NotThere": "memory",
-    "OnHold": "holds",
+    "ItemNotFound": "memory",
+    "ItemOnHold": "holds",
     "Observed": "items",
     "SignalCalculator": "valuation",
     "SqliteStore": "stores.sqlite",
@@ -41,10 +41,10 @@ _HOMES = {
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .compression import CompressionPolicy
-    from .holds import OnHold
+    from .holds import ItemOnHold
     from .information_loss import InformationLossMetrics
     from .items import BadItem, Item, Lesson, Observed
-    from .memory import Busy, Memory, NotThere
+    from .memory import ItemNotFound, JobRunning, Memory
     from .stores.in_memory import InMemoryStore
     from .stores.protocol import DuplicateId, StoreUnavailable
     from .stores.sqlite import SqliteStore
@@ -65,19 +65,19 @@ __all__ = [
     "HOT_TIER_POLICY",
     "WARM_TIER_POLICY",
     "BadItem",
-    "Busy",
     "CompressionPolicy",
     "DuplicateId",
     "ForgettingCurveModel",
     "InMemoryStore",
     "InformationLossMetrics",
     "Item",
+    "ItemNotFound",
+    "ItemOnHold",
+    "JobRunning",
     "Lesson",
     "Memory",
     "MemoryTierManager",
-    "NotThere",
     "Observed",
-    "OnHold",
     "SignalCalculator",
     "SqliteStore",
     "StoreUnavailable",

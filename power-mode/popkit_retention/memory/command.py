@@ -14,7 +14,7 @@ from hooks.utils.operations import memory_switch
 from hooks.utils.state import jobs
 from hooks.utils.state import memory as memory_state
 from hooks.utils.state.memory import MOST_TOKENS
-from hooks.utils.state.memory_checkouts import NotJoined
+from hooks.utils.state.memory_checkouts import CheckoutNotJoined
 from hooks.utils.text import quote as shown
 from hooks.utils.views.memory_in_session import turned_lines
 
@@ -23,9 +23,9 @@ from ..cli import answering
 from ..cli.answering import Answer, Refused
 from ..cli.terminal import Bar
 from . import item_views, views
-from .holds import OnHold
+from .holds import ItemOnHold
 from .items import BadItem
-from .memory import Busy, NotThere
+from .memory import ItemNotFound, JobRunning
 from .monitoring import monitor
 from .operations import ITEMS_LISTED, MEMORY, MEMORY_COMMAND
 from .place import Place
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .items import Item
 
 # Mistakes of the user and obstacles: the message says which, and what to do.
-MISTAKES = (Refused, NotThere, Busy, OnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, OSError)
+MISTAKES = (Refused, ItemNotFound, JobRunning, ItemOnHold, BadItem, DuplicateId, StoreUnavailable, NoHome, OSError)
 HOOK = "memory-learn"  # in the hooks' log
 _CALLED = "popkit context"  # which reaches all words that `on` and `off` name
 _STDIN = "-"
@@ -85,7 +85,7 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
             if is_missing and parsed.word != "learn" and not place.memory.status()["items"]:
                 raise Refused(f"there is no folder {shown(folder)}, and nothing is remembered about it")
             return MEMORY.function(parsed.operation)(Request(parsed, place, environ))
-        except NotJoined as error:
+        except CheckoutNotJoined as error:
             raise Refused(str(error).replace(MEMORY_COMMAND, called(environ))) from None
         except MISTAKES:
             raise
@@ -215,7 +215,7 @@ def _changed(request: Request, items: list[Item]) -> Answer:
 
 def learn(request: Request) -> Answer:
     from ..operations import many_sessions, session_lookup
-    from ..parallel.sources import Source, Unavailable
+    from ..parallel.sources import Source, SourceUnavailable
     from . import learning_sessions as memory_learning
 
     if "if-on" in request.flags:
@@ -234,7 +234,7 @@ def learn(request: Request) -> Answer:
             sources = [Source(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in paths]
         into = request.place if "project" in flags or (past and not words) else None
         learnt = memory_learning.learn(sources, request.environ, into, Bar(request.environ, "sessions"), where)
-    except (session_lookup.NoSession, Unavailable) as error:
+    except (session_lookup.NoSession, SourceUnavailable) as error:
         raise Refused(str(error)) from None
     for _, reason in left_out.files:
         learnt.leave_out(reason.rpartition(": ")[2])

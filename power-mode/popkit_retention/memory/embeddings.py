@@ -14,6 +14,8 @@ from collections import Counter
 from functools import lru_cache
 from typing import Any, Protocol
 
+from hooks.utils import PopkitError
+
 from .items import DIMENSIONS
 from .terms import terms_of
 
@@ -36,7 +38,7 @@ class Embedder(Protocol):
         ...
 
 
-class EmbeddingsUnavailable(Exception):
+class EmbeddingsUnavailable(PopkitError):
     """The extra's model is missing, or is not the one that we know; the message says what to do."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 
+from hooks.utils import PopkitError
 from hooks.utils.retention_kit.holds import Held, Hold
 
 from .stores.protocol import mapping
@@ -26,7 +27,7 @@ KEY = "holds"  # of the value in the store: a list of objects, oldest first
 MARKS_KEY = "marks"  # of the value that changes whenever somebody makes a mark or takes one back
 
 
-class OnHold(Exception):
+class ItemOnHold(PopkitError):
     """A hold forbids the change; the message names the hold, and says what to do. Nothing was changed. `what`: which hold, without what to
     do."""
 
@@ -89,7 +90,7 @@ def refuse(items: Iterable[Item], held: Holds) -> None:
     for item in items:
         hold = held.on(item)
         if hold:
-            raise OnHold(f"{item.id} is on hold ({in_words(hold)})", str(hold.id))
+            raise ItemOnHold(f"{item.id} is on hold ({in_words(hold)})", str(hold.id))
 
 
 def drop(batch: Batch, ids: set[str]) -> list[dict[str, object]]:

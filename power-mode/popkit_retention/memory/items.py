@@ -8,6 +8,7 @@ import math
 import sys
 from dataclasses import dataclass, field, fields
 
+from hooks.utils import PopkitError
 from hooks.utils.retention_kit.marks import Mark
 from hooks.utils.state.memory_records import COMMAND, ERROR, NAME, NOTE, PATH
 
@@ -30,7 +31,7 @@ CLOCK_SLACK_S = 300.0
 _LARGEST = sys.float_info.max  # a whole number may be larger than any float
 
 
-class BadItem(ValueError):
+class BadItem(PopkitError, ValueError):
     """A value that cannot be kept; the message says what is wrong, and with which item."""
 
 

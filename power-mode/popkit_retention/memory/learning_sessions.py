@@ -21,7 +21,7 @@ from hooks.utils.text import quote as shown
 from ..cli.answering import Refused
 from ..cli.terminal import Bar
 from ..operations import session_lookup
-from ..parallel.attempts import Skipped
+from ..parallel.attempts import SessionSkipped
 from ..parallel.results import Workplace, results, results_of
 from ..parallel.sources import Source
 from .extraction import lesson_of, observe
@@ -208,7 +208,7 @@ def head_of(path: str) -> Head:
     try:
         return Head(session_lookup.check(path), _began(path))
     except session_lookup.NoSession as error:
-        raise Skipped(str(error).partition(f"{text.clean(path)}: ")[2] or str(error)) from None
+        raise SessionSkipped(str(error).partition(f"{text.clean(path)}: ")[2] or str(error)) from None
 
 
 def _why(error: Exception) -> str:
@@ -235,7 +235,7 @@ def _began(path: str) -> float:
 def if_on(path: str, environ: Mapping[str, str]) -> None:
     """Learn from a session that has ended, and from those that an earlier child process did not finish, where memory is on for its project;
     then rewrite MEMORY.md and run the job when it is due. A transcript without a conversation teaches nothing, which is not a failure."""
-    from .memory import Busy
+    from .memory import JobRunning
 
     if not _is_session(path):
         return
@@ -245,7 +245,7 @@ def if_on(path: str, environ: Mapping[str, str]) -> None:
         learn([Source(one, 0) for one in (path, *_unlearnt(place))], environ, place, Bar(environ))
         try:
             place.memory.run()
-        except Busy:
+        except JobRunning:
             pass  # another child process does it
         place.refresh()
 

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import NamedTuple
 
+from hooks.utils import PopkitError
 from hooks.utils.config.cached import effective
 from hooks.utils.hosts import protocol
 from hooks.utils.hosts.own_memory import OwnMemory
@@ -64,11 +65,11 @@ if TYPE_CHECKING:
 EMBEDDED = 2_000
 
 
-class NotThere(LookupError):
+class ItemNotFound(PopkitError, LookupError):
     """No item has that id, or several could be meant; the message says which, and how to find one."""
 
 
-class Busy(RuntimeError):
+class JobRunning(PopkitError, RuntimeError):
     """Another process runs the job."""
 
 
@@ -139,7 +140,7 @@ class Memory:
     @classmethod
     def of(cls, environ: Mapping[str, str], folder: str, create: bool = True) -> Memory:
         """Open the memory of the repository that contains a folder, as the user has configured it. Without `create`, open an empty memory
-        where the file does not exist yet. Raise NoHome, StoreUnavailable and NotJoined."""
+        where the file does not exist yet. Raise NoHome, StoreUnavailable and CheckoutNotJoined."""
         ours = home.popkit_home(environ)
         project = project_of(ours, folder)
         project.check_joined()
@@ -183,10 +184,10 @@ class Memory:
         if len(matches) == 1:
             return matches[0]
         if matches:
-            raise NotThere(
+            raise ItemNotFound(
                 f"{len(matches):,} memories begin with {id!r:.40}: {', '.join(item.id for item in matches[:5])}. Give more of the id"
             )
-        raise NotThere(f"there is no memory {id!r:.40}. popkit memory list shows the ids")
+        raise ItemNotFound(f"there is no memory {id!r:.40}. popkit memory list shows the ids")
 
     def why(self, id: str) -> dict[str, object]:
         """Explain an item: see `reports.why`."""
@@ -310,7 +311,7 @@ class Memory:
 
     def forget(self, ids: Sequence[str], by: str = BY_USER) -> Items:
         """Mark items for deletion; they are deleted after 24 hours, and not learnt again. `by`: who wants it, the user or an agent's tool.
-        Raise OnHold where one of them is on hold."""
+        Raise ItemOnHold where one of them is on hold."""
         now = self.now()
         return self._change(ids, "forgotten", lambda item: {"marked_at": now, "marked_by": by, "held": False}, _FORGET[by])
 
@@ -321,7 +322,7 @@ class Memory:
             latest = max((item.marked_at or 0.0 for item in mine), default=0.0)
             ids = [item.id for item in mine if item.marked_at == latest]
         if not ids:
-            raise NotThere("nothing is marked as forgotten")
+            raise ItemNotFound("nothing is marked as forgotten")
         return self._change(ids, "kept after all", lambda item: {"marked_at": None, "marked_by": ""}, _REMEMBER)
 
     def learn(self, lesson: Lesson) -> learning.Learnt:
@@ -341,7 +342,7 @@ class Memory:
             with files.Lock(self.folder.lock):
                 return self._run(now, progress)
         except files.LockTimeout:
-            raise Busy("another process is running memory's job. Try again when it has finished") from None
+            raise JobRunning("another process is running memory's job. Try again when it has finished") from None
 
     def _run(self, now: float, progress: Callable[[int], None]) -> job.Report:
         erasure.prepare_erasure(self.store, self.folder, now)
@@ -412,7 +413,7 @@ class Memory:
             return {}
         text = self.store.original(item.id)
         if text is None:
-            raise NotThere(f"the full text of {item.id} is no longer stored")
+            raise ItemNotFound(f"the full text of {item.id} is no longer stored")
         return {"level": FULL, "text": text}
 
     def _moment(self, item: Item) -> Moment:

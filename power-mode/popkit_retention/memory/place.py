@@ -76,7 +76,7 @@ class Place:
         """Return the tokens (an estimate) of the MEMORY.md that the next session gets; 0 where it gets none."""
         try:
             return estimate_tokens(self.project.document(), CONTENT) if self.project.is_on() else 0
-        except memory_state.TooLarge:
+        except memory_state.MemoryTooLarge:
             return 0  # a session does not get it either
 
     @property

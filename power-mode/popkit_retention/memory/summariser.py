@@ -7,6 +7,8 @@ import signal
 import threading
 from typing import IO, Any
 
+from hooks.utils import PopkitError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
@@ -18,7 +20,7 @@ LONGEST_ANSWER = 1_000_000  # bytes: a summariser that prints more is killed
 LONGEST_COMPLAINT = 10_000  # bytes of its errors are kept
 
 
-class SummariserFailed(RuntimeError):
+class SummariserFailed(PopkitError, RuntimeError):
     """The user's own summariser returned no summary; the message says which summariser, and why."""
 
 

@@ -18,16 +18,16 @@ from hooks.utils.state import memory as memory_state
 from hooks.utils.state.site import Site
 
 from ..dashboard.failures import ASKING, CHANGING, failures
-from ..dashboard.shapes import COLUMNS, NotOffered, NotThere, Offer, OperationResult, Unusable
+from ..dashboard.shapes import COLUMNS, NotFound, NotOffered, Offer, OperationResult, StoreUnusable
 from ..dashboard.tile import Tile
 from ..memory import item_views as memory_items
 from ..memory.stores.protocol import StoreUnavailable
 from ..views import ahead
 from . import learning, transitions, valuation
-from .holds import OnHold
+from .holds import ItemOnHold
 from .items import ARCHIVE, TIERS, BadItem, Item
+from .memory import ItemNotFound as NoItem
 from .memory import Memory
-from .memory import NotThere as NoItem
 from .monitoring import PREVIEW, monitor
 from .place import write_document
 from .tile_shapes import (
@@ -192,7 +192,7 @@ def do(app_state: AppState, key: str, id: str) -> OperationResult:
             raise NotOffered("that is not offered now: the memory has changed, or the item has no such operation. Load it again")
         try:
             done = getattr(memory, word)([item_id])
-        except (BadItem, NoItem, OnHold) as error:
+        except (BadItem, NoItem, ItemOnHold) as error:
             return OperationResult(done=False, text=str(error))
         project = _project_of(app_state, place)
         if project.is_on():
@@ -225,7 +225,7 @@ def _place(app_state: AppState, key: str) -> _Place:
     if place is None:
         known = {each.project: each.name for each in projects(app_state).projects}
         if key not in known:
-            raise NotThere("there is no memory of that project. GET /api/memory/projects lists all projects")
+            raise NotFound("there is no memory of that project. GET /api/memory/projects lists all projects")
         place = _Place(key, known[key], "")
     return place
 
@@ -253,7 +253,7 @@ def _opened(app_state: AppState, place: _Place) -> Iterator[Memory]:
         finally:
             memory.close()
     except StoreUnavailable as error:
-        raise Unusable(str(error)) from None
+        raise StoreUnusable(str(error)) from None
 
 
 Tier = Literal["", "HOT", "WARM", "COLD", "ARCHIVE"]

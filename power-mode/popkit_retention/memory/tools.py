@@ -113,16 +113,16 @@ def _place(call: ToolCall, makes: bool = False) -> Place:
 
 def advice(error: Exception) -> str:
     """Return the message for an error of memory that the caller or the user can fix; "" for any other."""
-    from .holds import OnHold
+    from .holds import ItemOnHold
     from .items import BadItem
-    from .memory import Busy, NotThere
+    from .memory import ItemNotFound, JobRunning
     from .stores.protocol import DuplicateId, StoreUnavailable
 
     if isinstance(error, DuplicateId):
         return f"{error}: nothing was added"
-    if isinstance(error, OnHold):
+    if isinstance(error, ItemOnHold):
         return f"{error.what}. Nothing was changed. Only the user decides whether to release it: tell them, and leave it alone"
-    return str(error) if isinstance(error, (BadItem, NotThere, Busy, StoreUnavailable)) else ""
+    return str(error) if isinstance(error, (BadItem, ItemNotFound, JobRunning, StoreUnavailable)) else ""
 
 
 TOOLS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hooks.utils import text
 
 from ..parallel.results import Workplace
-from ..parallel.sources import Unavailable, find, is_remote, read_list
+from ..parallel.sources import SourceUnavailable, find, is_remote, read_list
 from .session_lookup import NoSession
 
 TYPE_CHECKING = False
@@ -42,14 +42,14 @@ def where_of(flags: Mapping[str, Any]) -> Workplace:
 
 def need_packages(paths: Sequence[str], flags: Mapping[str, Any], environ: Mapping[str, str]) -> None:
     """Make packages beyond Python importable where these words need them, by starting this command again in the interpreter that has them,
-    if need be. Unavailable where none has."""
+    if need be. SourceUnavailable where none has."""
     from .. import extras
 
     needed = [name for name in ("scheduler", "parquet") if name in flags]
     remote = next((path for path in paths if is_remote(path)), "")
     if (needed or remote) and not extras.enter(EXTRA, environ):
         what = f"--{needed[0]}" if needed else text.cut(text.clean(remote), 60)
-        raise Unavailable(f"{what} needs packages beyond Python. Install them with: popkit setup {EXTRA}")
+        raise SourceUnavailable(f"{what} needs packages beyond Python. Install them with: popkit setup {EXTRA}")
 
 
 class LeftOut:

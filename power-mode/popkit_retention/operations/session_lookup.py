@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from hooks.utils import hosts
+from hooks.utils import PopkitError, hosts
 from hooks.utils.hosts import recorded_sessions, recordings
 from hooks.utils.hosts.recordings import session_id_of
 from hooks.utils.hosts.transcripts import entries, projects
@@ -29,7 +29,7 @@ _INSTEAD = "`popkit context` without --session takes the newest of this project"
 _LOOKED_INTO = 50
 
 
-class NoSession(Exception):
+class NoSession(PopkitError):
     """A session does not exist, a file is not one, or the words contradict each other; the message says which, and what to do."""
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from hooks.utils import PopkitError
+
 from .sources import MESSAGE_CHARS, at_hand, unreadable
 
 TYPE_CHECKING = False
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Skipped(Exception):
+class SessionSkipped(PopkitError):
     """A session is left out; the message is the reason."""
 
 
@@ -24,7 +26,7 @@ def attempt(task: Callable[[str], T], source: Source, scratch: str | None = None
     try:
         with at_hand(source, scratch) as path:
             return task(path), ""
-    except Skipped as skipped:
+    except SessionSkipped as skipped:
         return None, str(skipped)
     except OSError as error:
         return None, unreadable(error)

@@ -16,7 +16,7 @@ import hooks
 from hooks.utils.io import home
 
 from .attempts import attempt
-from .sources import Unavailable
+from .sources import SourceUnavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _HOW = "pip install of this package with its extra `cluster`, then dask worker A
 
 
 class Cluster:
-    """A client of the cluster; Unavailable where it cannot be reached, or where its workers have other code."""
+    """A client of the cluster; SourceUnavailable where it cannot be reached, or where its workers have other code."""
 
     def __init__(self, scheduler: str, count: int, size: int) -> None:
         """`count`: how many sessions will be submitted, of `size` bytes in all."""
@@ -67,24 +67,24 @@ class Cluster:
         try:
             from distributed import Client
         except ImportError:
-            raise Unavailable("a cluster needs dask.distributed. Install it with: popkit setup cluster") from None
+            raise SourceUnavailable("a cluster needs dask.distributed. Install it with: popkit setup cluster") from None
         try:
             return Client(self.scheduler, timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             why = str(error).partition("\n")[0][:200]
-            raise Unavailable(f"no Dask scheduler answers at {self.scheduler}: {why}. Start one with: dask scheduler") from None
+            raise SourceUnavailable(f"no Dask scheduler answers at {self.scheduler}: {why}. Start one with: dask scheduler") from None
 
     def _check(self) -> None:
         """Check that the workers have the same code as we, because other code gives other figures."""
         try:
             self.client.wait_for_workers(1, timeout=_WORKERS_S)
         except OSError:
-            raise Unavailable(f"the scheduler at {self.scheduler} has no workers. Start some with: {_HOW}") from None
+            raise SourceUnavailable(f"the scheduler at {self.scheduler} has no workers. Start some with: {_HOW}") from None
         mine = fingerprint()
         others = [name for name, theirs in self.client.run(fingerprint, on_error="return").items() if theirs != mine]
         if others:
             named = ", ".join(sorted(others)[:_NAMED]) + (" …" if len(others) > _NAMED else "")
-            raise Unavailable(
+            raise SourceUnavailable(
                 f"{len(others)} workers of {self.scheduler} have no PopKit, another version of it, or another time zone than"
                 f" {time.tzname[0]} (TZ sets it): {named}. On each: {_HOW}"
             )
@@ -138,7 +138,7 @@ class _Together:
             except KilledWorker:
                 self.done = self._one_by_one()
             except (CancelledError, OSError) as error:
-                raise Unavailable(f"the scheduler at {self.cluster.scheduler} was lost in the run: {type(error).__name__}") from None
+                raise SourceUnavailable(f"the scheduler at {self.cluster.scheduler} was lost in the run: {type(error).__name__}") from None
             self.future = None
         return self.done
 

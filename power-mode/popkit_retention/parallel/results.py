@@ -56,7 +56,7 @@ class Backend(Protocol):
 
 def results(task: Callable[[str], T], sources: Sequence[Source], where: Workplace = ALL_CORES) -> Iterator[tuple[Source, T | None, str]]:
     """Yield (source, result or None, reason) of each session, in their order. `task` gets the path of a transcript; it raises Skipped where
-    there is no result. Unavailable where the cluster cannot be used, or is lost."""
+    there is no result. SourceUnavailable where the cluster cannot be used, or is lost."""
     return results_of([(task, source) for source in sources], where)
 
 

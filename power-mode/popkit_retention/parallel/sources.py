@@ -13,6 +13,7 @@ import sys
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from hooks.utils import PopkitError
 from hooks.utils.hosts import recordings
 from hooks.utils.hosts.transcripts import entries
 
@@ -30,7 +31,7 @@ _PART_CHARS = 100
 MESSAGE_CHARS = 60  # characters of an error
 
 
-class Unavailable(Exception):
+class SourceUnavailable(PopkitError):
     """The work needs something that is missing; the message names it, and says what to do."""
 
 
@@ -61,7 +62,7 @@ def read_list(path: str) -> list[str]:
 
 def find(paths: Iterable[str], skip: Skip) -> list[Source]:
     """Return the *.jsonl files below files, folders and addresses, and the sessions in OpenCode's storage there, each once, the biggest
-    first. `skip(path, reason)` is called for all others. Unavailable where the package for an address is missing."""
+    first. `skip(path, reason)` is called for all others. SourceUnavailable where the package for an address is missing."""
     sources: dict[str, Source] = {}  # by real path, or address
     for path in paths:
         if is_remote(path):
@@ -114,11 +115,11 @@ def _find_remote(address: str, sources: dict[str, Source], skip: Skip) -> None:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise Unavailable(f"{address} needs fsspec, which is in: popkit setup cluster") from None
+        raise SourceUnavailable(f"{address} needs fsspec, which is in: popkit setup cluster") from None
     try:
         store, root = url_to_fs(address)
     except ImportError as error:
-        raise Unavailable(f"{address}: {error}. Install it beside PopKit, and on the workers of a cluster") from None
+        raise SourceUnavailable(f"{address}: {error}. Install it beside PopKit, and on the workers of a cluster") from None
     except Exception as error:  # noqa: BLE001  each store has errors of its own
         skip(address, unreadable(error))
         return

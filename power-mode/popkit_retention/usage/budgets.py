@@ -12,6 +12,7 @@ import threading
 import time
 from typing import Any, NamedTuple
 
+from hooks.utils import PopkitError
 from hooks.utils.io import home
 
 from .records import Sum, month_of, range_of, remaining_of
@@ -66,7 +67,7 @@ class Standing(NamedTuple):
 WARN, REFUSE = "warn", "refuse"
 
 
-class BudgetExceeded(Exception):
+class BudgetExceeded(PopkitError):
     """A limit is used up and `context.on_exceeded` refuses: nothing was sent. `standing`: the state of the limit."""
 
     def __init__(self, standing: Standing) -> None:

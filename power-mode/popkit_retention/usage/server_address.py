@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from hooks.utils import PopkitError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +23,7 @@ URL_FORM = "postgresql://host[:port]/name"
 ENCRYPTIONS = ("disable", "prefer", "require", "verify-full")
 
 
-class BadAddress(ValueError):
+class BadAddress(PopkitError, ValueError):
     """An invalid address; the message says why, without repeating it."""
 
 

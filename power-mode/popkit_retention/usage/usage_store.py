@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
+from hooks.utils import PopkitError
 from hooks.utils.io.system import day_of
 
 from .records import CLIENT, DAY_S, KEPT_DAYS, TRANSCRIPT, SessionUsed, Snapshot, Sum, name_of
@@ -48,7 +49,7 @@ _BEYOND = """DELETE FROM context_snapshots WHERE id IN
 (SELECT id FROM context_snapshots WHERE session_id = :session ORDER BY created_at DESC LIMIT :most OFFSET :kept)"""
 
 
-class DatabaseUnavailable(Exception):
+class DatabaseUnavailable(PopkitError):
     """The database cannot be used; the message says why, and what to do, and holds no credentials."""
 
 

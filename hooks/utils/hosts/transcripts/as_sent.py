@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json  # noqa: TID253  only the helper comes here
 
-from ...policy.messages import ASSISTANT, USER, Message, NotUnderstood, ShownResult, Use, message_of
+from ...policy.messages import ASSISTANT, USER, Message, MessagesNotUnderstood, ShownResult, Use, message_of
 from .attachments import ADAPTIVE, RENEWED, SAID_AGAIN, Attachments
 
 TYPE_CHECKING = False
@@ -60,22 +60,22 @@ def read(
     sent: object, rows: object, tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str]
 ) -> AsSent:  # fmt: skip
     """Return the conversation of the messages `sent`, whose `rows` the host hands over. `show(block)`: the text that takes the place of a
-    picture or document of the person's. NotUnderstood where rows and messages do not match, or anything would be lost."""
+    picture or document of the person's. LineNotUnderstood where rows and messages do not match, or anything would be lost."""
     if not isinstance(sent, list):
-        raise NotUnderstood("this version of Claude Code does not say what it sends")
+        raise MessagesNotUnderstood("this version of Claude Code does not say what it sends")
     if not isinstance(rows, list) or not rows:
-        raise NotUnderstood("there are no messages to compact")
+        raise MessagesNotUnderstood("there are no messages to compact")
     if len(sent) >= MOST_MESSAGES:
-        raise NotUnderstood("the conversation has more messages than Claude Code hands over")
+        raise MessagesNotUnderstood("the conversation has more messages than Claude Code hands over")
     reader = _Reader(rows, tools, attachments, show)
     for message in sent:
         reader.take(message)
     reader.check()
     turn = _open_turn(sent)
     if attachments.thinking != ADAPTIVE and any(not kinds.isdisjoint(_THINKS) for kinds in turn):
-        raise NotUnderstood("Claude is in the middle of a turn, and this model needs its thinking until the turn ends")
+        raise MessagesNotUnderstood("Claude is in the middle of a turn, and this model needs its thinking until the turn ends")
     if turn and not (turn[0] | turn[-1]).isdisjoint(_MEDIA):
-        raise NotUnderstood("Claude is in the middle of a turn about a picture or a document, which a compaction cannot carry")
+        raise MessagesNotUnderstood("Claude is in the middle of a turn about a picture or a document, which a compaction cannot carry")
     return reader.done
 
 
@@ -120,7 +120,7 @@ class _Reader:
     def take(self, message: object) -> None:
         blocks = message.get("content") if isinstance(message, dict) else None
         if not isinstance(message, dict) or message.get("role") not in (USER, ASSISTANT) or not isinstance(blocks, list):
-            raise NotUnderstood("a message has no known role, or no content")
+            raise MessagesNotUnderstood("a message has no known role, or no content")
         for block in blocks:
             _check(block)
         if message["role"] == ASSISTANT:
@@ -129,12 +129,12 @@ class _Reader:
             self._asked(blocks)
 
     def check(self) -> None:
-        """Raise NotUnderstood where a row was not sent."""
+        """Raise LineNotUnderstood where a row was not sent."""
         missing = (self.uses.keys() - self.called) | (self.results.keys() - self.answered)
         if missing:
-            raise NotUnderstood(f"{min(missing)} is not in what Claude Code sends")
+            raise MessagesNotUnderstood(f"{min(missing)} is not in what Claude Code sends")
         if any(text not in self.taken for text in self.words if not text.startswith(_BEGIN)):
-            raise NotUnderstood("something that was said is not in what Claude Code sends")
+            raise MessagesNotUnderstood("something that was said is not in what Claude Code sends")
 
     def _answered(self, blocks: list[dict[str, Any]]) -> None:
         texts, uses = [], []
@@ -144,7 +144,7 @@ class _Reader:
             elif block["type"] == "tool_use" and (block.get("caller") or {}).get("type", "direct") == "direct":
                 uses.append(self._use(block))
             elif block["type"] not in _THINKS:
-                raise NotUnderstood(f"a {block['type']} of the assistant's cannot be carried")
+                raise MessagesNotUnderstood(f"a {block['type']} of the assistant's cannot be carried")
         self.done.messages.append(Message(ASSISTANT, "\n".join(texts), uses))
 
     def _use(self, block: dict[str, Any]) -> Use:
@@ -154,7 +154,7 @@ class _Reader:
         if block.get("as_row") and id in self.uses:
             return self.uses[id]
         if not isinstance(tool_input, dict):
-            raise NotUnderstood("a call has no input")
+            raise MessagesNotUnderstood("a call has no input")
         return self.uses.get(id) or Use(id, self.tools.of(name), tool_input)
 
     def _asked(self, blocks: list[dict[str, Any]]) -> None:
@@ -168,7 +168,7 @@ class _Reader:
             elif block["type"] in _MEDIA:
                 said.append(Message(USER, self.show(block)))
             else:
-                raise NotUnderstood(f"a {block['type']} of the user's cannot be carried")
+                raise MessagesNotUnderstood(f"a {block['type']} of the user's cannot be carried")
         if results:
             self.done.messages.append(Message(USER, "", (), results))
         self.done.messages += said
@@ -218,7 +218,7 @@ class _Reader:
             return ShownResult(id, self.results[id], block.get("is_error") is True)
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
         if not isinstance(blocks, list):
-            raise NotUnderstood(f"the content of {id} is no list")
+            raise MessagesNotUnderstood(f"the content of {id} is no list")
         if content == CLEARED:
             self.answered.add(id)
             return ShownResult(id, CLEARED, block.get("is_error") is True)
@@ -240,9 +240,9 @@ class _Reader:
                 self.done.lost.add(id)
                 own.append(each)
             else:
-                raise NotUnderstood(f"a {each['type']} in a result cannot be carried")
+                raise MessagesNotUnderstood(f"a {each['type']} in a result cannot be carried")
         if rest:
-            raise NotUnderstood(f"the result of {id} is not what Claude Code sends")
+            raise MessagesNotUnderstood(f"the result of {id} is not what Claude Code sends")
         self.answered.add(id)
         if len(own) > 1 or any(each["type"] != "text" for each in own):
             self.done.contents[id] = json.dumps(own, ensure_ascii=False, separators=(",", ":"))
@@ -254,7 +254,7 @@ class _Reader:
         """Return (what of a text the result itself says, what of its row is left to come, the reminders behind it). `row`: what its row
         says from here on, None where there is no row."""
         if row is None and _BEGIN in text:
-            raise NotUnderstood("what Claude Code has put behind a result cannot be told from it")
+            raise MessagesNotUnderstood("what Claude Code has put behind a result cannot be told from it")
         if row is None:
             return text, None, []
         bare = text.strip()
@@ -262,7 +262,7 @@ class _Reader:
             return text, row[len(bare) :].lstrip(), []
         behind = bare[len(row) :].strip()
         if not bare.startswith(row) or not behind.startswith(_BEGIN):
-            raise NotUnderstood("a result is not what Claude Code sends")
+            raise MessagesNotUnderstood("a result is not what Claude Code sends")
         return row, "", list(self._reminders(behind))
 
     def _reminders(self, text: str) -> Iterator[str]:
@@ -271,7 +271,7 @@ class _Reader:
         while begin < len(text):
             at = text.find(_END, at)
             if at < 0:
-                raise NotUnderstood("a reminder behind a result has no end")
+                raise MessagesNotUnderstood("a reminder behind a result has no end")
             at += len(_END)
             one, behind = text[begin:at], text[at:].lstrip()
             if not behind or self.attachments.of(one) or one in self.is_word or behind.startswith(_BEGIN):
@@ -293,21 +293,21 @@ def _loaded(block: dict[str, Any]) -> str:
 
 
 def _check(block: object) -> None:
-    """Raise NotUnderstood for a block of an unknown kind, or with more in it than its kind is known to have."""
+    """Raise LineNotUnderstood for a block of an unknown kind, or with more in it than its kind is known to have."""
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):
-        raise NotUnderstood("a block has no type")
+        raise MessagesNotUnderstood("a block has no type")
     if block["type"] in _THINKS:
         return
     known = _FIELDS.get(block["type"])
     if known is None:
-        raise NotUnderstood(f"a {block['type']} cannot be carried")
+        raise MessagesNotUnderstood(f"a {block['type']} cannot be carried")
     more = block.keys() - known - _EVERYWHERE
     if more:
-        raise NotUnderstood(f"a {block['type']} with {min(more)} cannot be carried")
+        raise MessagesNotUnderstood(f"a {block['type']} with {min(more)} cannot be carried")
 
 
 def _text(block: dict[str, Any], name: str) -> str:
     value = block.get(name)
     if not isinstance(value, str):
-        raise NotUnderstood(f"a {block['type']} has no {name}")
+        raise MessagesNotUnderstood(f"a {block['type']} has no {name}")
     return value

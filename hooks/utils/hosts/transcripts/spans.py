@@ -11,6 +11,8 @@ import json  # noqa: TID253  a look for contents has parsed the transcript
 import re  # noqa: TID253
 from json.decoder import scanstring  # type: ignore[attr-defined]  # noqa: TID253  # typeshed leaves it out
 
+from ... import PopkitError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,24 +23,23 @@ _PIECE = 1 << 20
 _SPACE: Callable[[str, int], re.Match[str]] = re.compile(r"[ \t\n\r]*").match  # type: ignore[assignment]  # it always matches
 
 
-class NotUnderstood(ValueError):
+class LineNotUnderstood(PopkitError, ValueError):
     """A line that is not to be touched."""
 
 
 def content_spans(line: bytes, side_chains: bool = False) -> dict[str, tuple[int, int]]:
     """Return tool_use_id -> (start, end) of the value of `content` in each tool_result block of a user's entry, in the order of the blocks.
 
-    A block without `content` is left out; an entry of another type has none, nor, unless asked for, has one of a side chain. NotUnderstood
-    for a line that is not UTF-8, not exactly one JSON object, or not clear about which content belongs to which id.
-    """
+    A block without `content` is left out; an entry of another type has none, nor, unless asked for, has one of a side chain.
+    LineNotUnderstood for a line that is not UTF-8, not exactly one JSON object, or not clear about which content belongs to which id. """
     _check_encoding(line)
     walk = _Line(line.decode("latin-1"))
     try:
         walk.walk()
-    except NotUnderstood:
+    except LineNotUnderstood:
         raise
     except (ValueError, StopIteration, RecursionError) as error:
-        raise NotUnderstood("not a JSON object" if isinstance(error, StopIteration) else str(error)) from None
+        raise LineNotUnderstood("not a JSON object" if isinstance(error, StopIteration) else str(error)) from None
     return {} if walk.is_side and not side_chains else walk.spans()
 
 
@@ -52,11 +53,11 @@ def _check_encoding(line: bytes) -> None:
             decoder.decode(line[start : start + _PIECE])
         decoder.decode(b"", True)
     except UnicodeDecodeError:
-        raise NotUnderstood("not UTF-8") from None
+        raise LineNotUnderstood("not UTF-8") from None
 
 
 def _refuse(name: str) -> None:
-    raise NotUnderstood(name + " is not JSON")
+    raise LineNotUnderstood(name + " is not JSON")
 
 
 # Numbers stay text: nobody asks for their values, and a very long one has none.
@@ -80,11 +81,11 @@ class _Line:
     def walk(self) -> None:
         start = _SPACE(self.text, 0).end()
         if not self.text.startswith("{", start):
-            raise NotUnderstood("not a JSON object")
+            raise LineNotUnderstood("not a JSON object")
         visitors = {"type": self._entry_type_at, "isSidechain": self._side_at, "message": self._message_at}
         end = _SPACE(self.text, self.object_at(start, visitors)).end()
         if end != len(self.text):
-            raise NotUnderstood("more than one JSON object")
+            raise LineNotUnderstood("more than one JSON object")
 
     def object_at(self, at: int, visitors: Mapping[str, Callable[[int], int]]) -> int:
         """Walk an object. A member with a visitor is left to it, and may be there once."""
@@ -95,15 +96,15 @@ class _Line:
             return at + 1
         while True:
             if not text.startswith('"', at):
-                raise NotUnderstood("a name is missing")
+                raise LineNotUnderstood("a name is missing")
             name, at = scanstring(text, at + 1, True)
             at = _SPACE(text, at).end()
             if not text.startswith(":", at):
-                raise NotUnderstood("a colon is missing")
+                raise LineNotUnderstood("a colon is missing")
             at = _SPACE(text, at + 1).end()
             if name in visitors:
                 if name in seen:
-                    raise NotUnderstood(name + " is there twice")
+                    raise LineNotUnderstood(name + " is there twice")
                 seen.add(name)
                 at = visitors[name](at)
             else:
@@ -112,7 +113,7 @@ class _Line:
             if text.startswith("}", at):
                 return at + 1
             if not text.startswith(",", at):
-                raise NotUnderstood("a comma is missing")
+                raise LineNotUnderstood("a comma is missing")
             at = _SPACE(text, at + 1).end()
 
     def _entry_type_at(self, at: int) -> int:
@@ -141,7 +142,7 @@ class _Line:
             if text.startswith("]", at):
                 return at + 1
             if not text.startswith(",", at):
-                raise NotUnderstood("a comma is missing")
+                raise LineNotUnderstood("a comma is missing")
             at = _SPACE(text, at + 1).end()
 
     def _block_at(self, at: int) -> int:
@@ -164,7 +165,7 @@ class _Line:
     def _add(self, named: _Member | None, content: _Member | None) -> None:
         id = json.loads(self.text[named[1] : named[2]].encode("latin-1")) if named else None
         if not isinstance(id, str):
-            raise NotUnderstood("a tool result without an id")
+            raise LineNotUnderstood("a tool result without an id")
         if id in self.spans_by_id:
-            raise NotUnderstood("two results of " + id)
+            raise LineNotUnderstood("two results of " + id)
         self.spans_by_id[id] = content[1:] if content else None

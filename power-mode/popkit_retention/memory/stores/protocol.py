@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from hooks.utils import PopkitError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,15 +14,15 @@ if TYPE_CHECKING:
     from ..items import Item
 
 
-class StoreUnavailable(Exception):
+class StoreUnavailable(PopkitError):
     """The store cannot be reached or used now; the message says why, and what to do. Nothing was lost or half written."""
 
 
-class DuplicateId(ValueError):
+class DuplicateId(PopkitError, ValueError):
     """An item of that id already exists; nothing was added."""
 
 
-class Outdated(Exception):
+class Outdated(PopkitError):
     """A value is no longer as the caller had read it; nothing was written. Read it again, and decide again."""
 
 
