@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 DECISIONS = sorted(path for path in (DOCS / "decisions").rglob("*.md") if path.name != "README.md")
+ERRORS_OF_PYTHON = {name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)}
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 WRITTEN = sorted(path for path in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 
@@ -22,6 +26,24 @@ def test_the_documents_that_are_made_are_what_docstrings_and_tables_say():
     command = [sys.executable, str(ROOT / "scripts" / "docs"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "All are up to date.\n")
+
+
+def test_every_error_has_a_name_of_its_own_and_says_what_it_means():
+    rows = [line.strip("| ").split(" | ") for line in read(DOCS / "design" / "errors.md").splitlines() if line.startswith("| `")]
+    assert [name for name, count in Counter(row[0] for row in rows).items() if count > 1] == []
+    assert [row for row in rows if len(row) != 4] == []
+
+
+def test_every_error_is_a_popkit_error():
+    """Except private ones, which never leave their module."""
+    strange = []
+    for path in (path for tree in ("hooks", "power-mode") for path in (ROOT / tree).rglob("*.py")):
+        for node in ast.walk(ast.parse(read(path))):
+            if isinstance(node, ast.ClassDef) and node.name != "PopkitError" and not node.name.startswith("_"):
+                bases = {base.id for base in node.bases if isinstance(base, ast.Name)}
+                if bases and bases <= ERRORS_OF_PYTHON:
+                    strange.append(f"{path}: {node.name}")
+    assert strange == []
 
 
 def test_every_module_says_in_a_sentence_what_it_is():
