@@ -13,14 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from hooks.utils import PopkitError
-
 if __name__ == "__main__":
     _here = os.path.dirname(os.path.abspath(__file__))
     _source = os.path.dirname(os.path.dirname(_here))
     # Not the folder of this file, which Python puts there: its modules have longer names.
     sys.path[:] = [_source, os.path.dirname(_source), *(path for path in sys.path if os.path.abspath(path) != _here)]
 
+from hooks.utils import PopkitError
 from hooks.utils.io import files, home, hook_log
 from hooks.utils.io.codec import dumps, loads
 from hooks.utils.io.storage import LOGS, Storage
