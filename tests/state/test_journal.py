@@ -72,8 +72,8 @@ def of(thing: object, fields: dict) -> dict:
 
 @pytest.mark.parametrize(("entry", "event", "booking"), ENTRIES.values(), ids=ENTRIES)
 def test_an_entry_that_was_written_and_read_means_what_it_was_written_for(entry: dict, event: tuple | None, booking: tuple | None):
-    entry = json.loads(json.dumps(entry))
-    meant, booked = journal.event_of(entry), bookings.booking_of(entry)
+    [read] = journal.entries_of([json.loads(json.dumps(entry))])
+    meant, booked = journal.event_of(read), bookings.booking_of(read)
     if event is None:
         assert meant is None
     else:
@@ -207,7 +207,7 @@ def test_the_last_clear_of_a_result_is_the_one_that_counts():
     later = journal.cleared(["t2"], 100, {}, 40.0)
     by_provider = journal.cleared_outside(["t4"], 100, "by the API", 50.0)
     times = {"t1": 10.0, "t2": 40.0, "t4": 50.0}
-    assert bookings.clear_times([CLEAR, later, {"event": "clear", "ids": ["t3"]}, 7, by_provider]) == times
+    assert bookings.clear_times(journal.entries_of([CLEAR, later, {"event": "clear", "ids": ["t3"]}, 7, by_provider])) == times
 
 
 ENTERED = journal.entered("t1", [], "abcd2345", 9_000, 1_000, 300, ["noise"], 10.0)
@@ -283,7 +283,8 @@ HOSTILE = st.lists(
 
 
 @given(HOSTILE)
-def test_a_journal_may_hold_anything(entries):
+def test_a_journal_may_hold_anything(lines):
+    entries = journal.entries_of(lines)
     figures = settled(WITH, entries, {"t1"})
     assert all(isinstance(value, (int, float)) for value in figures.values())
     known = journal.SortedEntries(entries, {"t1"})
@@ -296,7 +297,7 @@ def test_a_journal_may_hold_anything(entries):
 
 @pytest.mark.parametrize("tokens", [-5, True, 3.5, "8000", None])
 def test_an_entry_without_a_count_reclaims_nothing(tokens):
-    assert settled(WITH, [{**CLEAR, "tokens": tokens}], {"t1"})["reclaimed_tokens"] == 0
+    assert settled(WITH, journal.entries_of([{**CLEAR, "tokens": tokens}]), {"t1"})["reclaimed_tokens"] == 0
 
 
 def test_a_restore_books_only_what_was_put_back_in_its_place():
@@ -307,9 +308,31 @@ def test_a_restore_books_only_what_was_put_back_in_its_place():
 
 @pytest.mark.parametrize("at", [1e12, -1e12, float("inf"), float("nan"), "5", None])
 def test_a_time_that_cannot_be_is_none(at):
-    assert journal.event_of({**CLEAR, "at": at}).at == 0.0
+    assert journal.event_of(journal.entry_of({**CLEAR, "at": at})).at == 0.0
 
 
 def test_a_reason_is_no_novel():
-    event = journal.event_of(journal.cleared(["t1"], 5, {"t1": "x" * 9_000, "t2": 7}, 1.0))
+    event = journal.event_of(journal.entry_of(journal.cleared(["t1"], 5, {"t1": "x" * 9_000, "t2": 7}, 1.0)))
     assert (list(event.reasons), len(event.reasons["t1"])) == (["t1"], 200)
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        (7, None),
+        ([], None),
+        ({"event": 7, "at": 1.0}, None),
+        ({"event": "profile", "target": 7, "at": 1.0}, None),
+        ({"event": "pin", "target": 7, "at": "now"}, {"event": "pin", "target": None, "at": None}),
+        ({"event": "undo", "ids": ["t1", 7], "tokens": True}, {"event": "undo", "ids": ["t1"], "tokens": None}),
+        ({"event": "back", "handles": "abcd2345", "stands": -1}, {"event": "back", "handles": None, "stands": None}),
+        ({"event": "clear", "reasons": {"t1": "edited", "t2": 7}, "of": 1}, {"event": "clear", "reasons": {"t1": "edited"}}),
+    ],
+)
+def test_a_field_of_another_type_than_it_is_written_in_is_read_as_null(line, read):
+    assert journal.entry_of(line) == read
+
+
+@pytest.mark.parametrize("entry", [entry for entry, _, _ in ENTRIES.values()])
+def test_an_entry_is_read_as_it_was_written(entry):
+    assert journal.entry_of(entry) == entry

@@ -57,7 +57,7 @@ def note_cleared(paths: store.ContextFiles, fresh: Rebuilt, editing: Editing | N
         return False
     try:
         with paths.locked():
-            known = bookings.ids_outside(store.read_lines(paths.journal))
+            known = bookings.ids_outside(journal.read(paths))
             new = [(step, [id for id in step.ids if id not in known]) for step in steps]
             new = [(step, ids) for step, ids in new if ids]
             for step, ids in new:

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from typing import Any
 
+    from .journal import Entry
+
     Waiting = tuple[str, dict[str, Any]]  # a file, and what a hook saw
 
 _KEPT = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", "interval", "lines", "unchanged", "wide")
 
 
-def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: Sequence[dict[str, Any]] = ()) -> None:
+def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: Sequence[Entry] = ()) -> None:
     """Keep an observation of a hook: a call, the user's message (seconds), entries for the journal."""
     row: dict[str, Any] = {"prompted": prompted, "entries": list(entries), "call": None}
     if call is not None:
@@ -81,9 +83,11 @@ def rows(paths: store.ContextFiles) -> list[Waiting]:
     return waiting
 
 
-def entries(waiting: list[Waiting]) -> list[Any]:
+def entries(waiting: list[Waiting]) -> list[Entry]:
     """Return the entries of rows that belong in the journal."""
-    return [entry for _, row in waiting for entry in row["entries"]]
+    from .journal import entries_of
+
+    return entries_of(entry for _, row in waiting for entry in row["entries"])
 
 
 def settle(paths: store.ContextFiles, stored: store.Stored, waiting: list[Waiting], known: Collection[str], tools: Tools) -> list[str]:
@@ -104,14 +108,14 @@ def take_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, obs
     """Let the state follow all that is pending; `observe(call)` takes a call in. Return the files to remove once the state is saved. The
     caller holds the lock."""
     from ..policy import engine, events
-    from .journal import event_of
+    from .journal import entries_of, event_of
 
     done = []
     for path, row in rows(paths):
-        for entry in row["entries"]:
-            event = event_of(entry) if isinstance(entry, dict) else None
+        for event in map(event_of, entries_of(row["entries"])):
             if event is not None:
                 engine.observe(stored.state, event, rules)
+        for entry in row["entries"]:
             store.journal(paths, entry)
         if row.get("prompted"):
             engine.observe(stored.state, events.Prompted(row["prompted"]), rules)

@@ -12,7 +12,7 @@ from ..io.system import now as time_of_day
 from ..policy import engine
 from ..policy.context import ContextState
 from ..policy.events import Tick
-from . import pending, store, watched_files
+from . import journal, pending, store, watched_files
 from .context_editing import editing_of, note_cleared
 from .opening import is_small
 from .site import Site
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.conversation import Conversation
+    from .journal import Entry
     from .pending import Waiting
     from .rebuild import Rebuilt
 
@@ -120,19 +121,18 @@ def lags_behind(fresh: Rebuilt, known: ContextState, now: float) -> bool:
     return any(now - result.at < TRANSCRIPT_LAG_S and result.id not in fresh.index.result_ids for result in known.live.values())
 
 
-def _readable_journal(site: Site, paths: store.ContextFiles) -> list[Any]:
+def _readable_journal(site: Site, paths: store.ContextFiles) -> list[Entry]:
     try:
         return journal_of(site, paths)
     except OSError:
         return []  # the journal cannot be read: the transcript has to do
 
 
-def journal_of(site: Site, paths: store.ContextFiles) -> list[Any]:
+def journal_of(site: Site, paths: store.ContextFiles) -> list[Entry]:
     """Return the journal of a context; a subagent's begins with the profiles that the main thread chose for all."""
-    entries = store.read_lines(paths.journal) + pending.entries(pending.rows(paths))
+    entries = journal.read(paths) + pending.entries(pending.rows(paths))
     if paths.agent_id:
-        shared = store.read_lines(site.paths().journal)
-        entries = [entry for entry in shared if isinstance(entry, dict) and entry.get("event") == "profile"] + entries
+        entries = [entry for entry in journal.read(site.paths()) if entry["event"] == "profile"] + entries
     return entries
 
 

@@ -27,10 +27,11 @@ from .shapes import Layers, Point, Series
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from hooks.utils.policy.context import Result
     from hooks.utils.policy.conversation import Conversation
+    from hooks.utils.state.journal import Entry
     from hooks.utils.views.shapes import Report
 
 BYTES = 256 * 1024
@@ -209,7 +210,7 @@ class _Sample(NamedTuple):
 class Sampler:
     """Samples of requests: `state.rebuild` calls it after each entry of a transcript. It keeps at most `MOST`."""
 
-    def __init__(self, journal: list[Any]) -> None:
+    def __init__(self, journal: Sequence[Entry]) -> None:
         self.cleared_at = bookings.clear_times(journal)
         self.memory_tokens = [(at, estimate_tokens(document, CONTENT)) for at, document in bookings.remembered_texts(journal)]
         self.compactions: list[float] = []
