@@ -9,7 +9,7 @@ from ..policy import economics, engine, events, figures, least_needed, planning,
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
 from ..policy.plans import Plan, Selection
-from ..state import journal, noting, receipts, reconciling, settling, shipped, store, stored_contexts
+from ..state import journal, noting, receipts, reconciling, shipped, stale_ledgers, store, stored_contexts
 from ..state.noted import Noted
 from . import auto_compaction
 
@@ -137,7 +137,7 @@ def look(site: Site, transcript_path: str, now: float) -> Outlook:
         if site.project and not site.session.get("project"):
             site.remember(project=site.project)
         rebuilt = reconciling.reconcile(site, transcript_path, now=now)
-        settling.settle_agents(site, transcript_path)
+        stale_ledgers.settle_agents(site, transcript_path)
         view = of(site, transcript_path, rebuilt, now)
         reconciling.remember_size(site, site.paths(), rebuilt)
         remember(view, site)

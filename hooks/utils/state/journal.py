@@ -1,8 +1,8 @@
 """The journal's entries: facts that the transcript lacks.
 
 An entry is a JSON object with `event` and `at` (seconds). `entries_of` checks what is read from disk, once: behind it every field is of its
-type, or null. A kind of entry that is not known is ignored. Only this module, `bookings` and `removals` know the form of an entry, except
-for receipts (receipts.py).
+type, or null. A kind of entry that is not known is ignored. Only this module, `journal_bookings` and `removals` know the form of an
+entry, except for receipts (receipts.py).
 """
 
 from __future__ import annotations
