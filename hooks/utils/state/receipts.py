@@ -39,10 +39,10 @@ def calls_of(left: Sequence[Removal], state: ContextState, tokens: int) -> list[
     rows: dict[str, dict[str, Any]] = {}
     sizes: dict[str, int] = {}
     whole: set[str] = set()  # ids of the calls whose results are counted
-    for one in left:
-        for id, label, shown, size in _calls_in(one):
+    for removal in left:
+        for id, label, shown, size in _calls_in(removal):
             row = rows.setdefault(id, _row(id, label, known.get(id)))
-            row["left"].append([one.kind, one.handle, one.why])
+            row["left"].append([removal.kind, removal.handle, removal.why])
             result = known.get(id)
             if shown is not None and id not in whole:
                 whole.add(id)
@@ -76,16 +76,16 @@ def _row(id: str, label: str, result: Result | None) -> dict[str, Any]:
     return {"id": id, "number": number, "label": label, "tokens": 0, "left": []}
 
 
-def _calls_in(one: Removal) -> Iterator[tuple[str, str, str | None, int]]:
+def _calls_in(removal: Removal) -> Iterator[tuple[str, str, str | None, int]]:
     """Return (id, label, the text of the result where that left, estimated tokens of the input where that did) of each call that something
     left of."""
-    if isinstance(one.content, str):
-        yield one.id, one.label, one.content, 0
-    elif isinstance(one.content, dict):
-        yield one.id, one.label, None, Use(one.id, Tool(""), one.content).tokens
+    if isinstance(removal.content, str):
+        yield removal.id, removal.label, removal.content, 0
+    elif isinstance(removal.content, dict):
+        yield removal.id, removal.label, None, Use(removal.id, Tool(""), removal.content).tokens
     else:
-        shown = {shown["tool_use_id"]: shown["text"] for message in one.content for shown in message["toolResults"]}
-        for use in (use for message in one.content for use in message["toolUses"]):
+        shown = {shown["tool_use_id"]: shown["text"] for message in removal.content for shown in message["toolResults"]}
+        for use in (use for message in removal.content for use in message["toolUses"]):
             id = use["tool_use_id"]
             yield id, use["tool"], shown.get(id, ""), Use(id, Tool(""), use["input"]).tokens
 
