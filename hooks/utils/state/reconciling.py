@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..policy.conversation import Conversation
     from .journal import Entry
-    from .pending import Waiting
+    from .pending import Observation
     from .rebuild import Rebuilt
 
 # A result that a hook saw is in the transcript after this many seconds, or never (its line was lost, its session rewound).
@@ -47,7 +47,7 @@ def refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patie
     tries = _TRIES if is_small(transcript_path) else 1
     fresh, made_of = None, None
     while True:
-        mark, old, waiting = store.context_stamp(paths), store.read_unlocked(paths), pending.rows(paths)
+        mark, old, waiting = store.context_stamp(paths), store.read_unlocked(paths), pending.observations(paths)
         stands = mark, watched_files.file_stamp(transcript_path)
         if fresh is None or stands != made_of or stands[1] is None:
             fresh, made_of = rebuilt(site, paths, transcript_path), stands
@@ -80,7 +80,7 @@ def rebuild_if_small(site: Site, paths: store.ContextFiles, transcript_path: str
         return False
 
 
-def _saved(paths: store.ContextFiles, fresh: Rebuilt, old: store.Stored | None, mark: store.Stamp, waiting: list[Waiting]) -> bool:
+def _saved(paths: store.ContextFiles, fresh: Rebuilt, old: store.Stored | None, mark: store.Stamp, waiting: list[Observation]) -> bool:
     """Save what was rebuilt; return whether that was possible: no other process has written since, or holds the lock."""
     try:
         with paths.locked():
@@ -130,7 +130,7 @@ def _readable_journal(site: Site, paths: store.ContextFiles) -> list[Entry]:
 
 def journal_of(site: Site, paths: store.ContextFiles) -> list[Entry]:
     """Return the journal of a context; a subagent's begins with the profiles that the main thread chose for all."""
-    entries = journal.read(paths) + pending.entries(pending.rows(paths))
+    entries = journal.read(paths) + pending.entries(pending.observations(paths))
     if paths.agent_id:
         entries = [entry for entry in journal.read(site.paths()) if entry["event"] == "profile"] + entries
     return entries
