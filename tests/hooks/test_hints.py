@@ -10,7 +10,7 @@ import pytest
 from hooks.utils.handlers.session_events import HINT
 from hooks.utils.policy.bookings import Advice, Request
 from hooks.utils.policy.settling import settle
-from hooks.utils.state import bookings, store
+from hooks.utils.state import journal_bookings, store
 from tests.hooks import payloads
 from tests.hooks.remembering import MEMORY, Remembering
 from tests.kit.forks import Forks, Hook
@@ -65,7 +65,7 @@ def test_it_is_given_beside_what_memory_says(hinted: Remembering):
 def test_what_the_hint_costs_is_booked_as_our_own_text(hinted: Remembering):
     hinted.begin()
     entries = store.read_lines(hinted.home.paths(payloads.SESSION).journal)
-    (booking,) = [each for each in map(bookings.booking_of, entries) if isinstance(each, Advice)]
+    (booking,) = [each for each in map(journal_bookings.booking_of, entries) if isinstance(each, Advice)]
     assert 20 < booking.tokens < 60
     settled = settle([Request(2e9, 10_000, 0, 10_000)], [booking])
     assert settled.charged["advice"] > 0

@@ -8,6 +8,7 @@ import pytest
 
 from hooks.utils.hosts import claude_code, codex, opencode
 from hooks.utils.hosts.recordings import tools as all_tools
+from hooks.utils.io import files
 from hooks.utils.policy import engine, tools
 from hooks.utils.policy.calls import Call, Outcome
 from hooks.utils.policy.context import ContextState
@@ -38,16 +39,26 @@ def test_a_call_that_waits_for_the_lock_keeps_what_it_asks_for(tmp_path: Path, h
     path.write_text("x = 1\n")
     paths = store.ContextFiles(str(tmp_path / "state"), "s")
     pending.note(paths, made(host, "t1", tool, {field: str(path), "offset": 3, "limit": 4}))
-    ((_, row),) = pending.rows(paths)
-    assert row["call"][2] == {field: str(path), "offset": 3, "limit": 4}
-    assert list(row["seen"]) == [str(path)]
+    (observation,) = pending.observations(paths)
+    assert observation.call[2] == {field: str(path), "offset": 3, "limit": 4}
+    assert list(observation.seen) == [str(path)]
 
 
 def test_a_waiting_patch_of_several_files_names_them_all(tmp_path: Path) -> None:
     paths = store.ContextFiles(str(tmp_path), "s")
     pending.note(paths, made("OpenCode", "t1", "patch", {"filePath": "/p/a", "others": ["/p/b", "/p/c"]}))
-    ((_, row),) = pending.rows(paths)
-    assert row["call"][2] == {"filePath": "/p/a", "others": ["/p/b", "/p/c"]}
+    (observation,) = pending.observations(paths)
+    assert observation.call[2] == {"filePath": "/p/a", "others": ["/p/b", "/p/c"]}
+
+
+@pytest.mark.parametrize("note", ["", "[]", "{}", '{"entries": 7}', '{"entries": [], '])
+def test_a_waiting_note_that_cannot_be_read_is_removed(tmp_path: Path, note: str) -> None:
+    paths = store.ContextFiles(str(tmp_path), "s")
+    pending.note(paths)
+    (file,) = files.spilled(paths.state)
+    files.replace_text(file, note)
+    assert pending.observations(paths) == []
+    assert files.spilled(paths.state) == []
 
 
 def test_the_tools_of_all_hosts_together_are_asked_by_all_names() -> None:

@@ -14,7 +14,7 @@ from hooks.utils.policy.context import OUTSIDE
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.policy.settling import settle
 from hooks.utils.policy.usage import Usage
-from hooks.utils.state import bookings, journal, rebuild
+from hooks.utils.state import journal, journal_bookings, rebuild
 from tests.policy.scenario import SHIPPED
 from tests.state.test_places import Measured
 
@@ -72,8 +72,8 @@ def of(thing: object, fields: dict) -> dict:
 
 @pytest.mark.parametrize(("entry", "event", "booking"), ENTRIES.values(), ids=ENTRIES)
 def test_an_entry_that_was_written_and_read_means_what_it_was_written_for(entry: dict, event: tuple | None, booking: tuple | None):
-    entry = json.loads(json.dumps(entry))
-    meant, booked = journal.event_of(entry), bookings.booking_of(entry)
+    [read] = journal.entries_of([json.loads(json.dumps(entry))])
+    meant, booked = journal.event_of(read), journal_bookings.booking_of(read)
     if event is None:
         assert meant is None
     else:
@@ -104,7 +104,7 @@ def test_an_entry_that_names_a_call_comes_before_it_any_other_goes_by_its_time()
 
 def test_what_memory_gave_comes_in_order_of_time():
     entries = [journal.remembered("b", 3, 9.0), journal.advised(3, 1.0), journal.remembered("a", 3, 5.0), {"event": "memory", "at": 1.0}]
-    assert bookings.remembered_texts(entries) == [(5.0, "a"), (9.0, "b")]
+    assert journal_bookings.remembered_texts(entries) == [(5.0, "a"), (9.0, "b")]
 
 
 def test_a_clear_by_the_provider_removes_results_and_moves_what_follows_them(tmp_path):
@@ -129,7 +129,7 @@ def test_a_clear_by_the_provider_removes_results_and_moves_what_follows_them(tmp
 
 def settled(rows: list, entries: list, standing: set, again: tuple = (), printed: tuple = ()) -> dict:
     """The ledger as a rebuild settles it."""
-    booked = [*bookings.bookings(entries, standing), *(Refetched(at, tokens) for at, tokens in again)]
+    booked = [*journal_bookings.bookings(entries, standing), *(Refetched(at, tokens) for at, tokens in again)]
     booked += [Restored(at, tokens) for at, tokens in printed]
     return settle([rebuild.moment(usage, added, RULES.models) for usage, added in rows], booked).to_json()
 
@@ -145,7 +145,7 @@ BOTH = {"t1", "t2"}
 
 
 def test_pins_and_commits_book_nothing():
-    assert bookings.bookings([journal.pinned("x", 1.0), {"event": "commit", "at": 1.0, "tokens": 7}], {"t1"}) == []
+    assert journal_bookings.bookings([journal.pinned("x", 1.0), {"event": "commit", "at": 1.0, "tokens": 7}], {"t1"}) == []
 
 
 def test_a_clear_counts_once_a_request_shows_that_it_is_gone():
@@ -168,7 +168,7 @@ def test_a_clear_that_no_request_shows_is_pending():
 
 
 def test_a_clear_of_which_nothing_is_to_be_seen_came_to_nothing():
-    assert bookings.bookings([CLEAR], set()) == []
+    assert journal_bookings.bookings([CLEAR], set()) == []
     assert settled(WITHOUT, [CLEAR], {"t2"})["clears"] == 1
 
 
@@ -207,14 +207,14 @@ def test_the_last_clear_of_a_result_is_the_one_that_counts():
     later = journal.cleared(["t2"], 100, {}, 40.0)
     by_provider = journal.cleared_outside(["t4"], 100, "by the API", 50.0)
     times = {"t1": 10.0, "t2": 40.0, "t4": 50.0}
-    assert bookings.clear_times([CLEAR, later, {"event": "clear", "ids": ["t3"]}, 7, by_provider]) == times
+    assert journal_bookings.clear_times(journal.entries_of([CLEAR, later, {"event": "clear", "ids": ["t3"]}, 7, by_provider])) == times
 
 
 ENTERED = journal.entered("t1", [], "abcd2345", 9_000, 1_000, 300, ["noise"], 10.0)
 
 
 def _kept_out(entries: list, **more) -> list:
-    booked = bookings.bookings(entries, set(), **more)
+    booked = journal_bookings.bookings(entries, set(), **more)
     return [(booking.id, booking.tokens) for booking in booked if isinstance(booking, KeptOut)]
 
 
@@ -230,7 +230,7 @@ def test_a_shortening_stays_counted_and_saves_no_more_once_undone_or_off_its_bra
     sent = [request(5.0, 20_000), request(12.0, 21_000), request(20.0, 24_000), request(30.0, 24_500)]
     moments = [rebuild.moment(usage, added, RULES.models) for usage, added in sent]
     figures = {
-        name: settle(moments, bookings.bookings(entries, set(), calls)).to_json()
+        name: settle(moments, journal_bookings.bookings(entries, set(), calls)).to_json()
         for name, entries, calls in (("kept", [ENTERED], {"t1"}), ("whole", [ENTERED, whole], {"t1"}), ("left", [ENTERED], {"t2"}))
     }
     assert {name: each["kept_out_tokens"] for name, each in figures.items()} == dict.fromkeys(figures, 2_396)
@@ -283,12 +283,13 @@ HOSTILE = st.lists(
 
 
 @given(HOSTILE)
-def test_a_journal_may_hold_anything(entries):
+def test_a_journal_may_hold_anything(lines):
+    entries = journal.entries_of(lines)
     figures = settled(WITH, entries, {"t1"})
     assert all(isinstance(value, (int, float)) for value in figures.values())
     known = journal.SortedEntries(entries, {"t1"})
     assert [event.at for event in known.timed] == sorted(event.at for event in known.timed)
-    assert all(isinstance(id, str) for id in bookings.clear_times(entries))
+    assert all(isinstance(id, str) for id in journal_bookings.clear_times(entries))
     for entry in entries:
         event = journal.event_of(entry)
         assert event is None or abs(event.at) < 1e11
@@ -296,20 +297,42 @@ def test_a_journal_may_hold_anything(entries):
 
 @pytest.mark.parametrize("tokens", [-5, True, 3.5, "8000", None])
 def test_an_entry_without_a_count_reclaims_nothing(tokens):
-    assert settled(WITH, [{**CLEAR, "tokens": tokens}], {"t1"})["reclaimed_tokens"] == 0
+    assert settled(WITH, journal.entries_of([{**CLEAR, "tokens": tokens}]), {"t1"})["reclaimed_tokens"] == 0
 
 
 def test_a_restore_books_only_what_was_put_back_in_its_place():
     printed = {**journal.restored("t1", 5.0), "tokens": 900}
-    assert bookings.booking_of(printed) is None
+    assert journal_bookings.booking_of(printed) is None
     assert journal.event_of(printed).in_place is False
 
 
 @pytest.mark.parametrize("at", [1e12, -1e12, float("inf"), float("nan"), "5", None])
 def test_a_time_that_cannot_be_is_none(at):
-    assert journal.event_of({**CLEAR, "at": at}).at == 0.0
+    assert journal.event_of(journal.entry_of({**CLEAR, "at": at})).at == 0.0
 
 
 def test_a_reason_is_no_novel():
-    event = journal.event_of(journal.cleared(["t1"], 5, {"t1": "x" * 9_000, "t2": 7}, 1.0))
+    event = journal.event_of(journal.entry_of(journal.cleared(["t1"], 5, {"t1": "x" * 9_000, "t2": 7}, 1.0)))
     assert (list(event.reasons), len(event.reasons["t1"])) == (["t1"], 200)
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        (7, None),
+        ([], None),
+        ({"event": 7, "at": 1.0}, None),
+        ({"event": "profile", "target": 7, "at": 1.0}, None),
+        ({"event": "pin", "target": 7, "at": "now"}, {"event": "pin", "target": None, "at": None}),
+        ({"event": "undo", "ids": ["t1", 7], "tokens": True}, {"event": "undo", "ids": ["t1"], "tokens": None}),
+        ({"event": "back", "handles": "abcd2345", "stands": -1}, {"event": "back", "handles": None, "stands": None}),
+        ({"event": "clear", "reasons": {"t1": "edited", "t2": 7}, "of": 1}, {"event": "clear", "reasons": {"t1": "edited"}}),
+    ],
+)
+def test_a_field_of_another_type_than_it_is_written_in_is_read_as_null(line, read):
+    assert journal.entry_of(line) == read
+
+
+@pytest.mark.parametrize("entry", [entry for entry, _, _ in ENTRIES.values()])
+def test_an_entry_is_read_as_it_was_written(entry):
+    assert journal.entry_of(entry) == entry

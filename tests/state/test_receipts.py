@@ -27,7 +27,7 @@ NOTED = [receipts.noted([ROW, OTHER], 10.0), receipts.noted([ROW, OTHER], 12.0),
 
 def read(*entries: object, noted: list[Any] = NOTED) -> list[dict[str, Any]]:
     """The receipts of entries that have been on disk."""
-    return receipts.receipts(json.loads(json.dumps(entries)), json.loads(json.dumps(noted)))
+    return receipts.receipts(journal.entries_of(json.loads(json.dumps(entries))), json.loads(json.dumps(noted)))
 
 
 def back(receipt: dict[str, Any]) -> dict[str, bool]:
@@ -161,7 +161,7 @@ LINES = ANYTHING | st.fixed_dictionaries({}, optional={"at": st.just(10.0) | ANY
 
 @given(st.lists(ENTRIES | ANYTHING | st.sampled_from([COMPACTED, BESIDE]), max_size=6), st.lists(LINES, max_size=3))
 def test_a_journal_and_what_is_noted_beside_it_may_hold_anything(entries, noted):
-    for found in receipts.receipts(entries, noted):
+    for found in receipts.receipts(journal.entries_of(entries), noted):
         assert abs(found["at"]) < 1e11
         assert found["calls"]
         for row in found["calls"]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hooks.utils.policy.bookings import Spared
 from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.state import journal, reconciling, settling, store
+from hooks.utils.state import journal, reconciling, stale_ledgers, store
 from hooks.utils.state.spared_lookups import Recall
 from tests.views.written import BEGAN, PROJECT, Written
 
@@ -175,9 +175,9 @@ def test_what_memory_gave_is_settled_like_any_booking(written: Written, tmp_path
     written.say("go")
     written.read(TOTALS)
     site = written.site(tmp_path / "home")
-    assert not settling.is_due(site, str(written.path))
+    assert not stale_ledgers.is_due(site, str(written.path))
     store.journal(site.paths(), journal.remembered(MEMORY, 40, BEGAN))
-    assert settling.is_due(site, str(written.path))
+    assert stale_ledgers.is_due(site, str(written.path))
 
 
 def test_a_hidden_file_is_heard_of_by_its_name():

@@ -14,7 +14,7 @@ from hooks.utils.io.system import day_of, days_before
 from hooks.utils.policy import figures
 from hooks.utils.policy.context import Counts
 from hooks.utils.policy.ledger import Ledger
-from hooks.utils.state import journal, past, reconciling, session, settling, store
+from hooks.utils.state import journal, past, reconciling, session, stale_ledgers, store
 from hooks.utils.state.rebuild import newest_days
 from hooks.utils.views import amounts, savings
 from hooks.utils.views.stats import stats_lines
@@ -136,7 +136,7 @@ def test_sessions_too_large_for_one_question_come_singly_and_are_missing_until_t
         machine.ask(other)
     for other in others:
         machine.go_on(other)
-    monkeypatch.setattr(settling, "SETTLED_BYTES", 10)
+    monkeypatch.setattr(stale_ledgers, "SETTLED_BYTES", 10)
     assert "Not included yet: what 2 sessions did lately." in " ".join(machine.ask(here, words="stats").split())
     assert [json.loads(machine.ask(here))["behind"] for _ in range(3)] == [1, 0, 0]
 

@@ -1,4 +1,4 @@
-"""Keep the effective configuration between hooks: reading and checking four files takes a hook 1 ms, comparing their stamps none.
+"""Keep the effective configuration between hooks: checking four files takes a hook 1 ms, comparing their stamps none.
 
 The cache is ours alone (0600, in our folder); it is used only while every file is the one that was read, and the reader is the same.
 """

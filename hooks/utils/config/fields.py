@@ -1,4 +1,4 @@
-"""The one table of configuration keys: the type, the meaning, the default and the project's rights of each.
+"""The table of configuration keys: for each its type, its meaning, its default, the project's rights.
 
 Plain data. `validation` reads documents by it; `scripts/docs` makes the shipped `retention-config.json`, the JSON Schema and the tables of
 docs/configuration.md of it.
@@ -68,12 +68,14 @@ def word(*words: str) -> Field:
     return {"kind": "word", "words": words}
 
 
-def listed(of: Field, what: str) -> Field:
-    return {"kind": "list", "of": of, "what": what}
+def listed(of: Field, items: str) -> Field:
+    """Return the kind of lists; `items` names them in messages."""
+    return {"kind": "list", "of": of, "what": items}
 
 
-def keyed(of: Field, what: str) -> Field:
-    return {"kind": "map", "key": PATTERN, "of": of, "what": what}
+def keyed(of: Field, items: str) -> Field:
+    """Return the kind of objects whose keys are patterns; `items` names them in messages."""
+    return {"kind": "map", "key": PATTERN, "of": of, "what": items}
 
 
 def record(name: str, fields: dict[str, Field], rule: str = "") -> Field:

@@ -1,5 +1,5 @@
-"""The settings and words that PopKit once had, each with a sentence on its replacement. A person reads it once at a session's start and
-from `popkit config check`, or as the answer to the word; nothing else knows them. Plain data."""
+"""The replacements of settings that earlier versions had. A person reads each of them once: when a session starts,
+from `popkit config check`, or as the answer to the old word. Nothing else knows them. Plain data."""
 
 from __future__ import annotations
 

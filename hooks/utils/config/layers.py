@@ -1,4 +1,4 @@
-"""The configuration as hooks read it: tolerant, cheap, and never a reason to fail.
+"""The configuration as hooks read it: tolerant, cheap, never a reason to fail.
 
 A value that cannot be used is left out alone, so that the layer below shows through; a file that cannot be read as JSON
 is left out whole, and its layer says why. Nothing here raises. `popkit config check` reports what is passed over here.

@@ -1,4 +1,4 @@
-"""The handlers of hooks, and run(handler): a hook's life. Fail open: whatever happens, exit 0, and nothing on stdout but a whole answer.
+"""The life of a hook around its handler. Fail open: whatever happens, exit 0, and nothing on stdout but a whole answer.
 
 This is the one place with a broad except: a guest never fails the session; the failure is logged and counted (`popkit doctor`).
 """

@@ -1,4 +1,4 @@
-"""Follow a session as it begins, is compacted, ends, or is left for another one; it may be resumed later."""
+"""Follow a session as it begins, is compacted, ends, or is left for another one."""
 
 from __future__ import annotations
 
@@ -232,11 +232,11 @@ def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
         from ..state import delivery
 
         delivery.note_emptied(site)
-    from ..state import jobs, settling, sweeping
+    from ..state import jobs, stale_ledgers, sweeping
 
     jobs.start(site, transcript_path, now)  # first: the host does not wait for long
-    if settling.is_due(site, transcript_path):
-        _in_a_process_of_its_own(lambda: settling.settle(site, transcript_path), environ)
+    if stale_ledgers.is_due(site, transcript_path):
+        _in_a_process_of_its_own(lambda: stale_ledgers.settle(site, transcript_path), environ)
     sweeping.sweep(site, now)
 
 

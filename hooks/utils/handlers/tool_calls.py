@@ -1,5 +1,7 @@
-"""Give the result of a completed tool call a lifetime, and end those of others; before a call, allow `popkit restore HANDLE`, which a
-placeholder tells the model to run, without a question to the user, and refuse to write a line of ours into a file."""
+"""Handle a tool call: what it may do before it runs, which lifetimes begin or end once it is complete.
+
+Before a call `popkit restore HANDLE`, which a placeholder tells the model to run, is allowed without a question to the user, and
+writing a line of ours into a file is refused."""
 
 from __future__ import annotations
 

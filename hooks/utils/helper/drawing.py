@@ -21,7 +21,7 @@ from ..policy import figures, masking
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import outlook
-from ..state import limit_readings, settling
+from ..state import limit_readings, stale_ledgers
 from ..state import status_line as stored
 from ..state.site import Site
 from ..views import compacting, one_result, panel, phrases, plan_limits, receipt, report, savings, status_line, timeline, verdicts
@@ -161,7 +161,7 @@ def _spent(usd: float | None) -> list[text.Line]:
 
 def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
     """Return the worth of PopKit, in this session and on this machine."""
-    settling.catch_up(site, current["transcript"])
+    stale_ledgers.catch_up(site, current["transcript"])
     worth = tracker.worth(tracker.all_metrics(site.home), now)
     lines = [*text.title("Saved"), *text.wrap(savings.headline(worth), indent="  ")]
     if current["figures"]:

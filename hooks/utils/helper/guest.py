@@ -15,7 +15,7 @@ from ..io import files
 from ..io.codec import text_in_field
 from ..io.system import now as time_of_day
 from ..policy import engine, events
-from ..state import delivery, jobs, memory, pending, reconciling, settling, store, sweeping
+from ..state import delivery, jobs, memory, pending, reconciling, stale_ledgers, store, sweeping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ class Guest:
         now = time_of_day(site.environ)
         retention_tracker.end_client(site, now, _EXIT)
         jobs.start(site, transcript_path, now)
-        if settling.is_due(site, transcript_path):
-            settling.settle(site, transcript_path)
+        if stale_ledgers.is_due(site, transcript_path):
+            stale_ledgers.settle(site, transcript_path)
         sweeping.sweep(site, now)
 
     def _begin(self, request: dict[str, Any]) -> None:

@@ -102,9 +102,14 @@ def number(value: object, below: float) -> float | None:
     return value if isinstance(value, (int, float)) and type(value) is not bool and 0 <= value < below else None
 
 
+def text_list(value: object) -> list[str] | None:
+    """Return the texts in a list of a document, without anything else in it; None for any other value."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else None
+
+
 def texts(value: object) -> list[str]:
     """Return the texts in a list of a document, without anything else in it; [] for any other value."""
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return text_list(value) or []
 
 
 def _in_our_words(error: ValueError) -> ValueError:

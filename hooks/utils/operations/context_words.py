@@ -8,7 +8,7 @@ import time
 from .. import flag_parser, text
 from ..hosts import is_kept, kept_by, protocol
 from ..reclaim import access, restoring
-from ..state import journal, settling
+from ..state import journal, stale_ledgers
 from ..views import memory_in_session, one_result, pinning, receipt
 from ..views import panel as views
 from . import CONTEXT, auto_switch, memory_switch
@@ -159,7 +159,7 @@ def stats(request: Request) -> Answer:
 
     site = request.site
     request.look()
-    behind = settling.catch_up(site, request.transcript_path)
+    behind = stale_ledgers.catch_up(site, request.transcript_path)
     contexts = tracker.context_metrics(site.home, site.session_id)
     session, project = tracker.session_metrics(site.home, site.session_id), tracker.project_metrics(site.home, site.session_project)
     everywhere = tracker.all_metrics(site.home)

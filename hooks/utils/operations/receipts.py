@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..state import archived, receipts, store, stored_contexts
+from ..state import archived, journal, receipts, store, stored_contexts
 from .names import number_of
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ def receipts_of_agents(site: Site) -> list[Receipt]:
 
 
 def _read_receipts(paths: store.ContextFiles) -> list[Receipt]:
-    return receipts.receipts(store.read_lines(paths.journal), store.read_lines(paths.receipts))
+    return receipts.receipts(journal.read(paths), store.read_lines(paths.receipts))
 
 
 def _add_states(site: Site, receipts: list[Receipt]) -> None:

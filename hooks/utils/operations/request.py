@@ -7,9 +7,10 @@ from ..views import report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
 
     from ..flag_parser import Parsed
+    from ..state.journal import Entry
     from ..state.site import Site
     from ..text import Line
     from ..views.shapes import Report
@@ -56,7 +57,7 @@ class Request:
         """Return the report of it."""
         return report.build(self.look())
 
-    def change(self, entries: list[dict[str, Any]]) -> Report:
+    def change(self, entries: Sequence[Entry]) -> Report:
         """Journal what the user changes; return the report after it."""
         outlook.change(self.look(), self.site, entries)
         return self.report()

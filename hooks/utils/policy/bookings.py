@@ -1,4 +1,4 @@
-"""The records from which a ledger is settled: the requests sent, and PopKit's actions between them. Pure."""
+"""The records from which a ledger is settled: the requests sent with PopKit's actions between them. Pure."""
 
 from __future__ import annotations
 

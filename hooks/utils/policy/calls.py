@@ -1,4 +1,4 @@
-"""A completed tool call: its outcome, and the line that reports it. Pure, and part of every hook."""
+"""The record of a completed tool call. Pure, and part of every hook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compact without a model: choose the messages that stay, and give a reason for each removal. Pure.
+"""Compact without a model: choose the messages that stay, with a reason for each removal. Pure.
 
 The words of the user and the assistant always stay as they are. So do pinned calls with their results, and the newest; of open errors,
 decisions and the last word on a run the results, though a very long error or run may be outlined. What is dead leaves first. Where that is

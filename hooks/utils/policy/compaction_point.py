@@ -1,4 +1,4 @@
-"""Tell at how many tokens a host compacts a conversation by itself, from what it was told and what it has said. Pure."""
+"""Tell at how many tokens a host compacts a conversation by itself. Pure."""
 
 from __future__ import annotations
 

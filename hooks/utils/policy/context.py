@@ -1,4 +1,4 @@
-"""The state of one context: its live results, what expired, and counts. Pure; to and from plain JSON values."""
+"""The state of one context: its live results, what expired, its counts. Pure; to and from plain JSON values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calculate the cost of a clear with the prompt cache, and the point at which it pays. Pure.
+"""Calculate at which point a clear pays, given the prompt cache. Pure.
 
 A request reads from the cache the longest beginning that an earlier request *ended* at, looked for a bounded number of positions back, and
 writes the rest. So dropping tokens from a warm cache costs a rewrite of what stays behind the first of them; of all messages where it

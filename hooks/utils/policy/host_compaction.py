@@ -1,4 +1,4 @@
-"""The host's own compaction of a conversation, as the ledger and the lab model it. Pure.
+"""The model of the host's own compaction of a conversation. Pure.
 
 It is one request that reads the whole conversation, a summary that it writes, and behind it the files that were read or written last, whole
 again.

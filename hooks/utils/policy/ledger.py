@@ -1,4 +1,4 @@
-"""Sum PopKit's real savings and charges, as `settling.settle` determines them. Pure."""
+"""The ledger of a context: sums of PopKit's real savings less its charges, as `settling.settle` determines them. Pure."""
 
 from __future__ import annotations
 

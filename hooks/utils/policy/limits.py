@@ -1,4 +1,4 @@
-"""Follow the windows of a plan's limits: how fast one fills, and when it will be full at that pace. Pure."""
+"""Forecast when the windows of a plan's limits will be full. Pure."""
 
 from __future__ import annotations
 

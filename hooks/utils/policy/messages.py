@@ -1,4 +1,4 @@
-"""The messages of a conversation as a host hands them over and takes them back: words, calls, results. Pure.
+"""The messages of a conversation in the form in which a host exchanges them: words, calls, results. Pure.
 
 A host may hand over one message for each block. `paired` brings them into the one form that every provider takes: the calls that were made
 at once are in one message, and the results of just these in the next.

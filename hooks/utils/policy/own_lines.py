@@ -123,7 +123,7 @@ def _is_marked(text: str, at: int) -> bool:
     return text.endswith(MARK, 0, at)
 
 
-def holds(lines: Iterable[str], one: OwnLine) -> bool:
+def holds(lines: Iterable[str], own_line: OwnLine) -> bool:
     """Return whether the lines of a text hold a line of ours, with a handle or without."""
-    said = "[" + one.says
-    return any(line.startswith(said) and line[len(said) : len(said) + 1] in ("]", ";") for line in lines)
+    beginning = "[" + own_line.says
+    return any(line.startswith(beginning) and line[len(beginning) : len(beginning) + 1] in ("]", ";") for line in lines)

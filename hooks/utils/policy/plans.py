@@ -1,4 +1,4 @@
-"""The records of a plan: the request, the decision about each result, and their sum."""
+"""The records of a plan: its request, its decisions about results, their sum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build the messages that stay after a compaction, and record what was removed from each. Pure.
+"""Build the messages that stay after a compaction, with a record of what was removed from each. Pure.
 
 How much of each call and its result stays has been decided (ways.py). Here they become messages: a placeholder for a result, a stub for
 the input of a call, a list for whole calls, and names beside each of them.

@@ -1,4 +1,4 @@
-"""The built-in tiers and rules, with the configuration compiled over them: lifetimes scaled by the profile, overrides, patterns.
+"""The rules of retention: the built-in ones with the configuration compiled over them.
 
 Pure: no clock, no disk. Compiled once per hook from the effective `retention` object and never changed afterwards. What the configuration
 leaves out, or holds in a form that is not understood, comes from the tables here; the tiers of tools are the host's

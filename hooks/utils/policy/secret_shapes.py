@@ -1,4 +1,4 @@
-"""Recognise keys and tokens by their own form. Pure.
+"""Recognise secrets by their own form. Pure.
 
 The beginnings of keys are facts that those who issue them publish, so that a key that leaked can be found.
 """

@@ -1,4 +1,4 @@
-"""The types of data that the policy hands up; only mypy loads this module. Tokens are whole numbers, times seconds, money dollars."""
+"""The types of data that the policy hands up, for mypy alone. Tokens are whole numbers, times seconds, money dollars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The usage of a request: the size of its prompt, the part of it read from the cache, and the time for which that stays warm."""
+"""The usage of a request: the size of its prompt, the part read from the cache, the time for which that stays warm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recommend what a user should do about a context now, from the plan for now and the one for a cold cache. Pure."""
+"""Recommend what a user should do about a context. Pure."""
 
 from __future__ import annotations
 

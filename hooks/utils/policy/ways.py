@@ -1,4 +1,4 @@
-"""The variants of a call and its result after a compaction, with the worth of each. Pure.
+"""The variants of a call after a compaction, with the worth of each. Pure.
 
 A variant says how much of the result stays (all of it, a placeholder with an outline, a placeholder alone) and how much of the input (all
 of it, of an edit only the new text, a stub). The last variant keeps neither, but a line in a list that names the call. The worth of a

@@ -18,10 +18,11 @@ from ..state import removals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from ..policy.conversation import Conversation
+    from ..state.journal import Entry
     from ..state.rebuild import Rebuilt
     from ..state.site import Site
 
@@ -51,21 +52,21 @@ def choose(site: Site, on: bool) -> None:
         files.replace_text(path, dumps({**files.read_object(path), ABOUT: _YES if on else _NO}))
 
 
-def goal(site: Site, rebuilt: Rebuilt, lines: list[Any]) -> Goal | None:
+def goal(site: Site, rebuilt: Rebuilt, entries: Sequence[Entry]) -> Goal | None:
     """Return how much stays of a conversation that is compacted between turns; None where nothing goes on to what is needed least, because
-    Claude Code compacts in our place or the host lets nobody change what it has sent. `lines`: of the journal."""
+    Claude Code compacts in our place or the host lets nobody change what it has sent. `entries`: of the journal."""
     if not site.enabled or is_kept(site.session_id) or rebuilt.index.doubts or rebuilt.index.translated:
         return None
-    return goal_under(site.config, rebuilt.conversation, lines)
+    return goal_under(site.config, rebuilt.conversation, entries)
 
 
-def goal_under(config: Mapping[str, Any], conversation: Conversation, lines: list[Any]) -> Goal | None:
+def goal_under(config: Mapping[str, Any], conversation: Conversation, entries: Sequence[Entry]) -> Goal | None:
     """Return the same under a configuration, wherever the conversation has been; None, too, where no request has shown what stands."""
     if config.get("compact", ON) != ON or not conversation.is_measured:
         return None
     share = max(COLD_TARGET, float(config.get("compact_target", COMPACT_TARGET)))  # never less than where room is needed
     compacted_at = next((usage.at for usage, _ in reversed(conversation.requests) if not usage.tokens), None)
-    left = removals.brought_down_to(lines, compacted_at) if compacted_at is not None else 0
+    left = removals.brought_down_to(entries, compacted_at) if compacted_at is not None else 0
     return Goal(share, left, long=LONG)
 
 

@@ -174,7 +174,7 @@ def _conversation(site: Site, agent_id: str, transcript_path: str, current: Sequ
     conversation = Conversation(state, site.rules_for)
     conversation.observe(events.ProfileChosen(state.profile, state.at))
     conversation.observe(events.Tick(now))
-    lines = store.read_lines(paths.journal)
+    lines = journal.read(paths)
     conversation.entered = journal.SortedEntries(lines, set()).entered
     newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
     if newest is not None:
@@ -238,7 +238,7 @@ def _with_back(
         raise AnswerDeclined(f"with it the context would have {sizes.after:,} tokens, which is more than fits")
     ids = [record.tool_use_id for record in records if record.type not in (compacting.INPUT, compacting.CALLS)]
     # What a clear was noted with comes back with the undo of it: an estimate of now would be on another scale.
-    noted = removals.cleared_tokens(store.read_lines(site.paths(agent_id).journal), ids)
+    noted = removals.cleared_tokens(journal.read(site.paths(agent_id)), ids)
     handles = [record.id for record in records]
     entries = [journal.undone(ids, noted or max(0, -sizes.left), now), journal.put_back(handles, now, sizes.after)]
 

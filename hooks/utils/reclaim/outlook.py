@@ -9,7 +9,7 @@ from ..policy import economics, engine, events, figures, least_needed, planning,
 from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
 from ..policy.plans import Plan, Selection
-from ..state import journal, noting, receipts, reconciling, settling, shipped, store, stored_contexts
+from ..state import journal, noting, receipts, reconciling, shipped, stale_ledgers, store, stored_contexts
 from ..state.noted import Noted
 from . import auto_compaction
 
@@ -137,7 +137,7 @@ def look(site: Site, transcript_path: str, now: float) -> Outlook:
         if site.project and not site.session.get("project"):
             site.remember(project=site.project)
         rebuilt = reconciling.reconcile(site, transcript_path, now=now)
-        settling.settle_agents(site, transcript_path)
+        stale_ledgers.settle_agents(site, transcript_path)
         view = of(site, transcript_path, rebuilt, now)
         reconciling.remember_size(site, site.paths(), rebuilt)
         remember(view, site)
@@ -146,7 +146,7 @@ def look(site: Site, transcript_path: str, now: float) -> Outlook:
         return _unsaved(site, transcript_path, now)
 
 
-def change(view: Outlook, site: Site, entries: Sequence[dict[str, Any]]) -> None:
+def change(view: Outlook, site: Site, entries: Sequence[journal.Entry]) -> None:
     """Journal a change by the user, and update the outlook without another look at the transcript."""
     if not entries:
         return
@@ -176,7 +176,7 @@ def of(site: Site, transcript_path: str, rebuilt: Rebuilt, now: float) -> Outloo
 def goal_of(site: Site, rebuilt: Rebuilt) -> Goal | None:
     """Return how much stays of a conversation once it leaves a cold cache, as `auto_compaction.goal` does."""
     try:
-        lines = store.read_lines(site.paths().journal)
+        lines = journal.read(site.paths())
     except OSError:
         lines = []
     return auto_compaction.goal(site, rebuilt, lines)
@@ -213,7 +213,7 @@ def _taken(site: Site) -> dict[str, bool]:
     """Return id of a call of which compactions of ours took something out -> whether all of it has come back."""
     paths = site.paths()
     try:
-        found = receipts.receipts(store.read_lines(paths.journal), store.read_lines(paths.receipts))
+        found = receipts.receipts(journal.read(paths), store.read_lines(paths.receipts))
     except OSError:
         return {}  # they cannot be read: what stands tells most of it
     taken: dict[str, bool] = {}

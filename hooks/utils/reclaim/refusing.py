@@ -13,7 +13,7 @@ from ..io.codec import text_in_field
 from ..policy import own_lines
 from ..policy.messages import texts_in
 from ..policy.tools import EDITS, EDITS_OF_FILE, SHELLS, edits_of
-from ..state import journal, store
+from ..state import journal
 from . import restoring
 
 TYPE_CHECKING = False
@@ -100,7 +100,7 @@ class _Entered:
         return self._texts
 
     def _shown(self) -> Iterator[tuple[str, list[str]]]:
-        entered = journal.SortedEntries(store.read_lines(self.site.paths(self.agent_id).journal), set()).entered
+        entered = journal.SortedEntries(journal.read(self.site.paths(self.agent_id)), set()).entered
         if not entered:
             return
         for _, line in entries.lines(self.transcript_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .. import archive
 from ..hosts.transcripts import transcript
-from ..state import removals, store
+from ..state import journal, removals
 from ..state.archived import THINKING, content_of
 from . import contents
 from .access import ClearRefused, Opened, check_understood
@@ -21,7 +21,7 @@ _NAMED = 8  # contents that are gone for good, in a message
 def taken_last(site: Site, transcript_path: str) -> list[str]:
     """Return the handles of what comes back; compactions first. A clear may be another session's, of which this one is a fork. Refused
     where nothing can come back, or the transcript is not understood."""
-    compacted = removals.last_compacted(store.read_lines(site.paths().journal))
+    compacted = removals.last_compacted(journal.read(site.paths()))
     if compacted:
         return compacted
     index = transcript.index(transcript_path)

@@ -25,14 +25,14 @@ def takes(path: str) -> bool:
     return True
 
 
-def ask(path: str, what: str, body: bytes, limit_s: float) -> bytes:
-    """POST a body to the path `what` of a socket; return the body of the answer. OSError where none with status 200 comes in `limit_s`."""
+def ask(path: str, route: str, body: bytes, limit_s: float) -> bytes:
+    """POST a body to a `route` of a socket; return the body of the answer. OSError where none with status 200 comes in `limit_s`."""
     until = time.monotonic() + limit_s
     asking = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         asking.settimeout(limit_s)
         asking.connect(path)
-        asking.sendall(b"POST %s HTTP/1.0\r\nContent-Length: %d\r\n\r\n" % (what.encode(), len(body)) + body)
+        asking.sendall(b"POST %s HTTP/1.0\r\nContent-Length: %d\r\n\r\n" % (route.encode(), len(body)) + body)
         answer = b""
         while True:
             asking.settimeout(max(0.001, until - time.monotonic()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..io.codec import loads
-from . import bookings, journal, store
+from . import journal, journal_bookings, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def note_cleared(paths: store.ContextFiles, fresh: Rebuilt, editing: Editing | N
         return False
     try:
         with paths.locked():
-            known = bookings.ids_outside(store.read_lines(paths.journal))
+            known = journal_bookings.ids_outside(journal.read(paths))
             new = [(step, [id for id in step.ids if id not in known]) for step in steps]
             new = [(step, ids) for step, ids in new if ids]
             for step, ids in new:

@@ -1,4 +1,4 @@
-"""Give a session its MEMORY.md: once for each context, and only what still holds in the checkout.
+"""Give each context of a session its MEMORY.md once, without what no longer holds in the checkout.
 
 The user waits for this at a session's start, so it loads neither `os` nor `re` nor `typing`, which take longer than all the rest. No error
 of memory's fails a hook: it goes to the log.

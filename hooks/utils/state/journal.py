@@ -1,21 +1,54 @@
-"""The journal: facts that the transcript lacks, as entries on disk and as events of the engine.
+"""The journal's entries: facts that the transcript lacks.
 
-An entry is a JSON object with `event` and `at` (seconds). One that is not understood is ignored. Only this module, `bookings` and
-`removals` know the form of an entry, except for receipts (receipts.py). Reads and writes no file.
+An entry is a JSON object with `event` and `at` (seconds). `entries_of` checks what is read from disk, once: behind it every field is of its
+type, or null. A kind of entry that is not known is ignored. Only this module, `journal_bookings` and `removals` know the form of an
+entry, except for receipts (receipts.py).
 """
 
 from __future__ import annotations
 
-from ..io.codec import whole
+from ..io.codec import text_list, whole
 from ..policy import events
 from ..policy.estimate import CHARS_PER_TOKEN, TOKENIZER, tokens_of
+from . import store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, Union
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any, TypedDict, Union
 
-    Entry = dict[str, Any]
+    class _Event(TypedDict):
+        event: str
+
+    class Entry(_Event, total=False):
+        """An entry as it is written, or as `entries_of` returns it. Which fields it has depends on its event."""
+
+        after: int | None
+        at: float | None
+        before: int | None
+        beside: int | None
+        call: str | None
+        changes: dict[str, str] | None
+        chars: int | None
+        entered_chars: int | None
+        files: list[str] | None
+        handle: str | None
+        handles: list[str] | None
+        how: str | None
+        id: str | None
+        ids: list[str] | None
+        in_place: bool
+        leans_on: list[str] | None
+        reasons: Any  # entered: the texts; clear: id -> text
+        said: str | None
+        stands: int | None
+        summarised: bool
+        target: str | None
+        tokenizer: str | None
+        tokens: int | None
+        unasked: bool
+        whole: bool
+        why: str | None
 
     Noted = Union[
         events.ClearedOutside, events.ClientEnded, events.Entered, events.FilesChanged, events.ManualClear, events.Pinned,
@@ -27,6 +60,65 @@ LATEST = 1e11
 _REASON_CHARS = 200
 _OF_TARGETS: dict[str, Callable[[str, float], Noted]] = {"pin": events.Pinned, "unpin": events.Unpinned}
 _OF_TIMES: dict[str, Callable[[float], Noted]] = {"resumed": events.Resumed, "over": events.SessionEnded}
+
+
+def read(paths: store.ContextFiles) -> list[Entry]:
+    """Return the entries of a context's journal, oldest first. OSError where it cannot be read."""
+    return entries_of(store.read_lines(paths.journal))
+
+
+def entries_of(lines: Iterable[object]) -> list[Entry]:
+    """Return the entries of stored lines, checked. A line that is no entry is left out."""
+    return [entry for entry in map(entry_of, lines) if entry is not None]
+
+
+def entry_of(line: object) -> Entry | None:
+    """Return the entry of a stored line, without fields that are not known; one of another type than it is written in is None. None for a
+    line that is no entry."""
+    event = line.get("event") if isinstance(line, dict) else None
+    if not isinstance(line, dict) or not isinstance(event, str):
+        return None
+    entry: Any = {name: _FIELDS[name](value) for name, value in line.items() if name in _FIELDS}
+    entry["event"] = event
+    if event == "entered" and "reasons" in entry:
+        entry["reasons"] = text_list(line["reasons"])
+    if event == "profile" and entry.get("target") is None and line.get("target") is not None:
+        return None  # it does not say which one: null is the configured one
+    checked: Entry = entry
+    return checked
+
+
+def seconds(value: object) -> float | None:
+    """Return a stored time; None for any other value."""
+    return value if isinstance(value, (int, float)) else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _texts_by_name(value: object) -> dict[str, str] | None:
+    return {name: text for name, text in value.items() if isinstance(text, str)} if isinstance(value, dict) else None
+
+
+def _amount(value: object) -> int | None:
+    return whole(value, LATEST)
+
+
+def _is_true(value: object) -> bool:
+    return value is True
+
+
+_FIELDS: dict[str, Callable[[object], Any]] = {
+    "at": seconds,
+    "tokens": lambda value: value if type(value) is int else None,
+    "changes": _texts_by_name,
+    "reasons": _texts_by_name,
+    **dict.fromkeys(("files", "handles", "ids", "leans_on"), text_list),
+    **dict.fromkeys(("call", "handle", "how", "id", "said", "target", "tokenizer", "why"), _text),
+    **dict.fromkeys(("after", "before", "beside", "chars", "entered_chars", "stands"), _amount),
+    **dict.fromkeys(("in_place", "summarised", "unasked", "whole"), _is_true),
+}
 
 
 def pinned(target: str, at: float) -> Entry:
@@ -141,50 +233,45 @@ def remembered(text: str, tokens: int, at: float) -> Entry:
     return {"event": "memory", "at": at, "tokens": tokens, "said": text}
 
 
-def event_of(entry: object) -> Noted | None:
+def event_of(entry: Entry) -> Noted | None:
     """Return the event of the engine that an entry records; None for any other entry."""
-    kind = entry.get("event") if isinstance(entry, dict) else None
-    if not isinstance(entry, dict) or not isinstance(kind, str):
-        return None
-    at, target, ids = time_of(entry), entry.get("target"), ids_of(entry)
-    if kind in _OF_TARGETS and isinstance(target, str):
+    kind, at, target, ids = entry["event"], time_of(entry), entry.get("target"), entry.get("ids")
+    if kind in _OF_TARGETS and target is not None:
         return _OF_TARGETS[kind](target, at)
-    if kind == "profile" and (target is None or isinstance(target, str)):
+    if kind == "profile":
         return events.ProfileChosen(target, at)
     if kind == "end":
-        return events.ClientEnded(at, str(entry.get("why") or ""))
+        return events.ClientEnded(at, entry.get("why") or "")
     if kind in _OF_TIMES:
         return _OF_TIMES[kind](at)
-    if kind == "changed" and isinstance(entry.get("changes"), dict):
-        return events.FilesChanged({str(path): str(how) for path, how in entry["changes"].items()}, at)
+    changes = entry.get("changes")
+    if kind == "changed" and changes is not None:
+        return events.FilesChanged(changes, at)
     if kind == "clear" and ids is not None:
-        reasons = entry.get("reasons")
-        texts = reasons.items() if isinstance(reasons, dict) else ()
-        return events.ManualClear(ids, at, {id: text[:_REASON_CHARS] for id, text in texts if isinstance(text, str)})
+        reasons = entry.get("reasons") or {}
+        return events.ManualClear(ids, at, {id: text[:_REASON_CHARS] for id, text in reasons.items()})
     if kind == "outside" and ids is not None:
-        return events.ClearedOutside(ids, at, str(entry.get("how") or "")[:_REASON_CHARS])
+        return events.ClearedOutside(ids, at, (entry.get("how") or "")[:_REASON_CHARS])
     if kind == "undo" and ids is not None:
         return events.Undone(ids, at)
     if kind == "entered":
         return shortening_of(entry, at)
-    if kind == "restore" and isinstance(entry.get("id"), str):
-        return events.Restored(entry["id"], entry.get("in_place") is True, at)
+    id = entry.get("id")
+    if kind == "restore" and id is not None:
+        return events.Restored(id, entry.get("in_place") is True, at)
     return None
 
 
 def shortening_of(entry: Entry, at: float) -> events.Entered | None:
-    id, handle, leans_on, reasons = (entry.get(name) for name in ("id", "handle", "leans_on", "reasons"))
-    tokens, chars, entered_chars = (whole(entry.get(name), LATEST) for name in ("tokens", "chars", "entered_chars"))
-    if not (isinstance(id, str) and isinstance(handle, str) and isinstance(leans_on, list) and isinstance(reasons, list)):
-        return None
-    if tokens is None or chars is None or entered_chars is None:
+    id, handle, leans_on, reasons = entry.get("id"), entry.get("handle"), entry.get("leans_on"), entry.get("reasons")
+    tokens, chars, entered_chars = whole(entry.get("tokens"), LATEST), entry.get("chars"), entry.get("entered_chars")
+    if id is None or handle is None or leans_on is None or reasons is None or tokens is None or chars is None or entered_chars is None:
         return None
     if entry.get("tokenizer") != TOKENIZER:  # estimated in another way: most of what the door shortens is code or output
         tokens = tokens_of(entered_chars, 0, "code")
-    texts = tuple(reason[:_REASON_CHARS] for reason in reasons if isinstance(reason, str))
     left_out = chars - entered_chars
     kept_out = _kept_out(tokens, entered_chars, left_out)
-    return events.Entered(id, tokens, tuple(id for id in leans_on if isinstance(id, str)), handle, left_out, texts, at, kept_out)
+    return events.Entered(id, tokens, tuple(leans_on), handle, left_out, tuple(reason[:_REASON_CHARS] for reason in reasons), at, kept_out)
 
 
 def _kept_out(tokens: int, entered_chars: int, left_out: int) -> int:
@@ -201,19 +288,18 @@ class SortedEntries:
 
     __slots__ = ("before", "commits", "entered", "timed")
 
-    def __init__(self, journal: list[Any], known: set[str]) -> None:
+    def __init__(self, journal: Sequence[Entry], known: set[str]) -> None:
         self.before: dict[str, list[Noted]] = {}
         self.timed: list[Noted] = []
         self.commits: dict[str, list[str] | None] = {}
         self.entered: dict[str, events.Entered] = {}
         for entry in journal:
-            event, call = event_of(entry), entry.get("call") if isinstance(entry, dict) else None
-            if isinstance(entry, dict) and entry.get("event") == "entered":
+            event, call = event_of(entry), entry.get("call")
+            if entry["event"] == "entered":
                 self._enter(entry, event)
-            elif isinstance(call, str) and entry.get("event") == "commit":
-                names = entry.get("files")
-                self.commits[call] = [name for name in names if isinstance(name, str)] if isinstance(names, list) else None
-            elif event is not None and isinstance(call, str) and call in known:
+            elif call is not None and entry["event"] == "commit":
+                self.commits[call] = entry.get("files")
+            elif event is not None and call in known:
                 self.before.setdefault(call, []).append(event)
             elif event is not None:
                 self.timed.append(event)
@@ -222,23 +308,23 @@ class SortedEntries:
     def _enter(self, entry: Entry, event: Noted | None) -> None:
         if isinstance(event, events.Entered):
             self.entered[event.id] = event
-        elif is_whole(entry):
-            self.entered.pop(entry["id"], None)
+            return
+        id = id_made_whole(entry)
+        if id is not None:
+            self.entered.pop(id, None)
 
 
-def is_whole(entry: object) -> bool:
-    """Return whether an entry takes back that a result entered shorter."""
-    if not isinstance(entry, dict) or entry.get("event") != "entered" or not isinstance(entry.get("id"), str):
-        return False
-    return entry.get("whole") is True or entry.get("chars") == entry.get("entered_chars")
+def id_made_whole(entry: Entry) -> str | None:
+    """Return the id of the result that an entry says is whole after all, or again; None for any other entry."""
+    is_whole = entry.get("whole") is True or entry.get("chars") == entry.get("entered_chars")
+    return entry.get("id") if entry["event"] == "entered" and is_whole else None
 
 
 def time_of(entry: Entry) -> float:
     """Return the time of an entry (seconds); 0.0 where it has none."""
-    at = entry.get("at")
-    return at if isinstance(at, (int, float)) and abs(at) < LATEST else 0.0
+    return bounded_time(entry.get("at"))
 
 
-def ids_of(entry: Entry) -> list[str] | None:
-    ids = entry.get("ids")
-    return [id for id in ids if isinstance(id, str)] if isinstance(ids, list) else None
+def bounded_time(at: float | None) -> float:
+    """Return a time that was read; 0.0 for None and for what is no time of a session."""
+    return at if at is not None and abs(at) < LATEST else 0.0

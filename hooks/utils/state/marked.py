@@ -1,4 +1,4 @@
-"""Store the items that tools and the hourly collection marked for deletion, in a small file that services write and hooks show."""
+"""Store the items marked for deletion in a small file that services write for hooks to show."""
 
 from __future__ import annotations
 

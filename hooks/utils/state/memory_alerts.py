@@ -1,4 +1,4 @@
-"""Store the memories that will soon be forgotten, in a small file that services write and hooks show."""
+"""Store the memories that will soon be forgotten in a small file that services write for hooks to show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the paths and the commands that a MEMORY.md lists. Pure."""
+"""Read the entries that a MEMORY.md lists. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records of project memory: the entries of MEMORY.md, their conditions, and the outcome of checking these."""
+"""The records of project memory."""
 
 from __future__ import annotations
 

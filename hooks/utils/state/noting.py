@@ -1,4 +1,4 @@
-"""Journal the events of a context, and update its stored state."""
+"""Journal the events of a context, which its stored state then follows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from .site import Site
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
 
     from ..policy.events import Entered, Event
 
 
-def note(site: Site, paths: store.ContextFiles, entries: Sequence[dict[str, Any]], *also: Event) -> None:
+def note(site: Site, paths: store.ContextFiles, entries: Sequence[journal.Entry], *also: Event) -> None:
     """Journal entries, and apply them and `also` these events to the stored state. Without a stored state there is nothing to update; where
     another process holds the lock, the next reconcile does it."""
     try:
@@ -29,7 +28,7 @@ def note(site: Site, paths: store.ContextFiles, entries: Sequence[dict[str, Any]
             store.journal(paths, entry)
 
 
-def _follow_entries(site: Site, paths: store.ContextFiles, entries: Sequence[dict[str, Any]], also: Iterable[Event]) -> None:
+def _follow_entries(site: Site, paths: store.ContextFiles, entries: Sequence[journal.Entry], also: Iterable[Event]) -> None:
     for entry in entries:
         store.journal(paths, entry)
     stored = store.load(paths)

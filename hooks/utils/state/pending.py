@@ -7,7 +7,7 @@ one line.
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import dumps, loads
+from ..io.codec import dumps, loads, number
 from ..policy import kinds
 from ..policy.calls import TEXT_CHARS, Call, Outcome, verdict_of
 from ..policy.classify import COMMAND_CHARS, MOST_FILES, classify
@@ -21,12 +21,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from typing import Any
 
-    Waiting = tuple[str, dict[str, Any]]  # a file, and what a hook saw
+    from .journal import Entry
 
+_LATEST = 1e11  # seconds
 _KEPT = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", "interval", "lines", "unchanged", "wide")
 
 
-def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: Sequence[dict[str, Any]] = ()) -> None:
+class Observation:
+    """What a hook saw while another process held the lock, as the `file` of its note has it: lines for the journal, when the user spoke
+    (seconds; 0.0 where not), the row of a call, path -> stamp of a file at that time."""
+
+    __slots__ = ("call", "entries", "file", "prompted", "seen")
+
+    def __init__(self, file: str, entries: list[Any], value: dict[str, Any]):
+        self.file = file
+        self.entries = entries
+        self.prompted = number(value.get("prompted"), _LATEST) or 0.0
+        self.call = value.get("call")
+        seen = value.get("seen")
+        self.seen: dict[str, object] = seen if isinstance(seen, dict) else {}
+
+
+def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: Sequence[Entry] = ()) -> None:
     """Keep an observation of a hook: a call, the user's message (seconds), entries for the journal."""
     row: dict[str, Any] = {"prompted": prompted, "entries": list(entries), "call": None}
     if call is not None:
@@ -66,37 +82,39 @@ def _call_of(row: Any, tools: Tools) -> Call | None:
         return None
 
 
-def rows(paths: store.ContextFiles) -> list[Waiting]:
-    """Return (file, observation) of each pending note, in order."""
+def observations(paths: store.ContextFiles) -> list[Observation]:
+    """Return the observation of each pending note, in order; a note that cannot be read is removed."""
     waiting = []
     for path in files.spilled(paths.state):
         try:
             value = loads(files.read_text(path) or "null")
         except ValueError:
             value = None
-        if isinstance(value, dict) and isinstance(value.get("entries"), list):
-            waiting.append((path, value))
+        entries = value.get("entries") if isinstance(value, dict) else None
+        if isinstance(value, dict) and isinstance(entries, list):
+            waiting.append(Observation(path, entries, value))
         else:
             files.remove(path)
     return waiting
 
 
-def entries(waiting: list[Waiting]) -> list[Any]:
-    """Return the entries of rows that belong in the journal."""
-    return [entry for _, row in waiting for entry in row["entries"]]
+def entries(waiting: list[Observation]) -> list[Entry]:
+    """Return the entries of observations that belong in the journal."""
+    from .journal import entries_of
+
+    return entries_of(line for observation in waiting for line in observation.entries)
 
 
-def settle(paths: store.ContextFiles, stored: store.Stored, waiting: list[Waiting], known: Collection[str], tools: Tools) -> list[str]:
-    """Journal what belongs there of the rows whose call a rebuild knows from the transcript; return the files to remove once the state is
-    saved. The caller holds the lock."""
+def settle(paths: store.ContextFiles, stored: store.Stored, waiting: list[Observation], known: Collection[str], tools: Tools) -> list[str]:
+    """Journal what belongs there of the observations whose call a rebuild knows from the transcript; return the files to remove once the
+    state is saved. The caller holds the lock."""
     done = []
-    for path, row in waiting:
-        call = _call_of(row.get("call"), tools)
+    for observation in waiting:
+        call = _call_of(observation.call, tools)
         if call is None or call.id in known:
-            for entry in row["entries"]:
-                store.journal(paths, entry)
-            _note_seen(stored, row)
-            done.append(path)
+            _journal(paths, observation)
+            _note_seen(stored, observation)
+            done.append(observation.file)
     return done
 
 
@@ -104,30 +122,33 @@ def take_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, obs
     """Let the state follow all that is pending; `observe(call)` takes a call in. Return the files to remove once the state is saved. The
     caller holds the lock."""
     from ..policy import engine, events
-    from .journal import event_of
+    from .journal import entries_of, event_of
 
     done = []
-    for path, row in rows(paths):
-        for entry in row["entries"]:
-            event = event_of(entry) if isinstance(entry, dict) else None
+    for observation in observations(paths):
+        for event in map(event_of, entries_of(observation.entries)):
             if event is not None:
                 engine.observe(stored.state, event, rules)
-            store.journal(paths, entry)
-        if row.get("prompted"):
-            engine.observe(stored.state, events.Prompted(row["prompted"]), rules)
-        call = _call_of(row.get("call"), rules.tools)
+        _journal(paths, observation)
+        if observation.prompted:
+            engine.observe(stored.state, events.Prompted(observation.prompted), rules)
+        call = _call_of(observation.call, rules.tools)
         if call is not None and call.id not in stored.state.live:
             observe(call)
-            _note_seen(stored, row)
-        done.append(path)
+            _note_seen(stored, observation)
+        done.append(observation.file)
     return done
 
 
-def _note_seen(stored: store.Stored, row: dict[str, Any]) -> None:
+def _journal(paths: store.ContextFiles, observation: Observation) -> None:
+    for line in observation.entries:
+        store.journal(paths, line)
+
+
+def _note_seen(stored: store.Stored, observation: Observation) -> None:
     """Note the file as it was when the call read it: what has happened to it since is seen like any other change."""
-    if isinstance(row.get("seen"), dict):
-        for path, seen in row["seen"].items():
-            stored.watched.see(path, seen)
+    for path, stamp in observation.seen.items():
+        stored.watched.see(path, stamp)
 
 
 def remove(paths: list[str]) -> None:

@@ -109,5 +109,5 @@ def load_breakdown(popkit_home: str, project: str) -> dict[str, Any]:
     return files.read_object(path_of(popkit_home, project, "breakdown"), READ_BYTES)
 
 
-def path_of(popkit_home: str, project: str, what: str) -> str:
-    return join(popkit_home, BREAKDOWNS, f"{sha256(project.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.{what}.json")
+def path_of(popkit_home: str, project: str, suffix: str) -> str:
+    return join(popkit_home, BREAKDOWNS, f"{sha256(project.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.{suffix}.json")

@@ -20,8 +20,8 @@ from ..policy.host_compaction import Host
 from ..policy.messages import result_tokens, thinking_tokens
 from ..policy.placeholder import handle_in
 from ..policy.settling import settle
-from . import bookings, removals
 from . import journal as journals
+from . import journal_bookings, removals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ class _Replay:
         self.reader = transcript.Reader(index, original)
         self.known = journals.SortedEntries(journal, index.calls & index.result_ids)
         self.known.timed.reverse()  # taken from the end
-        self.clear_times = bookings.clear_times(journal)
+        self.clear_times = journal_bookings.clear_times(journal)
         self.message: str | None = None  # id of the one whose usage was taken last
-        booked = bookings.bookings(journal, ())
+        booked = journal_bookings.bookings(journal, ())
         whole = {id for booking in booked if isinstance(booking, Cleared) and not booking.tokens for id in booking.ids}
         kept_out = (booking for booking in booked if isinstance(booking, KeptOut))
         self.left_out = {booking.id: booking.tokens for booking in kept_out if booking.id not in whole}
@@ -238,9 +238,9 @@ class _Replay:
     def _settle(self, journal: list[Any], cleared: dict[str, str]) -> None:
         counts, calibration = self.conversation.state.counts, self.conversation.state.calibration
         counts.settled = self.index.size
-        booked = bookings.bookings(journal, cleared.keys(), self.index.calls, self.conversation.as_counted)
+        booked = journal_bookings.bookings(journal, cleared.keys(), self.index.calls, self.conversation.as_counted)
         if booked or removals.last_compacted(journal):
-            removed = {*cleared, *bookings.ids_outside(journal, by_user=True)}
+            removed = {*cleared, *journal_bookings.ids_outside(journal, by_user=True)}
             booked += self.refetches.bookings(removed, self.clear_times, calibration)
             booked += [Restored(at, round(tokens * calibration)) for at, tokens in self.printed]
             booked += self.listener.bookings(calibration) if self.listener else []
@@ -371,7 +371,7 @@ def moment(sent: Usage, added: int, models: Models, is_ours: bool = False, calib
 
 def _listener(journal: list[Any], reader: transcript.Reader) -> Listener | None:
     """Return the Listener that estimates the look-ups which memory has spared; None where memory gave nothing."""
-    deliveries = bookings.remembered_texts(journal)
+    deliveries = journal_bookings.remembered_texts(journal)
     if not deliveries:
         return None
     from .spared_lookups import Listener

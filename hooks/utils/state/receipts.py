@@ -8,10 +8,10 @@ input, calls), `handle`, `why`}], `back`: whether all of it was put back}. Of wh
 
 from __future__ import annotations
 
-from ..io.codec import texts, whole
+from ..io.codec import whole
 from ..policy.messages import Use, result_tokens
 from ..policy.tools import Tool
-from .journal import time_of
+from .journal import LATEST, bounded_time, seconds, time_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from ..policy.compacting import Removal
     from ..policy.context import ContextState, Result
+    from .journal import Entry
 
 CLEAR = "clear"
 RESULT = "result"
 _CHARS = 200  # of a label or a reason in a journal
-_LATEST = 1e11
 
 
 def noted(calls: list[dict[str, Any]], at: float) -> dict[str, Any]:
@@ -39,10 +39,10 @@ def calls_of(left: Sequence[Removal], state: ContextState, tokens: int) -> list[
     rows: dict[str, dict[str, Any]] = {}
     sizes: dict[str, int] = {}
     whole: set[str] = set()  # ids of the calls whose results are counted
-    for one in left:
-        for id, label, shown, size in _calls_in(one):
+    for removal in left:
+        for id, label, shown, size in _calls_in(removal):
             row = rows.setdefault(id, _row(id, label, known.get(id)))
-            row["left"].append([one.kind, one.handle, one.why])
+            row["left"].append([removal.kind, removal.handle, removal.why])
             result = known.get(id)
             if shown is not None and id not in whole:
                 whole.add(id)
@@ -76,28 +76,26 @@ def _row(id: str, label: str, result: Result | None) -> dict[str, Any]:
     return {"id": id, "number": number, "label": label, "tokens": 0, "left": []}
 
 
-def _calls_in(one: Removal) -> Iterator[tuple[str, str, str | None, int]]:
+def _calls_in(removal: Removal) -> Iterator[tuple[str, str, str | None, int]]:
     """Return (id, label, the text of the result where that left, estimated tokens of the input where that did) of each call that something
     left of."""
-    if isinstance(one.content, str):
-        yield one.id, one.label, one.content, 0
-    elif isinstance(one.content, dict):
-        yield one.id, one.label, None, Use(one.id, Tool(""), one.content).tokens
+    if isinstance(removal.content, str):
+        yield removal.id, removal.label, removal.content, 0
+    elif isinstance(removal.content, dict):
+        yield removal.id, removal.label, None, Use(removal.id, Tool(""), removal.content).tokens
     else:
-        shown = {shown["tool_use_id"]: shown["text"] for message in one.content for shown in message["toolResults"]}
-        for use in (use for message in one.content for use in message["toolUses"]):
+        shown = {shown["tool_use_id"]: shown["text"] for message in removal.content for shown in message["toolResults"]}
+        for use in (use for message in removal.content for use in message["toolUses"]):
             id = use["tool_use_id"]
             yield id, use["tool"], shown.get(id, ""), Use(id, Tool(""), use["input"]).tokens
 
 
-def receipts(journal: Sequence[object], noted: Sequence[object]) -> list[dict[str, Any]]:
+def receipts(journal: Sequence[Entry], noted: Sequence[object]) -> list[dict[str, Any]]:
     """Return the receipts of a journal and of the lines beside it, the newest first. Lines that cannot be understood are skipped."""
     receipts: list[dict[str, Any]] = []
-    rows = {time_of(line): _rows(line) for line in noted if isinstance(line, dict)}
+    rows = {bounded_time(seconds(line.get("at"))): _rows(line) for line in noted if isinstance(line, dict)}
     for entry in journal:
-        if not isinstance(entry, dict):
-            continue
-        kind = entry.get("event")
+        kind = entry["event"]
         if kind == "compact":
             receipts.append(_compaction(entry, rows))
         elif kind == "clear":
@@ -110,29 +108,28 @@ def receipts(journal: Sequence[object], noted: Sequence[object]) -> list[dict[st
     return [receipt for receipt in reversed(receipts) if receipt["calls"]]
 
 
-def _compaction(entry: dict[str, Any], rows: dict[float, list[dict[str, Any]]]) -> dict[str, Any]:
-    before, after, beside = (whole(entry.get(name), _LATEST) for name in ("before", "after", "beside"))
+def _compaction(entry: Entry, rows: dict[float, list[dict[str, Any]]]) -> dict[str, Any]:
+    before, after, beside = entry.get("before"), entry.get("after"), entry.get("beside")
     receipt: dict[str, Any] = {"at": time_of(entry), "why": _text(entry.get("why")), "before": None, "after": None, "tokens": None}
     if before is not None and after is not None:
         receipt.update(before=before + (beside or 0), after=after + (beside or 0), tokens=max(0, before - after))
     return {**receipt, "thinking": 0, "summarised": entry.get("summarised") is True, "calls": rows.pop(time_of(entry), [])}
 
 
-def _clear(entry: dict[str, Any], receipts: list[dict[str, Any]], rows: dict[float, list[dict[str, Any]]]) -> None:
+def _clear(entry: Entry, receipts: list[dict[str, Any]], rows: dict[float, list[dict[str, Any]]]) -> None:
     """Add a clear, or complete the compaction that took the same results out."""
     at, newest = time_of(entry), receipts[-1] if receipts else None
     if newest is None or newest["why"] == CLEAR or newest["at"] != at:
-        newest = {"at": at, "why": CLEAR, "before": None, "after": None, "tokens": whole(entry.get("tokens"), _LATEST), "thinking": 0,
+        newest = {"at": at, "why": CLEAR, "before": None, "after": None, "tokens": whole(entry.get("tokens"), LATEST), "thinking": 0,
                   "summarised": False, "calls": rows.pop(at, [])}  # fmt: skip
         receipts.append(newest)
     elif newest["tokens"] is not None:
-        by_calls = min(newest["tokens"], whole(entry.get("tokens"), _LATEST) or 0)
+        by_calls = min(newest["tokens"], whole(entry.get("tokens"), LATEST) or 0)
         newest.update(tokens=by_calls, thinking=newest["tokens"] - by_calls)
     if not newest["calls"]:
-        reasons = entry.get("reasons")
-        known = reasons if isinstance(reasons, dict) else {}
+        known = entry.get("reasons") or {}
         unknown = {"number": None, "label": "", "tokens": None}
-        newest["calls"] = [{"id": id, **unknown, "left": [_part(RESULT, "", known.get(id))]} for id in texts(entry.get("ids"))]
+        newest["calls"] = [{"id": id, **unknown, "left": [_part(RESULT, "", known.get(id))]} for id in entry.get("ids") or ()]
 
 
 def _rows(entry: dict[str, Any]) -> list[dict[str, Any]]:
@@ -142,7 +139,7 @@ def _rows(entry: dict[str, Any]) -> list[dict[str, Any]]:
         left = call.get("left") if isinstance(call, dict) else None
         parts = [_part(*each) for each in left if isinstance(each, list) and len(each) == 3] if isinstance(left, list) else []
         if parts:
-            number, tokens = whole(call.get("number"), _LATEST), whole(call.get("tokens"), _LATEST)
+            number, tokens = whole(call.get("number"), LATEST), whole(call.get("tokens"), LATEST)
             rows.append({"id": _text(call.get("id")), "number": number, "label": _text(call.get("label")), "tokens": tokens, "left": parts})
     return rows
 
@@ -151,9 +148,9 @@ def _part(kind: object, handle: object, why: object) -> dict[str, Any]:
     return {"kind": _text(kind), "handle": _text(handle), "why": _text(why), "back": False}
 
 
-def _put_back(entry: dict[str, Any], by_handle: bool, receipts: list[dict[str, Any]]) -> None:
+def _put_back(entry: Entry, by_handle: bool, receipts: list[dict[str, Any]]) -> None:
     """Mark the parts that came back, of everything that had left until then."""
-    names = set(texts(entry.get("handles")) if by_handle else [*texts(entry.get("ids")), _text(entry.get("id"))])
+    names = set(entry.get("handles") or () if by_handle else [*(entry.get("ids") or ()), _text(entry.get("id"))])
     for receipt in receipts:
         for row in receipt["calls"]:
             for part in row["left"]:

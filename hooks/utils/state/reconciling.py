@@ -12,7 +12,7 @@ from ..io.system import now as time_of_day
 from ..policy import engine
 from ..policy.context import ContextState
 from ..policy.events import Tick
-from . import pending, store, watched_files
+from . import journal, pending, store, watched_files
 from .context_editing import editing_of, note_cleared
 from .opening import is_small
 from .site import Site
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.conversation import Conversation
-    from .pending import Waiting
+    from .journal import Entry
+    from .pending import Observation
     from .rebuild import Rebuilt
 
 # A result that a hook saw is in the transcript after this many seconds, or never (its line was lost, its session rewound).
@@ -46,7 +47,7 @@ def refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patie
     tries = _TRIES if is_small(transcript_path) else 1
     fresh, made_of = None, None
     while True:
-        mark, old, waiting = store.context_stamp(paths), store.read_unlocked(paths), pending.rows(paths)
+        mark, old, waiting = store.context_stamp(paths), store.read_unlocked(paths), pending.observations(paths)
         stands = mark, watched_files.file_stamp(transcript_path)
         if fresh is None or stands != made_of or stands[1] is None:
             fresh, made_of = rebuilt(site, paths, transcript_path), stands
@@ -79,7 +80,7 @@ def rebuild_if_small(site: Site, paths: store.ContextFiles, transcript_path: str
         return False
 
 
-def _saved(paths: store.ContextFiles, fresh: Rebuilt, old: store.Stored | None, mark: store.Stamp, waiting: list[Waiting]) -> bool:
+def _saved(paths: store.ContextFiles, fresh: Rebuilt, old: store.Stored | None, mark: store.Stamp, waiting: list[Observation]) -> bool:
     """Save what was rebuilt; return whether that was possible: no other process has written since, or holds the lock."""
     try:
         with paths.locked():
@@ -120,19 +121,18 @@ def lags_behind(fresh: Rebuilt, known: ContextState, now: float) -> bool:
     return any(now - result.at < TRANSCRIPT_LAG_S and result.id not in fresh.index.result_ids for result in known.live.values())
 
 
-def _readable_journal(site: Site, paths: store.ContextFiles) -> list[Any]:
+def _readable_journal(site: Site, paths: store.ContextFiles) -> list[Entry]:
     try:
         return journal_of(site, paths)
     except OSError:
         return []  # the journal cannot be read: the transcript has to do
 
 
-def journal_of(site: Site, paths: store.ContextFiles) -> list[Any]:
+def journal_of(site: Site, paths: store.ContextFiles) -> list[Entry]:
     """Return the journal of a context; a subagent's begins with the profiles that the main thread chose for all."""
-    entries = store.read_lines(paths.journal) + pending.entries(pending.rows(paths))
+    entries = journal.read(paths) + pending.entries(pending.observations(paths))
     if paths.agent_id:
-        shared = store.read_lines(site.paths().journal)
-        entries = [entry for entry in shared if isinstance(entry, dict) and entry.get("event") == "profile"] + entries
+        entries = [entry for entry in journal.read(site.paths()) if entry["event"] == "profile"] + entries
     return entries
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ..io.codec import whole
-from .journal import LATEST, time_of
+from .journal import time_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
 
     from .journal import Entry
 
@@ -15,10 +14,10 @@ if TYPE_CHECKING:
 _SAME_S = 30.0
 
 
-def compaction_at(journal: list[Any], at: float) -> Entry | None:
+def compaction_at(journal: Sequence[Entry], at: float) -> Entry | None:
     """Return the note on the compaction of that time (seconds); None for one of the host's own."""
     for entry in journal:
-        if isinstance(entry, dict) and entry.get("event") == "compact" and abs(time_of(entry) - at) < _SAME_S:
+        if entry["event"] == "compact" and abs(time_of(entry) - at) < _SAME_S:
             return entry
     return None
 
@@ -31,52 +30,51 @@ def is_in_place(compaction: Entry | None) -> bool:
 
 def taken_by(compaction: Entry | None) -> float:
     """Return the share of the conversation that a compaction took out."""
-    before, after = (whole((compaction or {}).get(name), LATEST) or 0 for name in ("before", "after"))
-    return max(0.0, 1 - after / before) if before else 0.0
+    before = compaction.get("before") if compaction is not None else None
+    return max(0.0, 1 - (compaction.get("after") or 0) / before) if compaction is not None and before else 0.0
 
 
-def brought_down_to(journal: list[Any], at: float) -> int:
+def brought_down_to(journal: Sequence[Entry], at: float) -> int:
     """Return the tokens of the conversation that a compaction of ours left, system and tools apart, which the host wrote down at that time
     (seconds); 0 where there was none, it took out only what was named, or the host summed up what it left."""
     entry = compaction_at(journal, at)
     if entry is None or entry.get("why") == "asked" or entry.get("summarised") is True:
         return 0
-    return whole(entry.get("after"), LATEST) or 0
+    return entry.get("after") or 0
 
 
-def stood_after(journal: list[Any], at: float) -> int | None:
+def stood_after(journal: Sequence[Entry], at: float) -> int | None:
     """Return the tokens of the context that stood after the change of ours which the host wrote down at that time (seconds), system and
     tools included; None where there was none, or the host summed up what it left."""
     for entry in reversed(journal):
-        if not isinstance(entry, dict) or not 0 <= at - time_of(entry) < _SAME_S:
+        if not 0 <= at - time_of(entry) < _SAME_S:
             continue  # it is noted before the host writes it down
-        if entry.get("event") == "back" and "stands" in entry:
-            return whole(entry["stands"], LATEST)
-        if entry.get("event") == "compact":
-            after, beside = whole(entry.get("after"), LATEST), whole(entry.get("beside"), LATEST)
+        if entry["event"] == "back" and "stands" in entry:
+            return entry["stands"]
+        if entry["event"] == "compact":
+            after, beside = entry.get("after"), entry.get("beside")
             return None if after is None or entry.get("summarised") is True else after + (beside or 0)
     return None
 
 
-def last_compacted(journal: list[Any]) -> list[str]:
+def last_compacted(journal: Sequence[Entry]) -> list[str]:
     """Return the handles that the newest compaction of ours took out and that were not put back; [] where there is none."""
     back: set[str] = set()
     for entry in reversed(journal):
-        handles = entry.get("handles") if isinstance(entry, dict) else None
-        if not isinstance(handles, list):
+        handles = entry.get("handles")
+        if handles is None:
             continue
-        if entry.get("event") == "back":
-            back.update(handle for handle in handles if isinstance(handle, str))
-        elif entry.get("event") == "compact":
-            left = [handle for handle in handles if isinstance(handle, str) and handle not in back]
+        if entry["event"] == "back":
+            back.update(handles)
+        elif entry["event"] == "compact":
+            left = [handle for handle in handles if handle not in back]
             if left:
                 return left
     return []
 
 
-def cleared_tokens(journal: list[Any], ids: list[str]) -> int:
+def cleared_tokens(journal: Sequence[Entry], ids: list[str]) -> int:
     """Return the tokens that were noted for the newest clear of exactly these results; 0 where there is none."""
-    clears = (entry for entry in reversed(journal) if isinstance(entry, dict) and entry.get("event") == "clear")
-    same = (entry for entry in clears if isinstance(entry.get("ids"), list) and sorted(map(str, entry["ids"])) == sorted(ids))
-    tokens = next(same, {}).get("tokens")
-    return tokens if isinstance(tokens, int) else 0
+    clears = ((entry, entry.get("ids")) for entry in reversed(journal) if entry["event"] == "clear")
+    tokens = next((entry.get("tokens") for entry, listed in clears if listed is not None and sorted(listed) == sorted(ids)), None)
+    return tokens or 0

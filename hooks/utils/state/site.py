@@ -129,7 +129,7 @@ class Site:
         self._session = None
         return session.claim(self.home, self.session_id, name, value)
 
-    def give_once(self, name: str, now: float, entry: dict[str, Any]) -> bool:
+    def give_once(self, name: str, now: float, entry: Mapping[str, object]) -> bool:
         """Claim that the context is given a text of our own, and journal that; return whether it does not have it yet. The text holds
         nothing of the session, so the client need not have said its rules."""
         from . import session

@@ -1,4 +1,4 @@
-"""Check a loaded state thoroughly; a load itself checks only the essentials."""
+"""Check a loaded state thoroughly, where a load itself checks only the essentials."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Keep whether a person wants our line under the prompt where the client lets code of ours draw there, and whether a client has: in a small
-file of our folder (a damaged one counts as empty)."""
+"""Keep the choices on our line under the prompt in a small file of our folder (a damaged one counts as empty): whether a person wants it
+where the client lets code of ours draw there; whether a client has drawn it."""
 
 from __future__ import annotations
 

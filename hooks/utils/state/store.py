@@ -1,4 +1,4 @@
-"""One context on disk: state (replaced whole), expired log and journal (appended), and their lock.
+"""The files of one context: its state (replaced whole), its expired log, its journal (both appended).
 
 The state holds what is live, so that a hook's cost depends on that alone. The log has a row for each expired result, newest last; rows of
 an earlier compaction, or of results that are live again, no longer count. The journal holds what the transcript lacks.
@@ -15,6 +15,7 @@ from .watched_files import Watched, watched_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from ..policy.context import Result
@@ -252,12 +253,12 @@ def read_lines(path: str) -> list[Any]:
     return values
 
 
-def journal(paths: ContextFiles, entry: dict[str, Any]) -> None:
+def journal(paths: ContextFiles, entry: Mapping[str, object]) -> None:
     """Append an entry to the journal. Needs no lock: each line is appended in one write."""
     append(paths, paths.journal, entry)
 
 
-def append(paths: ContextFiles, path: str, entry: dict[str, Any]) -> None:
+def append(paths: ContextFiles, path: str, entry: Mapping[str, object]) -> None:
     """Append a line to a file of a context. Held where nothing may be written."""
     if paths.is_held:
         raise SessionUnderDataRule

@@ -1,4 +1,4 @@
-"""Find and read stored contexts, without locking or changing them."""
+"""Read the stored contexts of sessions without locking them."""
 
 from __future__ import annotations
 

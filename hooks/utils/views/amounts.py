@@ -1,4 +1,4 @@
-"""Amounts of tokens and of money as people read them. Pure.
+"""Amounts of tokens or money as people read them. Pure.
 
 Money is what the API takes, which a subscription does not pay: it is said to be API-equivalent.
 """

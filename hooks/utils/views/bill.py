@@ -1,4 +1,4 @@
-"""The text of a bill: the contents of each prompt, and what it could do without. Data in, lines out. Pure."""
+"""The text of a bill: what each prompt held, what it could do without. Data in, lines out. Pure."""
 
 from __future__ import annotations
 

@@ -55,20 +55,20 @@ def _lifetime_changes(lifetime: dict[str, Any]) -> dict[str, str]:
     return {whose: one["pays"] for whose, one in _told(lifetime).items() if one["pays"] not in ("", one["has"])}
 
 
-def _lifetime_setting(whose: str, pays: str) -> str:
-    return f'"{_CHOSEN[whose][1]}": "{pays}"'
+def _lifetime_setting(prompts: str, pays: str) -> str:
+    return f'"{_CHOSEN[prompts][1]}": "{pays}"'
 
 
-def _lifetime_words(whose: str, one: dict[str, Any]) -> str:
+def _lifetime_words(prompts: str, choice: dict[str, Any]) -> str:
     """Return which lifetime pays, and by how much."""
-    who, pauses = _CHOSEN[whose][0], units.counted(one["pauses"], "pause")
-    if not one["pays"]:
+    who, pauses = _CHOSEN[prompts][0], units.counted(choice["pauses"], "pause")
+    if not choice["pays"]:
         return f"For {who} it does not matter whether it lives five minutes or an hour: the two differ by less than 1 %."
-    other = "5m" if one["pays"] == "1h" else "1h"
-    share = units.percent(one["share"])
-    usd = f", ${one['usd_per_month']:,.2f} a month" if one["usd_per_month"] is not None else ""
-    has = " You have that." if one["has"] == one["pays"] else f" Now it lives {_LIVES[one['has']]}." if one["has"] else ""
+    other = "5m" if choice["pays"] == "1h" else "1h"
+    share = units.percent(choice["share"])
+    usd = f", ${choice['usd_per_month']:,.2f} a month" if choice["usd_per_month"] is not None else ""
+    has = " You have that." if choice["has"] == choice["pays"] else f" Now it lives {_LIVES[choice['has']]}." if choice["has"] else ""
     return (
-        f"{_PAYS[one['pays']]} for {who}: {share} less than with {_LIVES[other]}{usd} ({units.counted(one['requests'], 'request')},"
+        f"{_PAYS[choice['pays']]} for {who}: {share} less than with {_LIVES[other]}{usd} ({units.counted(choice['requests'], 'request')},"
         f" {pauses} between five minutes and an hour).{has}"
     )

@@ -1,4 +1,4 @@
-"""The text on lost prompt caches and their causes. Data in, words out. Pure."""
+"""The text on the causes of lost prompt caches. Data in, words out. Pure."""
 
 from __future__ import annotations
 

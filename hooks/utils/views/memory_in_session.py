@@ -1,4 +1,4 @@
-"""The text on memory in a session: the effect of switching it, and the memories that go soon. Plain values in, lines out. Pure."""
+"""The text on memory in a session. Plain values in, lines out. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The status panel, as `retention` and as the first page of the pane show it. A report in, lines out."""
+"""The status panel, which `retention` shows as the pane does on its first page. A report in, lines out."""
 
 from __future__ import annotations
 

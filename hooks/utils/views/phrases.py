@@ -1,4 +1,4 @@
-"""The phrases of a report about a result: short labels, its next and its past ending. Pure."""
+"""The phrases of a report about a result. Pure."""
 
 from __future__ import annotations
 

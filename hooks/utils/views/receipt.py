@@ -1,4 +1,4 @@
-"""The text of a receipt: each result that left the context, with its reason and whether it can be restored. Data in, lines out.
+"""The text of a receipt for results that left the context. Data in, lines out.
 
 The data: receipts, the newest first, as state/receipts.py has them; each of their `calls` with a `state` too: `archived` (can be restored),
 `back` (was put back), `gone` (for good) or `unknown` (the archive does not tell now); the newest with the `share` of a window of the plan

@@ -1,4 +1,4 @@
-"""Report one context as a plain dict (shapes.Report), the source of all views of it and of `--json`. Pure."""
+"""Report one context as a plain dict (shapes.Report), the source of all its views, `--json` included. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text on what retention saved and cost (policy/figures.py). Data in, words out. Pure."""
+"""The text on the balance of retention (policy/figures.py). Data in, words out. Pure."""
 
 from __future__ import annotations
 

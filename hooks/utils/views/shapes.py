@@ -1,4 +1,4 @@
-"""The types of the views' data; only mypy loads this module. `--json` prints it, so its keys are stable. Token figures are estimates times
+"""The types of the views' data, for mypy alone. `--json` prints it, so its keys are stable. Token figures are estimates times
 the calibration of the session, times are seconds."""
 
 from __future__ import annotations

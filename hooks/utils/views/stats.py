@@ -1,4 +1,4 @@
-"""The effects of retention in this session, this project and everywhere. Data in, lines out. Pure."""
+"""The effects of retention in this session, in this project, everywhere. Data in, lines out. Pure."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from hooks.utils.config.cached import effective
 from hooks.utils.hosts import CLAUDE_CODE, name_of, recorded_sessions
 from hooks.utils.hosts.transcripts import projects
 from hooks.utils.io import files, home
-from hooks.utils.state import data_rules, sockets, store
+from hooks.utils.state import data_rules, journal, sockets, store
 
 from .shapes import StoreUnusable
 from .transcripts import end_of, head_of
@@ -141,7 +141,7 @@ class Catalog:
         mark = _mark_of(paths.journal)
         known = self._ended.get(id)
         if known is None or known[0] != mark:
-            noted = [entry.get("event") for entry in store.read_lines(paths.journal) if isinstance(entry, dict)] if mark else []
+            noted = [entry["event"] for entry in journal.read(paths)] if mark else []
             last = next((event for event in reversed(noted) if event not in _MANUAL), "")
             known = self._ended[id] = (mark, last == "end")
         return known[1]

@@ -10,7 +10,7 @@ from hooks.utils import efficiency_tracker as tracker
 from hooks.utils import text
 from hooks.utils.io import home
 from hooks.utils.policy import figures, ledger
-from hooks.utils.state import session, settling, stored_contexts
+from hooks.utils.state import session, stale_ledgers, stored_contexts
 from hooks.utils.state.site import Site
 from hooks.utils.views import savings
 
@@ -77,7 +77,7 @@ class SavingsReport:
             stamps = sorted((known.id, known.stamp) for known in self._app_state.catalog.sessions().values())
             if stamps == self._settled:
                 return 0
-            behind = settling.catch_up(Site(self._app_state.environ, ""))
+            behind = stale_ledgers.catch_up(Site(self._app_state.environ, ""))
             self._settled = None if behind else stamps
             return behind
 

@@ -20,17 +20,18 @@ from hooks.utils.policy import kinds
 from hooks.utils.policy.estimate import estimate_tokens
 from hooks.utils.policy.masking import mask
 from hooks.utils.policy.ruleset import TIERS
-from hooks.utils.state import bookings
+from hooks.utils.state import journal_bookings
 from hooks.utils.state.memory_records import CONTENT
 
 from .shapes import Layers, Point, Series
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from hooks.utils.policy.context import Result
     from hooks.utils.policy.conversation import Conversation
+    from hooks.utils.state.journal import Entry
     from hooks.utils.views.shapes import Report
 
 BYTES = 256 * 1024
@@ -209,9 +210,9 @@ class _Sample(NamedTuple):
 class Sampler:
     """Samples of requests: `state.rebuild` calls it after each entry of a transcript. It keeps at most `MOST`."""
 
-    def __init__(self, journal: list[Any]) -> None:
-        self.cleared_at = bookings.clear_times(journal)
-        self.memory_tokens = [(at, estimate_tokens(document, CONTENT)) for at, document in bookings.remembered_texts(journal)]
+    def __init__(self, journal: Sequence[Entry]) -> None:
+        self.cleared_at = journal_bookings.clear_times(journal)
+        self.memory_tokens = [(at, estimate_tokens(document, CONTENT)) for at, document in journal_bookings.remembered_texts(journal)]
         self.compactions: list[float] = []
         self.prompt = 0
         self._samples: list[_Sample] = []

@@ -19,6 +19,7 @@ from hooks.utils.io import home
 from hooks.utils.io.system import now as time_of_day
 from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.reclaim import auto_compaction, outlook
+from hooks.utils.state import journal as journals
 from hooks.utils.state import store
 from hooks.utils.state.rebuild import rebuild
 from hooks.utils.views import clear, report
@@ -185,9 +186,9 @@ class Unwritten:
         self.session_project = project
 
 
-def _journal(popkit_home: str, path: str) -> list:
+def _journal(popkit_home: str, path: str) -> list[journals.Entry]:
     """Return the entries of hooks on a session, if they saw it: git's answers, pins, clears."""
-    return store.read_lines(store.ContextFiles(popkit_home, recordings.session_id_of(path)).journal) if popkit_home else []
+    return journals.read(store.ContextFiles(popkit_home, recordings.session_id_of(path))) if popkit_home else []
 
 
 def _whose(report: Report, is_sample: bool) -> list[text.Line]:

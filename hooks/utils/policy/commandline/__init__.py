@@ -1,1 +1,1 @@
-"""Read the actions and the output of a command line. Pure."""
+"""Read the actions of a command line from its words. Pure."""

@@ -1,4 +1,4 @@
-"""Read the actions of a command line, with the tier and the part of the output of each. Pure.
+"""Read the actions of a command line, each with its tier, its part of the output. Pure.
 
 The tiers are those of the tiered-retention specification, extended from its examples: searches are short, file contents medium, test and
 build output lives for the session, acknowledgements are ephemeral, and whatever is not known lives for the session. Of a line that does

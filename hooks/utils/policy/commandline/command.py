@@ -1,4 +1,4 @@
-"""The record of a simple command: its words, and where it stands on its line."""
+"""The record of a simple command on its line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Track where the commands of a line run: their folder, their environment, and the commands that must succeed first. Pure."""
+"""Track where the commands of a line run: in which folder, in which environment, behind which other commands. Pure."""
 
 from __future__ import annotations
 

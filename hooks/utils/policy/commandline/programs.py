@@ -1,4 +1,4 @@
-"""Tables of well-known programs and their effects. `bash.py`, `wrappers.py` and `runs.py` read them; nothing here decides.
+"""The effects of well-known programs. `bash.py`, `wrappers.py` and `runs.py` read them; nothing here decides.
 
 A program that no table names does something else (`other`), whose output lives for the session.
 """

@@ -1,4 +1,4 @@
-"""Tell which commands of a line ran, whether the line shows how they ended, and what weakens that evidence. Pure.
+"""Tell which commands of a line ran, with the evidence for their ends. Pure.
 
 A line fails as its last command does, a pipeline as its last stage: so what stands behind `&&`, `||`, an `exit` or a pipe may not have run,
 or may have failed unseen.

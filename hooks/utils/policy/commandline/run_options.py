@@ -1,4 +1,4 @@
-"""A table of the options of test, build, lint and type-check tools: whether a run with one covers a run without it. `runs.py` reads it.
+"""A table of the options of build tools or checkers: whether a run with one covers a run without it. `runs.py` reads it.
 
 An option that is not listed makes a run that is like no run without it. Letters, in capitals with a value:
 

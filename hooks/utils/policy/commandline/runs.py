@@ -1,4 +1,4 @@
-"""Identify test, build, lint and type-check runs, so that a repeated run is recognised. Pure.
+"""Identify runs of tests, builds, linters or type checkers, so that a repeated run is recognised. Pure.
 
 A run is named by its tool or script and its folder (the key) and by what it is limited to (the scope): paths, `k=` for tests selected by
 name, `p=` for packages, and the marks of `parts.py` for options that show less or more (`run_options.py`), and for options and an

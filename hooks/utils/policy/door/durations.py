@@ -1,4 +1,4 @@
-"""Recognise durations in the output of a run, and lines that differ from an earlier run only in them. Pure.
+"""Recognise durations in the output of a run, so that lines which differ in them alone count as the same. Pure.
 
 Only forms in which runners of tests, compilers and linters say how long something of that run took are durations. A limit, a setting, a
 clock, a date, a measured value of a benchmark or a number in the name of a test is none, and neither is what could be either.

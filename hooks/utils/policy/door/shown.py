@@ -1,4 +1,4 @@
-"""The lines that a context shows as they were sent, and where runs of other lines occur among them. Pure.
+"""The index of the lines that a context shows, in which runs of other lines are found. Pure.
 
 Every fourth place of a source is indexed by a hash over the four lines from there, so a run of eight or more holds an indexed place
 wherever it begins; what is found there is compared line by line, and grows both ways as far as the lines are the same.

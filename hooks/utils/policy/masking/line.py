@@ -1,4 +1,4 @@
-"""The words and values of a text, as the shell would see them at any depth of quotes. Pure; in time that the text's length bounds."""
+"""The words of a text, as the shell would see them at any depth of quotes. Pure; in time that the text's length bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settle again the sums of sessions that have continued since they were counted.
+"""Settle stale ledgers: those of sessions that have continued since they were counted.
 
 A context is settled whenever it is rebuilt, and most sessions go on afterwards: so their sums are settled again before they are shown, and
 each session when it ends.

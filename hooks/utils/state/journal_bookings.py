@@ -2,71 +2,69 @@
 
 from __future__ import annotations
 
-from .journal import ids_of, is_whole, shortening_of, time_of
+from .journal import id_made_whole, shortening_of, time_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-    from typing import Any
+    from collections.abc import Callable, Collection, Sequence
 
     from ..policy.bookings import Booking, KeptOut
+    from .journal import Entry
 
 
-def booking_of(entry: object) -> Booking | None:
+def booking_of(entry: Entry) -> Booking | None:
     """Return the booking of the ledger that an entry records; None for one that books nothing."""
     from ..policy.bookings import Advice, Cleared, KeptOut, Remembered, Restored, Undone  # hooks only write entries
 
-    if not isinstance(entry, dict):
+    kind, at, tokens, listed = entry["event"], entry.get("at"), entry.get("tokens"), entry.get("ids")
+    if at is None or tokens is None:
         return None
-    at, tokens, ids = entry.get("at"), entry.get("tokens"), tuple(ids_of(entry) or ())
-    if not isinstance(at, (int, float)):
-        return None
-    kind = entry.get("event")
-    if type(tokens) is not int:
-        return None
+    ids = tuple(listed or ())
     if kind == "entered":
         event = shortening_of(entry, at)
         return KeptOut(at, event.kept_out, event.id) if event is not None and event.left_out > 0 else None
     if kind in ("clear", "outside"):
         if entry.get("unasked") is True:
             return Cleared(at, 0, 0, ids)  # what was kept out of these no longer saves anything
-        return Cleared(at, tokens, len(entry["ids"]) if isinstance(entry.get("ids"), list) else 1, ids)
+        return Cleared(at, tokens, 1 if listed is None else len(listed), ids)
     if kind == "undo":
         return Undone(at, tokens, ids)
     if kind == "restore" and entry.get("in_place") is True:
-        return Restored(at, tokens, True, [entry["id"]] if isinstance(entry.get("id"), str) else [])
+        id = entry.get("id")
+        return Restored(at, tokens, True, [] if id is None else [id])
     if kind == "memory":
         return Remembered(at, tokens)
     return Advice(at, tokens) if kind == "advice" else None
 
 
-def clear_times(journal: list[Any]) -> dict[str, float]:
+def clear_times(journal: Sequence[Entry]) -> dict[str, float]:
     """Return id of a result -> when it was last cleared (seconds)."""
     times: dict[str, float] = {}
     for entry in journal:
-        if booking_of(entry) is not None and entry.get("event") in ("clear", "outside"):
-            times.update((id, entry["at"]) for id in ids_of(entry) or ())
+        booking = booking_of(entry)
+        if booking is not None and entry["event"] in ("clear", "outside"):
+            times.update(dict.fromkeys(entry.get("ids") or (), booking.at))
     return times
 
 
-def remembered_texts(journal: list[Any]) -> list[tuple[float, str]]:
+def remembered_texts(journal: Sequence[Entry]) -> list[tuple[float, str]]:
     """Return (seconds, text) of each MEMORY.md that the context was given, in order of time."""
-    entries = [entry for entry in journal if booking_of(entry) is not None and entry.get("event") == "memory"]
-    return sorted((time_of(entry), entry["said"]) for entry in entries if isinstance(entry.get("said"), str))
+    entries = [(entry, entry.get("said")) for entry in journal if entry["event"] == "memory" and booking_of(entry) is not None]
+    return sorted((time_of(entry), text) for entry, text in entries if text is not None)
 
 
-def ids_outside(journal: list[Any], by_user: bool = False) -> set[str]:
+def ids_outside(journal: Sequence[Entry], by_user: bool = False) -> set[str]:
     """Return ids of the results that left the context while the transcript still holds them; with `by_user`, of those that the user has had
     the provider clear."""
     ids: set[str] = set()
     for entry in journal:
-        if booking_of(entry) is not None and entry.get("event") == "outside" and not (by_user and entry.get("unasked") is True):
-            ids.update(ids_of(entry) or ())
+        if booking_of(entry) is not None and entry["event"] == "outside" and not (by_user and entry.get("unasked") is True):
+            ids.update(entry.get("ids") or ())
     return ids
 
 
 def bookings(
-    journal: list[Any],
+    journal: Sequence[Entry],
     with_placeholder: Collection[str],
     calls: Collection[str] | None = None,
     as_counted: Callable[[int, float], int] = lambda tokens, at: tokens,
@@ -81,14 +79,14 @@ def bookings(
     booked: list[Booking] = []
     kept_out: dict[str, KeptOut] = {}
     for entry in journal:
-        booking = booking_of(entry)
+        booking, made_whole = booking_of(entry), id_made_whole(entry)
         if isinstance(booking, KeptOut):
             kept_out[booking.id] = booking
-        elif is_whole(entry) and entry.get("whole") is True:
-            kept_out.pop(entry["id"], None)
-        elif is_whole(entry):
-            booked.append(Cleared(time_of(entry), 0, 0, (entry["id"],)))
-        elif booking is not None and not (entry.get("event") == "clear" and known.isdisjoint(ids_of(entry) or known)):
+        elif made_whole is not None and entry.get("whole") is True:
+            kept_out.pop(made_whole, None)
+        elif made_whole is not None:
+            booked.append(Cleared(time_of(entry), 0, 0, (made_whole,)))
+        elif booking is not None and not (entry["event"] == "clear" and known.isdisjoint(entry.get("ids") or known)):
             booked.append(booking)
     for id, booking in kept_out.items():
         booked.append(KeptOut(booking.at, as_counted(booking.tokens, booking.at), id))
@@ -97,12 +95,13 @@ def bookings(
     return booked
 
 
-def _put_back(journal: list[Any]) -> set[str]:
+def _put_back(journal: Sequence[Entry]) -> set[str]:
     """Return ids of the results that the journal says were put back."""
     ids: set[str] = set()
     for entry in journal:
-        if isinstance(entry, dict) and entry.get("event") == "undo":
-            ids.update(ids_of(entry) or ())
-        elif isinstance(entry, dict) and entry.get("event") == "restore" and isinstance(entry.get("id"), str):
-            ids.add(entry["id"])
+        if entry["event"] == "undo":
+            ids.update(entry.get("ids") or ())
+        id = entry.get("id")
+        if entry["event"] == "restore" and id is not None:
+            ids.add(id)
     return ids
