@@ -1,4 +1,4 @@
-"""Writes, lists and deletes archives. An archive is built in a temporary folder, synced, logged, and then renamed: it exists whole, or not
+"""The archives in the data folder. An archive is built in a temporary folder, synced, logged, and then renamed: it exists whole, or not
 at all."""
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
-"""Collection: marks resources that a policy releases, and deletes them a day later. Each step is logged before it is done, works in
-batches, and takes the lock for only one batch; a collection that is killed at any moment and run again ends in the same state."""
+"""Collection: the marking of resources that a policy releases, followed by their deletion a day later.
+
+Each step is logged before it is done, works in batches, and takes the lock for only one batch; a collection that is killed at any moment
+and run again ends in the same state.
+"""
 
 from __future__ import annotations
 

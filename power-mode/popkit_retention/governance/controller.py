@@ -1,4 +1,4 @@
-"""The controller: the one entry to governance, for the command line, for agents over MCP and for the hourly job."""
+"""The controller, through which command line, agents, hourly job enter governance."""
 
 from __future__ import annotations
 

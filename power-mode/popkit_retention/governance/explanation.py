@@ -1,4 +1,4 @@
-"""The explanation of one resource: which rules keep or release it, and what happens to it next. Reads only."""
+"""The explanation of one resource: the rules that keep or release it, its next step. Reads only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The manifest of an archive: written, read and checked.
+"""The manifest of an archive.
 
 `data/archive/ID/` has `manifest.json` and `contents`. All contents are in one file, each at its offset: 20,000 small ones are two files to
 sync, and no file has a name from inside an archive. Each content has its own hashes, so damage to one affects that one alone.

@@ -1,4 +1,4 @@
-"""The file of both policies, and of projects' own: read strictly, migrated from the specification's format, replaced durably."""
+"""The file of the policies: read strictly, migrated from the specification's format, replaced durably."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verifies and restores archives."""
+"""Restores from archives, whose contents are verified first."""
 
 from __future__ import annotations
 

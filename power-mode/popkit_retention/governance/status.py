@@ -1,4 +1,4 @@
-"""The status of governance: what each domain has, keeps and will delete soon. Reads domains and archives, and changes nothing."""
+"""The status of governance, counted per domain. Reads domains and archives, and changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored data and its retention: policies, marks, holds, the zones of the archive, sizes, the log."""
+"""The tile of the retention of stored data: policies, marks, holds, zones of the archive, sizes, the log."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from ..operations import stores
 from ..operations.login import login_name
 from . import BadRequest, GovernanceError
 from . import ResourceNotFound as NothingThere
-from . import activity_views as retention_activity
-from . import policy_views as retention_policies
 from .controller import Controller
 from .domains import USER
 from .policies import DOMAINS, KEYS, MEMORY, RAG
 from .tile_shapes import HoldShown, LogEntry, RetentionLog, RetentionOperationRequest, RetentionOverview, RetentionPolicyShown, Zone
+from .views import collection_views, hold_views, log_views, policy_views, wording
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,8 +126,8 @@ class RetentionTile(Tile):
             target=text.clean(hold["target"]),
             who=text.clean(hold["who"]),
             why=text.clean(hold["why"]),
-            since=retention_policies.seconds_of(hold["created_at"]),
-            until=retention_policies.seconds_of(hold["until"]) if hold["until"] is not None else None,
+            since=wording.seconds_of(hold["created_at"]),
+            until=wording.seconds_of(hold["until"]) if hold["until"] is not None else None,
             operations=[Offer(id=f"{RELEASE} {hold['id']}", label="Release", sum=consequence, danger=True)],
         )
 
@@ -165,7 +164,7 @@ class RetentionTile(Tile):
                     return _done(self._released(controller, rest))
                 if word == UNDO and rest in DOMAINS:
                     undone: dict[str, Any] = controller.undo(domain=rest)
-                    return _done(retention_activity.unmarked(undone["unmarked"]))
+                    return _done(collection_views.unmarked(undone["unmarked"]))
             except (BadRequest, NothingThere) as error:
                 return OperationResult(done=False, text=text.clean(error))
         raise NotOffered("that is not offered. GET /api/retention lists what is")
@@ -197,11 +196,11 @@ class RetentionTile(Tile):
             raise NotFound(f"there is no such session: {_NEEDS_WHY}")
         who, now = login_name(self.app_state.environ), self.app_state.now()
         holds: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
-        return _done(retention_activity.held(holds, now, "popkit retention"))
+        return _done(hold_views.held(holds, now, "popkit retention"))
 
     def _released(self, controller: Controller, id: str) -> list[text.Line]:
         hold: dict[str, Any] = controller.release_hold(id)
-        return retention_activity.released(hold, self.app_state.now())
+        return hold_views.released(hold, self.app_state.now())
 
     @contextmanager
     def _changing(self) -> Iterator[Controller]:
@@ -223,7 +222,7 @@ class RetentionTile(Tile):
 def _whose(hold: dict[str, Any]) -> str:
     """Return what a hold keeps, as in "applies to …"."""
     if hold["scope"] == ITEM:
-        return f"{retention_policies.THINGS[hold['domain']]} {text.clean(hold['target'])}"
+        return f"{wording.THINGS[hold['domain']]} {text.clean(hold['target'])}"
     return f"this {hold['scope']}'s data"
 
 
@@ -243,10 +242,10 @@ def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShow
     words = ["nothing is stored yet"]
     if counts["total"]:
         words = [
-            f"stored: {retention_policies.counted(counts['total'], domain)}",
-            f"may be deleted: {retention_policies.eligible(counts['eligible'], part['left_out'])}",
+            f"stored: {wording.counted(counts['total'], domain)}",
+            f"may be deleted: {wording.eligible(counts['eligible'], part['left_out'])}",
         ]
-        words += [f"protected: {each.strip()}" for each in retention_policies.counts_by_reason(part["reasons"], policy["older_than_days"])]
+        words += [f"protected: {each.strip()}" for each in wording.counts_by_reason(part["reasons"], policy["older_than_days"])]
     words += (
         [f"{units.counted(own, 'project')} with a policy of {'its' if own == 1 else 'their'} own: popkit retention show"] if own else []
     )
@@ -255,8 +254,8 @@ def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShow
         domain=domain,
         revision=status["revision"],
         values={key: policy[key] for key in KEYS},
-        said={key: retention_policies.value(policy[key]) for key in KEYS},
-        sentences=retention_policies.sentences(policy, domain),
+        said={key: wording.value(policy[key]) for key in KEYS},
+        sentences=policy_views.sentences(policy, domain),
         words=words,
         eligible=counts["eligible"] + part["left_out"],
         marked=part["marked"],
@@ -265,16 +264,16 @@ def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShow
 
 
 def _undo(part: dict[str, Any]) -> Offer:
-    marked = retention_policies.counted(part["marked"], part["domain"])
+    marked = wording.counted(part["marked"], part["domain"])
     return Offer(id=f"{UNDO} {part['domain']}", label=_UNMARK[part["domain"]], sum=f"{marked} marked for deletion will be kept")
 
 
 def _entry(entry: dict[str, Any]) -> LogEntry:
-    words = text.clean(retention_activity.entry_in_words(entry))
+    words = text.clean(log_views.entry_in_words(entry))
     return LogEntry(
         number=entry["number"],
-        at=retention_policies.seconds_of(entry["at"]),
-        who=retention_policies.named_actor(entry["by"]),
+        at=wording.seconds_of(entry["at"]),
+        who=wording.named_actor(entry["by"]),
         action=entry["action"],
         domain=entry["domain"],
         words=words,

@@ -31,7 +31,7 @@ def content_spans(line: bytes, side_chains: bool = False) -> dict[str, tuple[int
     """Return tool_use_id -> (start, end) of the value of `content` in each tool_result block of a user's entry, in the order of the blocks.
 
     A block without `content` is left out; an entry of another type has none, nor, unless asked for, has one of a side chain.
-    LineNotUnderstood for a line that is not UTF-8, not exactly one JSON object, or not clear about which content belongs to which id. """
+    LineNotUnderstood for a line that is not UTF-8, not exactly one JSON object, or not clear about which content belongs to which id."""
     _check_encoding(line)
     walk = _Line(line.decode("latin-1"))
     try:

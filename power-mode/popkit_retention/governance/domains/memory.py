@@ -1,5 +1,4 @@
-"""The domain `memory`: items of the long-term memory, in whatever store the user has configured, as resources of governance: their age,
-their sessions, their bytes in an archive.
+"""The domain `memory`: items of the long-term memory, in whatever store the user has configured.
 
 Its marks are those that a retention policy made (`marked_by` is BY_POLICY); items that the user, a tool or memory's own job wants forgotten
 are memory's own business. A store that does not exist yet is an empty domain; only a hold or a restored archive creates one.
