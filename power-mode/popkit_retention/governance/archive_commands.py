@@ -15,11 +15,11 @@ from .views import archive_views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from .shapes import WrittenArchive
 
 
 def archive(request: Request) -> Answer:
-    archives: list[dict[str, Any]] = []
+    archives: list[WrittenArchive] = []
     wanted: dict[str, list[str] | None] = {**request.controller.by_domain(request.arguments, request.domain)}
     if not request.arguments:
         wanted = {domain: None for domain in wanted if _has_eligible(request, domain)}
@@ -32,17 +32,17 @@ def archive(request: Request) -> Answer:
 
 
 def _has_eligible(request: Request, domain: str) -> bool:
-    verdict: dict[str, Any] = request.controller.apply(domain, dry_run=True)
+    verdict = request.controller.apply(domain, dry_run=True)
     return any(each["eligible"] for each in (verdict, *verdict.get("own", ())))
 
 
 def archives(request: Request) -> Answer:
-    listed: dict[str, Any] = request.controller.archives()
+    listed = request.controller.archives()
     return Answer(archive_views.archives(listed["archives"], request.now, RETENTION_COMMAND), listed)
 
 
 def restore(request: Request) -> Answer:
-    restored: dict[str, Any] = request.controller.restore(request.arguments[0], "sound" in request.flags, request.progress)
+    restored = request.controller.restore(request.arguments[0], "sound" in request.flags, request.progress)
     return Answer(archive_views.restored(restored), restored)
 
 
@@ -51,7 +51,7 @@ def remove(request: Request) -> Answer:
     if not sure and "json" in request.flags:
         raise Refused("nothing was deleted: --json needs --yes")
     if not sure:
-        listed: dict[str, Any] = request.controller.archives()
+        listed = request.controller.archives()
         known = {each["archive_id"]: each for each in listed["archives"]}
         if unknown := [id for id in ids if manifests.check_id(id) not in known]:
             raise Refused(f"there is no archive {unknown[0]}. `popkit retention admin archives` lists the archives")

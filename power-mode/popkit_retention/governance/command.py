@@ -24,7 +24,8 @@ from .views import collection_views, explanation_views, log_views, verdict_views
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+
+    from .shapes import CollectionAnswer
 
 MISTAKES = (Refused, GovernanceError, NoHome, OSError)
 
@@ -43,13 +44,13 @@ def _answer(parsed: flag_parser.Parsed, environ: Mapping[str, str]) -> Answer:
 
 
 def explain(request: Request) -> Answer:
-    explanation: dict[str, Any] = request.controller.explain(request.arguments[0], request.domain)
+    explanation = request.controller.explain(request.arguments[0], request.domain)
     policy = request.controller.get(explanation["domain"], explanation["project"])
     return Answer(explanation_views.explained(explanation, policy, request.now, RETENTION_COMMAND), explanation)
 
 
 def apply(request: Request) -> Answer:
-    verdicts: list[dict[str, Any]] = [request.controller.apply(domain, dry_run="dry-run" in request.flags) for domain in request.domains]
+    verdicts = [request.controller.apply(domain, dry_run="dry-run" in request.flags) for domain in request.domains]
     lines: list[text.Line] = []
     for each in [part for domain in verdicts for part in (domain, *domain.get("own", ()))]:
         labels = request.controller.describe(each["domain"], verdict_views.shown_ids(each, request.most))
@@ -63,9 +64,9 @@ def gc(request: Request) -> Answer:
     if "auto" in request.flags:
         if others := [name for name in request.flags if name not in ("auto", "quiet", "json")]:
             raise flag_parser.UsageError(f"--auto decides by itself, so it does not work with --{others[0]}")
-        collected = hourly_job.collect(request.environ)
-        lines = collection_views.collected({**collected, "dry_run": False}, request.now, request.most, RETENTION_COMMAND)
-        return Answer(lines or ["Nothing is due."], collected)
+        due = hourly_job.collect(request.environ)
+        lines = collection_views.collected({"domains": due["domains"], "dry_run": False}, request.now, request.most, RETENTION_COMMAND)
+        return Answer(lines or ["Nothing is due."], due)
     if "quiet" in request.flags:
         raise flag_parser.UsageError("--quiet works only with --auto")
     doing, sure = "dry-run" not in request.flags, "yes" in request.flags
@@ -85,23 +86,21 @@ def gc(request: Request) -> Answer:
     return Answer(collection_views.done(collected, RETENTION_COMMAND), collected)
 
 
-def _collect(request: Request, dry_run: bool) -> dict[str, Any]:
+def _collect(request: Request, dry_run: bool) -> CollectionAnswer:
     placeholders = "placeholders" in request.flags
     return request.controller.gc(request.domain, dry_run=dry_run, placeholders=placeholders, progress=request.progress)
 
 
 def undo(request: Request) -> Answer:
-    result: dict[str, Any] = request.controller.undo(request.arguments, request.domain)
+    result = request.controller.undo(request.arguments, request.domain)
     return Answer(collection_views.unmarked(result["unmarked"]), result)
 
 
 def verify(request: Request) -> Answer:
-    result: dict[str, Any] = request.controller.verify("read-data" in request.flags, request.progress)
+    result = request.controller.verify("read-data" in request.flags, request.progress)
     return Answer(log_views.verified(result), result, code=int(not result["ok"]))
 
 
 def log(request: Request) -> Answer:
-    log: dict[str, Any] = request.controller.log(
-        request.flags["most"], request.domain, request.flags.get("action"), request.flags.get("id")
-    )
+    log = request.controller.log(request.flags["most"], request.domain, request.flags.get("action"), request.flags.get("id"))
     return Answer(log_views.logged(log["entries"], request.now), log)

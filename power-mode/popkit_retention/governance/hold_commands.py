@@ -12,7 +12,7 @@ from .views import hold_views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    pass
 
 
 def add_hold(request: Request) -> Answer:
@@ -29,10 +29,10 @@ def add_hold(request: Request) -> Answer:
 
 
 def list_holds(request: Request) -> Answer:
-    listed: dict[str, Any] = request.controller.holds(request.domain, "all" in request.flags)
+    listed = request.controller.holds(request.domain, "all" in request.flags)
     return Answer(hold_views.holds(listed["holds"], request.now, "all" in request.flags, RETENTION_COMMAND), listed)
 
 
 def release_hold(request: Request) -> Answer:
-    released: dict[str, Any] = request.controller.release_hold(request.arguments[0])
+    released = request.controller.release_hold(request.arguments[0])
     return Answer(hold_views.released(released, request.now), released)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from .data_folder import Folder
+    from .shapes import ArchiveSummary
 
 VERSION = 1
 MANIFEST, CONTENTS = "manifest.json", "contents"
@@ -80,9 +81,16 @@ class Manifest:
     version: int = VERSION
     sha256: str = ""
 
-    def summary(self) -> dict[str, object]:
+    def summary(self) -> ArchiveSummary:
         """Return its entry in a list of archives."""
-        return {key: getattr(self, key) for key in ("archive_id", "domain", "created_at", "resource_count", "total_size_bytes", "note")}
+        return {
+            "archive_id": self.archive_id,
+            "domain": self.domain,
+            "created_at": self.created_at,
+            "resource_count": self.resource_count,
+            "total_size_bytes": self.total_size_bytes,
+            "note": self.note,
+        }
 
 
 def data_of(manifest: Manifest) -> tuple[bytes, str]:

@@ -48,10 +48,9 @@ def warns(environ: Mapping[str, str], parts: Mapping[str, object]) -> list[text.
     now = time_of_day(environ)
     try:
         with Controller(environ, now=lambda: now) as controller:
-            answer: dict = controller.holds()
+            holds = controller.holds()["holds"]
     except GovernanceError as error:
         return text.wrap(f"PopKit does not know what is on hold: {error}")
-    holds = answer["holds"]
     if not holds:
         return []
     message = f"{units.counted(len(holds), 'hold')} in force: somebody wants this data to stay, and it would be deleted:"

@@ -14,12 +14,12 @@ from .views import policy_views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from .shapes import Json
 
 
 def show(request: Request) -> Answer:
-    status: dict[str, Any] = request.controller.status(request.domain)
-    requests: dict[str, Any] = request.controller.requests()
+    status = request.controller.status(request.domain)
+    requests = request.controller.requests()
     status["requests"] = [each for each in requests["requests"] if each["domain"] in request.domains]
     return Answer(policy_views.shown(status, request.now, RETENTION_COMMAND), status)
 
@@ -32,14 +32,14 @@ def set_policies(request: Request) -> Answer:
             # As `hold add --session` takes it: a policy compares whole ids, so the beginning of one would keep nothing.
             change = change._replace(value=retention_arguments.session_ids(change.value, request))
         wanted.setdefault(change.domain, []).append(change)
-    before: dict[str, Any] = request.controller.policies()
+    before = request.controller.policies()
     configs = {domain: retention_arguments.config_of(changes, before[domain]) for domain, changes in wanted.items()}
     # All of them are refused, or none. Where a tool gets the nearest value that is allowed, a person is asked for another.
     adjusted = {domain: merged(RetentionPolicy(), config)[1] for domain, config in configs.items()}
     if any(adjusted.values()):
         raise Refused(policy_views.out_of_bounds(adjusted) + ". Nothing was set")
     expect = before["revision"] if any(map(retention_arguments.amends, wanted.values())) else None
-    configured: list[dict[str, Any]] = []
+    configured: list[Json] = []
     for domain, config in configs.items():
         try:
             configured.append(request.controller.configure(domain, config, expect))
@@ -51,23 +51,23 @@ def set_policies(request: Request) -> Answer:
 
 
 def accept(request: Request) -> Answer:
-    accepted: list[dict[str, Any]] = [request.controller.accept(id) for id in dict.fromkeys(request.arguments)]
+    accepted = [request.controller.accept(id) for id in dict.fromkeys(request.arguments)]
     return Answer([line for each in accepted for line in policy_views.accepted(each, RETENTION_COMMAND)], {"accepted": accepted})
 
 
 def decline(request: Request) -> Answer:
-    declined: list[dict[str, Any]] = [request.controller.decline(id) for id in dict.fromkeys(request.arguments)]
+    declined = [request.controller.decline(id) for id in dict.fromkeys(request.arguments)]
     return Answer([f"Declined {each['request']}. Nothing else changed." for each in declined], {"declined": declined})
 
 
 def unset(request: Request) -> Answer:
-    removed: dict[str, Any] = request.controller.unset(request.arguments[0], request.domain)
+    removed = request.controller.unset(request.arguments[0], request.domain)
     message = f"{removed['project']} has no {' or '.join(removed['domains'])} policy of its own any more. Yours applies there again."
     return Answer(text.wrap(message), removed)
 
 
 def history(request: Request) -> Answer:
-    history: dict[str, Any] = request.controller.history(request.domain)
+    history = request.controller.history(request.domain)
     return Answer(policy_views.history(history["versions"], request.now, RETENTION_COMMAND), history)
 
 
@@ -77,5 +77,5 @@ def rollback(request: Request) -> Answer:
         before = request.controller.policies()
     except GovernanceDamaged:
         before = None  # then it is written again
-    result: dict[str, Any] = request.controller.rollback(revision, request.domain)
+    result = request.controller.rollback(revision, request.domain)
     return Answer(policy_views.rolled_back(revision, before, result, RETENTION_COMMAND), result)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
@@ -28,9 +28,10 @@ from .views import collection_views, hold_views, log_views, policy_views, wordin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ..dashboard.app_state import AppState
+    from .shapes import EntryAnswer, HoldAnswer, ListedHold, PartStatus, StatusAnswer
 
 HOLD, RELEASE, UNDO = "hold", "release", "undo"
 _HOLD = Offer(id=HOLD, label="Hold", sum="all data of this session stays, whatever the policies say, until you release it")
@@ -78,8 +79,8 @@ class RetentionTile(Tile):
     def overview(self) -> RetentionOverview:
         """Return the policies, holds, zones and sizes. A store that cannot be used is one of the `problems`."""
         with self._opened() as controller:
-            status: dict[str, Any] = controller.status()
-            holds: dict[str, Any] = controller.holds()
+            status = controller.status()
+            holds = controller.holds()
             problems = [*self._log_problems(controller), *(each["unavailable"] for each in status["domains"] if each["unavailable"])]
             whole = not self._verified[1]
             zones = self._zones(problems)
@@ -117,7 +118,7 @@ class RetentionTile(Tile):
         parts = stores.sizes(self.app_state.home) if os.path.isdir(self.app_state.home) else {}
         return {part: each["bytes"] for part, each in parts.items()}
 
-    def _hold(self, hold: dict[str, Any]) -> HoldShown:
+    def _hold(self, hold: HoldAnswer) -> HoldShown:
         consequence = f"the {_DATA[hold['domain']]} policy applies to {_whose(hold)} again"
         return HoldShown(
             id=hold["id"],
@@ -149,7 +150,7 @@ class RetentionTile(Tile):
     def log(self, limit: int) -> RetentionLog:
         """Return the newest entries."""
         with self._opened() as controller:
-            log: dict[str, Any] = controller.log(limit)
+            log = controller.log(limit)
             total = controller.read().count()
         return RetentionLog(entries=[_entry(each) for each in log["entries"]], total=total)
 
@@ -163,7 +164,7 @@ class RetentionTile(Tile):
                 if word == RELEASE and rest:
                     return _done(self._released(controller, rest))
                 if word == UNDO and rest in DOMAINS:
-                    undone: dict[str, Any] = controller.undo(domain=rest)
+                    undone = controller.undo(domain=rest)
                     return _done(collection_views.unmarked(undone["unmarked"]))
             except (BadRequest, NothingThere) as error:
                 return OperationResult(done=False, text=text.clean(error))
@@ -195,11 +196,11 @@ class RetentionTile(Tile):
         if self.app_state.catalog.find(session) is None:
             raise NotFound(f"there is no such session: {_NEEDS_WHY}")
         who, now = login_name(self.app_state.environ), self.app_state.now()
-        holds: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
+        holds = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
         return _done(hold_views.held(holds, now, "popkit retention"))
 
     def _released(self, controller: Controller, id: str) -> list[text.Line]:
-        hold: dict[str, Any] = controller.release_hold(id)
+        hold = controller.release_hold(id)
         return hold_views.released(hold, self.app_state.now())
 
     @contextmanager
@@ -219,24 +220,24 @@ class RetentionTile(Tile):
             raise StoreUnusable(text.clean(error)) from None
 
 
-def _whose(hold: dict[str, Any]) -> str:
+def _whose(hold: HoldAnswer) -> str:
     """Return what a hold keeps, as in "applies to …"."""
     if hold["scope"] == ITEM:
         return f"{wording.THINGS[hold['domain']]} {text.clean(hold['target'])}"
     return f"this {hold['scope']}'s data"
 
 
-def _holds_of(controller: Controller, session: str) -> list[dict[str, Any]]:
-    holds: dict[str, Any] = controller.holds()
+def _holds_of(controller: Controller, session: str) -> list[ListedHold]:
+    holds = controller.holds()
     return [each for each in holds["holds"] if each["scope"] == SESSION and each["target"] == session]
 
 
-def _lacking(holds: list[dict[str, Any]]) -> list[str]:
+def _lacking(holds: Sequence[HoldAnswer]) -> list[str]:
     """Return the domains without any of these holds."""
     return [domain for domain in DOMAINS if domain not in {each["domain"] for each in holds}]
 
 
-def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShown:
+def _policy(part: PartStatus, status: StatusAnswer) -> RetentionPolicyShown:
     policy, counts, domain = part["policy"], part["counts"], part["domain"]
     own, requests = (sum(each["domain"] == domain for each in status[name]) for name in ("own", "requests"))
     words = ["nothing is stored yet"]
@@ -251,7 +252,7 @@ def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShow
     )
     words += [f"{units.counted(requests, 'request')} of agents waiting for your approval: popkit retention show"] if requests else []
     return RetentionPolicyShown(
-        domain=domain,
+        domain=domain,  # type: ignore[arg-type]  # the name of a domain
         revision=status["revision"],
         values={key: policy[key] for key in KEYS},
         said={key: wording.value(policy[key]) for key in KEYS},
@@ -263,12 +264,12 @@ def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShow
     )
 
 
-def _undo(part: dict[str, Any]) -> Offer:
+def _undo(part: PartStatus) -> Offer:
     marked = wording.counted(part["marked"], part["domain"])
     return Offer(id=f"{UNDO} {part['domain']}", label=_UNMARK[part["domain"]], sum=f"{marked} marked for deletion will be kept")
 
 
-def _entry(entry: dict[str, Any]) -> LogEntry:
+def _entry(entry: EntryAnswer) -> LogEntry:
     words = text.clean(log_views.entry_in_words(entry))
     return LogEntry(
         number=entry["number"],

@@ -12,11 +12,12 @@ from . import wording
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Sequence
+
+    from ..shapes import ArchiveSummary, RestoreAnswer, WrittenArchive
 
 
-def archived(written: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
+def archived(written: Sequence[WrittenArchive], command: str) -> list[text.Line]:
     """Return archives that were just written."""
     lines: list[text.Line] = []
     for each in written:
@@ -27,19 +28,19 @@ def archived(written: Sequence[Mapping[str, Any]], command: str) -> list[text.Li
     return lines + [f"  {command} admin restore {text.clean(each['archive_id'])}" for each in written]
 
 
-def archives(listed: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
+def archives(listed: Sequence[ArchiveSummary], now: float, command: str) -> list[text.Line]:
     """Return all archives."""
     if not listed:
         return text.wrap(f"There are no archives. {command} admin archive writes one of what may be deleted.")
     return [line for each in listed for line in _archive(each, now)]
 
 
-def to_remove(archives: Sequence[Mapping[str, Any]], now: float) -> list[text.Line]:
+def to_remove(archives: Sequence[ArchiveSummary], now: float) -> list[text.Line]:
     """Return the archives that are about to be deleted."""
     return [line for each in archives for line in _archive(each, now)]
 
 
-def _archive(each: Mapping[str, Any], now: float) -> list[text.Line]:
+def _archive(each: ArchiveSummary, now: float) -> list[text.Line]:
     lines: list[text.Line] = [text.clean(each["archive_id"])]
     if "problem" in each:
         return lines + text.wrap(f"  Broken: {each['problem']}", indent="  ")
@@ -48,7 +49,7 @@ def _archive(each: Mapping[str, Any], now: float) -> list[text.Line]:
     return lines + (text.wrap(f"  {text.clean(each['note'])}", indent="  ") if each["note"] else [])
 
 
-def restored(answer: Mapping[str, Any]) -> list[text.Line]:
+def restored(answer: RestoreAnswer) -> list[text.Line]:
     """Return what came back from an archive."""
     back, there, damaged = len(answer["restored"]), len(answer["already"]), len(answer.get("damaged", ()))
     lines = text.wrap(f"Brought back {wording.counted(back, answer['domain'])}." if back else "Nothing was brought back.")

@@ -11,16 +11,17 @@ from . import wording
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Sequence
+
+    from ..shapes import CollectionAnswer, CollectionPart, ResourceName
 
 
-def is_idle(answer: Mapping[str, Any]) -> bool:
+def is_idle(answer: CollectionAnswer) -> bool:
     """Return whether a collection has nothing to do."""
     return not any(each["marks"] or each["deletes"] or each["unmarked"] for each in answer["domains"])
 
 
-def collected(answer: Mapping[str, Any], now: float, most: int | None, command: str) -> list[text.Line]:
+def collected(answer: CollectionAnswer, now: float, most: int | None, command: str) -> list[text.Line]:
     """Return what a collection would do, or has done. `command`: how the reader calls us."""
     lines: list[text.Line] = []
     for each in answer["domains"]:
@@ -30,22 +31,22 @@ def collected(answer: Mapping[str, Any], now: float, most: int | None, command: 
     return lines + _marked(answer, command)
 
 
-def _named(part: Mapping[str, Any]) -> str:
+def _named(part: CollectionPart) -> str:
     """Return the name of what was collected: a domain, or the part of it under one project's own policy."""
     return f"{part['domain']} of {text.clean(part['project'])}" if "project" in part else str(part["domain"])
 
 
-def done(answer: Mapping[str, Any], command: str) -> list[text.Line]:
+def done(answer: CollectionAnswer, command: str) -> list[text.Line]:
     """Return what a collection has done, after it was shown and confirmed."""
     lines: list[text.Line] = []
     for each in answer["domains"]:
-        actions = [(each["deletes"], "deleted for good"), (each["marks"], "marked"), (each["unmarked"], "unmarked")]
-        words = [f"{wording.counted(len(rows), each['domain'])} {what}" for rows, what in actions if rows]
+        outcomes = {"deleted for good": len(each["deletes"]), "marked": len(each["marks"]), "unmarked": len(each["unmarked"])}
+        words = [f"{wording.counted(count, each['domain'])} {outcome}" for outcome, count in outcomes.items() if count]
         lines += text.wrap(f"{_named(each)}: {', '.join(words)}") if words else []
     return (lines or ["Nothing was left to do."]) + _marked(answer, command)
 
 
-def _marked(answer: Mapping[str, Any], command: str) -> list[text.Line]:
+def _marked(answer: CollectionAnswer, command: str) -> list[text.Line]:
     """Return what happens to the marks that were just made."""
     if answer["dry_run"] or not any(each["marks"] for each in answer["domains"]):
         return []
@@ -56,7 +57,7 @@ def _marked(answer: Mapping[str, Any], command: str) -> list[text.Line]:
     return ["", *text.wrap(f"{words} true. To remove the marks before then:"), f"  {command} undo"]
 
 
-def _of_domain(part: Mapping[str, Any], dry_run: bool, now: float, most: int | None) -> list[text.Line]:
+def _of_domain(part: CollectionPart, dry_run: bool, now: float, most: int | None) -> list[text.Line]:
     days = part["params"]["older_than_days"]
     deletes, marks, unmarked = ("To delete", "To mark", "To unmark") if dry_run else ("Deleted", "Marked", "Unmarked")
     lines = pair(deletes, f"{wording.counted(len(part['deletes']), part['domain'])} for good") if part["deletes"] else []
@@ -76,7 +77,7 @@ def _of_domain(part: Mapping[str, Any], dry_run: bool, now: float, most: int | N
     return lines or ["Nothing is stored."]
 
 
-def _placeholders(part: Mapping[str, Any], dry_run: bool) -> list[text.Line]:
+def _placeholders(part: CollectionPart, dry_run: bool) -> list[text.Line]:
     """Return which sessions have placeholders for data that a collection deletes."""
     going = {each["id"] for each in (*part["deletes"], *part["marks"])}
     by_session: dict[str, list[str]] = {}
@@ -93,7 +94,7 @@ def _placeholders(part: Mapping[str, Any], dry_run: bool) -> list[text.Line]:
     return lines
 
 
-def unmarked(marks: Sequence[Mapping[str, Any]]) -> list[text.Line]:
+def unmarked(marks: Sequence[ResourceName]) -> list[text.Line]:
     """Return what `undo` has done."""
     lines = text.wrap(f"Removed {units.counted(len(marks), 'mark')}:")
     return lines + [f"  {each['domain']:<8}{text.clean(each['id'])}" for each in marks]

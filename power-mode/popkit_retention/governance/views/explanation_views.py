@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from ..shapes import ExplanationAnswer
+
 # States of a thing, and what can happen next (at its time, with the next collection), as `explain` shows them.
 _STATES = {
     answers.HELD: "on hold{since}: nothing deletes it",
@@ -31,7 +33,7 @@ _COMING = {
 }
 
 
-def explained(answer: Mapping[str, Any], policy: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+def explained(answer: ExplanationAnswer, policy: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """Return the explanation of one thing: which rules apply to it, since when, and what happens next."""
     lines = text.title(f"{text.clean(answer['id'])}  {text.clean(answer['label'])}".rstrip())
     lines += pair("Domain", f"{answer['domain']}, {wording.NAMED[answer['domain']]}")
@@ -50,14 +52,14 @@ def explained(answer: Mapping[str, Any], policy: Mapping[str, Any], now: float, 
     return lines
 
 
-def _state(answer: Mapping[str, Any], now: float) -> str:
+def _state(answer: ExplanationAnswer, now: float) -> str:
     since = f" since {wording.day(answer['since'])}" if answer["since"] is not None else ""
     mark = answer["marked"]
     marked = f" {ago(wording.seconds_of(mark['at']), now)}, by {wording.named_actor(mark['by'])}" if mark else ""
     return _STATES[answer["state"]].format(since=since, ago=marked)
 
 
-def _next(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+def _next(answer: ExplanationAnswer, now: float, command: str) -> list[text.Line]:
     coming = answer["next"]
     if coming is None:
         return pair("Next", _nothing(answer, command))
@@ -67,7 +69,7 @@ def _next(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line
     return lines + (pair("", f"To remove the mark: {command} undo {text.clean(answer['id'])}") if answer["marked"] else [])
 
 
-def _nothing(answer: Mapping[str, Any], command: str) -> str:
+def _nothing(answer: ExplanationAnswer, command: str) -> str:
     """Return what has to happen before anything else can."""
     if answer["holds"]:
         return f"nothing, until the hold is released: {command} hold release {text.clean(answer['holds'][0]['id'])}"

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from ..shapes import HoldAnswer, ListedHold
 
-def held(added: Sequence[Mapping[str, Any]], now: float, command: str) -> list[text.Line]:
+
+def held(added: Sequence[HoldAnswer], now: float, command: str) -> list[text.Line]:
     """Return holds that were just added."""
     lines = [line for each in added for line in _hold(each, now)]
     return [
@@ -23,7 +25,7 @@ def held(added: Sequence[Mapping[str, Any]], now: float, command: str) -> list[t
     ]
 
 
-def holds(listed: Sequence[Mapping[str, Any]], now: float, everything: bool, command: str) -> list[text.Line]:
+def holds(listed: Sequence[ListedHold], now: float, everything: bool, command: str) -> list[text.Line]:
     """Return holds, oldest first."""
     if not listed:
         none = "There are no holds." if everything else "No hold is in force."
@@ -31,7 +33,7 @@ def holds(listed: Sequence[Mapping[str, Any]], now: float, everything: bool, com
     return [line for each in listed for line in _hold(each, now)]
 
 
-def released(hold: Mapping[str, Any], now: float) -> list[text.Line]:
+def released(hold: HoldAnswer, now: float) -> list[text.Line]:
     """Return a hold that was just released."""
     return [*text.wrap(f"Released. From now on, the policy of {hold['domain']} applies to:"), *_hold(hold, now)]
 

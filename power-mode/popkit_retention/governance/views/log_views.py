@@ -11,11 +11,12 @@ _IDS = 3  # ids shown in one entry of the log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Sequence
+
+    from ..shapes import EntryAnswer, VerificationAnswer
 
 
-def verified(answer: Mapping[str, Any]) -> list[text.Line]:
+def verified(answer: VerificationAnswer) -> list[text.Line]:
     """Return the result of a verification."""
     entries = "1 entry" if answer["log_entries"] == 1 else f"{answer['log_entries']:,} entries"
     checked = f"policies, {entries} of the log, {units.counted(answer['archives'], 'archive')}"
@@ -25,7 +26,7 @@ def verified(answer: Mapping[str, Any]) -> list[text.Line]:
     return [*lines, *text.wrap(f"Checked: {checked}; {units.counted(len(answer['problems']), 'problem')}.")]
 
 
-def logged(entries: Sequence[Mapping[str, Any]], now: float) -> list[text.Line]:
+def logged(entries: Sequence[EntryAnswer], now: float) -> list[text.Line]:
     """Return entries of the log."""
     if not entries:
         return ["The log has no such entry."]
@@ -38,7 +39,7 @@ def logged(entries: Sequence[Mapping[str, Any]], now: float) -> list[text.Line]:
     return lines
 
 
-def entry_in_words(entry: Mapping[str, Any]) -> str:
+def entry_in_words(entry: EntryAnswer) -> str:
     """Return an entry of the log in words."""
     details, domain = entry["details"], entry["domain"] or "memory and rag"
     action = entry["action"]
@@ -49,14 +50,14 @@ def entry_in_words(entry: Mapping[str, Any]) -> str:
     if action in ("requested", "declined"):
         settings = ", ".join(f"{key} = {wording.value(value)}" for key, value in details.get("config", {}).items())
         verb = "requested" if action == "requested" else "declined"
-        ids = text.listed(list(map(text.clean, entry["ids"])), _IDS)
-        return f"{verb} {ids} of {domain} of {text.clean(details.get('project'))}: {settings}"
+        requests = text.listed(list(map(text.clean, entry["ids"])), _IDS)
+        return f"{verb} {requests} of {domain} of {text.clean(details.get('project'))}: {settings}"
     if action == "applied":
         counts = details.get("counts", {})
         return f"applied the policy of {domain}: {counts.get('eligible', 0):,} of {counts.get('total', 0):,} may be deleted"
     if action == "held":
-        whose = f"{details.get('who')}, {details.get('why')}"
-        return f"held {details.get('scope')} {details.get('target')} of {domain} ({details.get('id')}): {whose}"
+        reason = f"{details.get('who')}, {details.get('why')}"
+        return f"held {details.get('scope')} {details.get('target')} of {domain} ({details.get('id')}): {reason}"
     if action == "released":
         return f"released hold {details.get('hold')} of {domain}"
     if action == "abandoned":

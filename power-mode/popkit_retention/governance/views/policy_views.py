@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policies import Adjusted
+    from ..shapes import PartStatus, PendingRequest, Soon
 
 _KEY_COLUMNS = 18
 
@@ -42,7 +43,7 @@ def shown(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line
     return lines
 
 
-def _domain(part: Mapping[str, Any], now: float, command: str, but: str) -> list[text.Line]:
+def _domain(part: PartStatus, now: float, command: str, but: str) -> list[text.Line]:
     domain, policy = part["domain"], part["policy"]
     lines: list[text.Line] = [f"{domain}: {wording.NAMED[domain]}{but}"]
     for key in KEYS:
@@ -62,7 +63,7 @@ def _domain(part: Mapping[str, Any], now: float, command: str, but: str) -> list
     return lines
 
 
-def _request(request: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
+def _request(request: PendingRequest, now: float, command: str) -> list[text.Line]:
     """Return an agent's request."""
     project, id = text.clean(request["project"]), text.clean(request["request"])
     head = f"An agent in {project} asked for this {request['domain']} policy {ago(seconds_of(request['at']), now)}. It would keep"
@@ -79,7 +80,7 @@ def accepted(answer: Mapping[str, Any], command: str) -> list[text.Line]:
     return [*lines, "To let your own policy apply there again:", f"  {command} admin unset {project}"]
 
 
-def _own(part: Mapping[str, Any], command: str) -> list[text.Line]:
+def _own(part: PartStatus, command: str) -> list[text.Line]:
     """Return a project's own policy."""
     project, counts = text.clean(part["project"]), part["counts"]
     lines = text.wrap(f"{part['domain']} of {project}, by a policy of its own:")
@@ -96,11 +97,11 @@ def _setting(key: str, setting: object) -> list[text.Line]:
     return text.pair("  " + key, value(setting), _KEY_COLUMNS + 2)
 
 
-def _soon(soon: Mapping[str, Any], now: float) -> str:
+def _soon(soon: Soon, now: float) -> str:
     return f"{soon['count']:,} of those may be deleted within {SOON_DAYS} days, the first {ahead(seconds_of(soon['first_at']), now)}"
 
 
-def _marked(part: Mapping[str, Any], now: float, command: str) -> str:
+def _marked(part: PartStatus, now: float, command: str) -> str:
     due = seconds_of(part["due_at"])
     when = "some can be deleted now" if due <= now else f"the first can be deleted {ahead(due, now)}"
     return f"{part['marked']:,}, {when}. {command} undo removes marks"

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from ..shapes import AppliedAnswer
 
-def applied(answer: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]], now: float, most: int | None) -> list[text.Line]:
+
+def applied(answer: AppliedAnswer, described: Mapping[str, Mapping[str, Any]], now: float, most: int | None) -> list[text.Line]:
     """Return what may be deleted under a policy and what it protects, by reason. `described`: the descriptions of the things that are
     shown, by id."""
     domain, counts = answer["domain"], answer["counts"]
@@ -33,7 +35,7 @@ def applied(answer: Mapping[str, Any], described: Mapping[str, Mapping[str, Any]
     return lines
 
 
-def shown_ids(answer: Mapping[str, Any], most: int | None) -> list[str]:
+def shown_ids(answer: AppliedAnswer, most: int | None) -> list[str]:
     """Return the ids of what `applied` shows."""
     rows = [*wording.beginning(answer["eligible"], most)[0]]
     for of_reason in wording.by_reasons(answer["protected"]).values():
