@@ -94,7 +94,7 @@ def collection(domain: str, result: Collection, described: Mapping[str, Describe
         "marks": _named(result.marks, described),
         "deletes": _named(result.deletes, described),
         "waiting": _named(result.waiting, described),
-        "unmarked": [{"id": each.id, "reasons": list(each.reasons)} for each in result.unmarked],
+        "unmarked": [{"id": unmarked.id, "reasons": list(unmarked.reasons)} for unmarked in result.unmarked],
         "kept": result.kept,
         "placeholders": result.placeholders,
         "truncated": result.truncated,

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 APPLIED = "applied"
 
 
-def _silent(what: str, done: int, of: int) -> None:
+def _silent(activity: str, done: int, of: int) -> None:
     """Ignore progress."""
 
 
@@ -145,7 +145,7 @@ class Controller(Workspace):
     def history(self, domain: str | None = None) -> Json:
         """Return every revision, newest first."""
         entries = revisions.history(self.read(), None if domain is None else check_domain(domain))
-        return {"versions": [{**each, "at": stamp(float(str(each["at"])))} for each in entries]}
+        return {"versions": [{**entry, "at": stamp(float(str(entry["at"])))} for entry in entries]}
 
     def rollback(self, revision: int, domain: str | None = None) -> Json:
         """Make an earlier revision the present one, of one domain or of both."""
@@ -213,7 +213,7 @@ class Controller(Workspace):
 
     def log(self, most: int | None = 50, domain: str | None = None, action: str | None = None, id: str | None = None) -> LogAnswer:
         """Return the newest entries of the log, newest first; of a domain, an action, an id."""
-        return {"entries": [answers.entry(each) for each in self.read().entries(most, domain, action, id)]}
+        return {"entries": [answers.entry(entry) for entry in self.read().entries(most, domain, action, id)]}
 
     def verify(self, read_data: bool = False, progress: Progress = _silent) -> VerificationAnswer:
         """Return whether policies, log and archives are as they were written; with `read_data`, check every byte in archives."""
@@ -277,7 +277,7 @@ class Controller(Workspace):
                 placeholders, progress, without=partial(self._ruled_by_others, name, part),
             )  # fmt: skip
             planned = plan(job, part.policy)
-            described = job.domain.describe([each.id for each in (*planned.marks, *planned.deletes, *planned.waiting)])
+            described = job.domain.describe([verdict.id for verdict in (*planned.marks, *planned.deletes, *planned.waiting)])
             done = planned if dry_run else carry_out(job, planned)
             reports.append({**answers.collection(name, done, described), **part.named})
             if not dry_run:

@@ -173,7 +173,7 @@ def manifest_of(data: bytes, archive_id: str) -> Manifest:
         raise ValueError("is not as it was written: its hash does not match")
     value = json_of(body, LARGEST_MANIFEST)
     version = value.get("version") if isinstance(value, dict) else None
-    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
+    if type(version) is int and version > VERSION:
         raise GovernanceTooNew(f"archive {archive_id} was written by a later PopKit (version {version} of the manifest). Update PopKit")
     manifest = _manifest(value, sha256)
     if manifest.archive_id != archive_id:
@@ -214,13 +214,13 @@ def _check_item(item: Item, number: int, offset: int) -> None:
         raise ValueError(f"has no hash for {item.id!r:.60}")
 
 
-def _object(value: object, keys: dict[str, type], what: str) -> dict:
+def _object(value: object, keys: dict[str, type], subject: str) -> dict:
     """Return an object of exactly these keys; ValueError for any other, and for values of other types."""
     if not isinstance(value, dict) or value.keys() != keys.keys():
-        raise ValueError(f"does not have the keys of {what}")
+        raise ValueError(f"does not have the keys of {subject}")
     for key, kind in keys.items():
         if type(value[key]) is not kind:
-            raise ValueError(f"has a {key} of {what} that is not {kind.__name__}")
+            raise ValueError(f"has a {key} of {subject} that is not {kind.__name__}")
     return value
 
 

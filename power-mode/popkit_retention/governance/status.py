@@ -38,7 +38,7 @@ def status(state: State, parts: Iterable[tuple[Domain, Part]], folder: Folder, n
     for domain, part in parts:
         (own if part.is_own else whole).append({**_of_domain(domain, part, now), **part.named})
     names = [each["domain"] for each in whole]
-    sizes = [each.get("total_size_bytes", 0) for each in archives.summaries(folder) if each["domain"] in names]
+    sizes = [summary.get("total_size_bytes", 0) for summary in archives.summaries(folder) if summary["domain"] in names]
     stored: Stored = {"count": len(sizes), "bytes": sum(sizes)}
     return {"revision": state.revision, "updated_at": state.updated_at, "domains": whole, "own": own, "archives": stored}
 
@@ -47,7 +47,7 @@ def _of_domain(domain: Domain, part: Part, now: float) -> DomainStatus:
     try:
         applied = apply_rules(part.policy, domain.resources(now, part.project, without=part.without), now)
         marks = domain.marked().values()
-        holds = sum(each.in_force(now) for each in domain.holds())
+        holds = sum(hold.in_force(now) for hold in domain.holds())
     except DomainUnavailable as error:
         return {"domain": domain.name, "policy": part.policy.to_json(), "unavailable": str(error), **_NOTHING}
     due = min((mark.due_at for mark in marks), default=None)
@@ -57,7 +57,7 @@ def _of_domain(domain: Domain, part: Part, now: float) -> DomainStatus:
         "unavailable": "",
         "counts": counts(applied),
         "left_out": applied.left_out,
-        "reasons": dict(Counter(each.reasons[0] for each in applied.protected)),
+        "reasons": dict(Counter(verdict.reasons[0] for verdict in applied.protected)),
         "soon": _soon(applied, now),
         "marked": len(marks),
         "due_at": when(due),
@@ -67,7 +67,7 @@ def _of_domain(domain: Domain, part: Part, now: float) -> DomainStatus:
 
 def _soon(applied: Applied, now: float) -> Soon:
     """Return how many resources only their age keeps, and not for long."""
-    ages = (each.created_at for each in applied.protected if each.reasons == (WITHIN_PERIOD,))
+    ages = (verdict.created_at for verdict in applied.protected if verdict.reasons == (WITHIN_PERIOD,))
     ripe = [at + applied.policy.older_than_days * DAY_S for at in ages if at is not None]
     coming = [at for at in ripe if at <= now + SOON_DAYS * DAY_S]
     return {"count": len(coming), "first_at": when(min(coming, default=None))}

@@ -91,7 +91,7 @@ class RetentionTile(Tile):
             sizes=self._sizes(),
             log_whole=whole,
             operations=[_undo(each) for each in status["domains"] if each["marked"]],
-            problems=[text.clean(each) for each in problems],
+            problems=[text.clean(problem) for problem in problems],
         )
 
     def _log_problems(self, controller: Controller) -> list[str]:

@@ -169,7 +169,7 @@ class Workspace:
         `details`: how. Ids without content are left out."""
         holder, now = self.domain(domain), self.now()
         with self.changing() as log:
-            there = [each.id for each in holder.resources(now, ids=ids)]
+            there = [resource.id for resource in holder.resources(now, ids=ids)]
             if not there:
                 yield
                 return

@@ -109,8 +109,8 @@ class Calls:
                 self._changed.notify_all()
 
 
-def _same(one: object, other: object) -> bool:
-    return isinstance(one, str) == isinstance(other, str) and not isinstance(other, bool) and one == other
+def _same(id: object, given: object) -> bool:
+    return isinstance(id, str) == isinstance(given, str) and not isinstance(given, bool) and id == given
 
 
 class Progress:

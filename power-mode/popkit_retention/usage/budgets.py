@@ -78,7 +78,7 @@ class BudgetExceeded(PopkitError):
 
 def in_words(standing: Standing) -> str:
     """Return the state of a limit that is used up, for people."""
-    used, limit = (f"${each:,.2f}" if standing.unit == USD else f"{each:,.0f} tokens" for each in (standing.used, standing.limit))
+    used, limit = (f"${amount:,.2f}" if standing.unit == USD else f"{amount:,.0f} tokens" for amount in (standing.used, standing.limit))
     of = "this session" if standing.scope == SESSION else "this month"
     return f"PopKit: the limit of {of} is used up ({used} of {limit})"
 

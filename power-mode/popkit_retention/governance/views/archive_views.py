@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 def archived(written: Sequence[WrittenArchive], command: str) -> list[text.Line]:
     """Return archives that were just written."""
     lines: list[text.Line] = []
-    for each in written:
-        what = f"{wording.counted(each['resource_count'], each['domain'])} ({size(each['total_size_bytes'])})"
+    for archive in written:
+        what = f"{wording.counted(archive['resource_count'], archive['domain'])} ({size(archive['total_size_bytes'])})"
         # On a line of its own and not wrapped, so that it can be copied.
-        lines += [f"Archived {what} in", f"  {text.clean(os.path.dirname(each['manifest_path']))}"]
+        lines += [f"Archived {what} in", f"  {text.clean(os.path.dirname(archive['manifest_path']))}"]
     lines += text.wrap("Nothing was deleted. To bring back what is missing later:")
-    return lines + [f"  {command} admin restore {text.clean(each['archive_id'])}" for each in written]
+    return lines + [f"  {command} admin restore {text.clean(archive['archive_id'])}" for archive in written]
 
 
 def archives(listed: Sequence[ArchiveSummary], now: float, command: str) -> list[text.Line]:

@@ -79,7 +79,7 @@ def _of_domain(part: CollectionPart, dry_run: bool, now: float, most: int | None
 
 def _placeholders(part: CollectionPart, dry_run: bool) -> list[text.Line]:
     """Return which sessions have placeholders for data that a collection deletes."""
-    going = {each["id"] for each in (*part["deletes"], *part["marks"])}
+    going = {resource["id"] for resource in (*part["deletes"], *part["marks"])}
     by_session: dict[str, list[str]] = {}
     for id, paths in part["placeholders"].items():
         for path in paths if id in going else ():
@@ -97,4 +97,4 @@ def _placeholders(part: CollectionPart, dry_run: bool) -> list[text.Line]:
 def unmarked(marks: Sequence[ResourceName]) -> list[text.Line]:
     """Return what `undo` has done."""
     lines = text.wrap(f"Removed {units.counted(len(marks), 'mark')}:")
-    return lines + [f"  {each['domain']:<8}{text.clean(each['id'])}" for each in marks]
+    return lines + [f"  {mark['domain']:<8}{text.clean(mark['id'])}" for mark in marks]

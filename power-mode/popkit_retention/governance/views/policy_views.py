@@ -157,13 +157,13 @@ def history(versions: Sequence[Mapping[str, Any]], now: float, command: str) -> 
     if not versions:
         return text.wrap(f"The policies are the defaults and were never changed. {command} set KEY=VALUE changes one.")
     lines: list[text.Line] = []
-    for each in versions:
-        back = f", back to revision {each['rolled_back_to']:,}" if "rolled_back_to" in each else ""
-        of = f" of {text.clean(each['project'])}" if "project" in each else ""
-        when, actor = ago(seconds_of(each["at"]), now), named_actor(each["by"])
-        lines += text.wrap(f"Revision {each['revision']:,}: {each['domain']}{of}, {when}, by {actor}{back}")
-        lines += _changed({f"{each['domain']}.{key}": (was, became) for key, (was, became) in each["changed"].items()})
-        lines += [] if each["changed"] else ["  the same as before"]
+    for version in versions:
+        back = f", back to revision {version['rolled_back_to']:,}" if "rolled_back_to" in version else ""
+        of = f" of {text.clean(version['project'])}" if "project" in version else ""
+        when, actor = ago(seconds_of(version["at"]), now), named_actor(version["by"])
+        lines += text.wrap(f"Revision {version['revision']:,}: {version['domain']}{of}, {when}, by {actor}{back}")
+        lines += _changed({f"{version['domain']}.{key}": (was, became) for key, (was, became) in version["changed"].items()})
+        lines += [] if version["changed"] else ["  the same as before"]
     return [*lines, "", "To go back to one (0: the defaults):", f"  {command} admin rollback REVISION"]
 
 
