@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.governance.data_folder import Folder
+from popkit_retention.memory.stores.in_memory import InMemoryStore
+from popkit_retention.memory.stores.protocol import Store
+from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.governance.collectors import LONG, NOISE, Workspace
+from tests.governance.governed_memory import Governed
 from tests.governance.stored import KeptDomain, Thing
 
 
@@ -31,3 +35,11 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     workspace = Workspace(tmp_path / "home", KeptDomain(things))
     with closing(workspace.log):
         yield workspace
+
+
+@pytest.fixture(params=["in memory", "sqlite"])
+def governed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Governed]:
+    """Over a store in memory, or in SQLite."""
+    store: Store = InMemoryStore() if request.param == "in memory" else SqliteStore(str(tmp_path / "memory.sqlite"))
+    yield Governed(store).of(tmp_path)
+    store.close()

@@ -106,6 +106,7 @@ _CORRUPT = {
     "no version": json.dumps({key: value for key, value in STATE.to_json().items() if key != "version"}),
     "a version that is no number": _but(version="2"),
     "a version that is true": _but(version=True),
+    "a revision that is true": _but(revision=True),
     "a version before all": _but(version=0),
     "a key too many": _but(more=1),
     "a domain too few": json.dumps({key: value for key, value in STATE.to_json().items() if key != "rag"}),

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from popkit_retention.usage.records import range_of, remaining_of
+from popkit_retention.usage.budget_share import range_of, remaining_of
 from popkit_retention.usage.server_address import BadAddress, Server, server_of
 
 

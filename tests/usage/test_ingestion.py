@@ -9,7 +9,7 @@ import pytest
 
 from hooks.utils.io import home
 from hooks.utils.state import session
-from popkit_retention.usage import ingestion
+from popkit_retention.usage import incremental_reading, ingestion
 from popkit_retention.usage.configured_database import open_local
 from popkit_retention.usage.records import CLIENT, DAY_S, KEPT_DAYS
 from tests.kit.forks import Forks
@@ -272,5 +272,5 @@ def test_where_booking_fails_it_is_read_again_the_next_time(house: House, monkey
 def test_a_mark_is_of_a_regular_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="regular"):
-        ingestion.read_on(str(tmp_path / "pipe"), None, print)
-    assert ingestion.mark_of(str(tmp_path / "none")) is None
+        incremental_reading.read_on(str(tmp_path / "pipe"), None, print)
+    assert incremental_reading.mark_of(str(tmp_path / "none")) is None

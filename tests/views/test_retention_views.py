@@ -7,10 +7,18 @@ from pathlib import Path
 import pytest
 
 from hooks.utils import text
-from popkit_retention.governance import activity_views as retention_activity
 from popkit_retention.governance import answers as governance
 from popkit_retention.governance import collection, domains
-from popkit_retention.governance import policy_views as retention_policies
+from popkit_retention.governance.views import (
+    archive_views,
+    collection_views,
+    explanation_views,
+    hold_views,
+    log_views,
+    policy_views,
+    verdict_views,
+    wording,
+)
 from tests.cli.played import WIDTH
 from tests.views import retention_answers as answers
 from tests.views.retention_answers import HOSTILE, NOW, at, thing
@@ -33,10 +41,10 @@ APPLIED = {
 }  # fmt: skip
 LABELS = {"abcdefgh": {"label": "Read src/a.ts"}, "bcdefghi": {"label": HOSTILE}, "efghijkl": {"label": "Bash npm test"}}
 VIEWS = {
-    "show": retention_policies.shown(answers.status(**FULL), NOW, COMMAND),
-    "show-fresh": retention_policies.shown({**answers.status(), "revision": 0, "archives": {"count": 0, "bytes": 0}}, NOW, COMMAND),
-    "show-unavailable": retention_policies.shown(answers.status(unavailable="the store cannot be reached: " + HOSTILE), NOW, COMMAND),
-    "set": retention_policies.configured(
+    "show": policy_views.shown(answers.status(**FULL), NOW, COMMAND),
+    "show-fresh": policy_views.shown({**answers.status(), "revision": 0, "archives": {"count": 0, "bytes": 0}}, NOW, COMMAND),
+    "show-unavailable": policy_views.shown(answers.status(unavailable="the store cannot be reached: " + HOSTILE), NOW, COMMAND),
+    "set": policy_views.configured(
         DEFAULTS,
         [
             {"domain": "memory", "revision": 4, "policy": answers.policy(older_than_days=3650, keep_session_ids=["a", "b"])},
@@ -44,14 +52,14 @@ VIEWS = {
         ],
         COMMAND,
     ),
-    "set-nothing": retention_policies.configured(
+    "set-nothing": policy_views.configured(
         DEFAULTS, [{"domain": "rag", "revision": 4, "policy": answers.policy()}], COMMAND
     ),
-    "rollback": retention_policies.rolled_back(
+    "rollback": policy_views.rolled_back(
         2, DEFAULTS, {"revision": 5, "domains": ["rag"], "rag": answers.policy(limit=9)}, COMMAND
-    ) + retention_policies.rolled_back(2, None, {"revision": 5, "domains": ["rag"], "rag": answers.policy()}, COMMAND)
-    + retention_policies.rolled_back(2, DEFAULTS, {"revision": 5, "domains": []}, COMMAND),
-    "history": retention_policies.history(
+    ) + policy_views.rolled_back(2, None, {"revision": 5, "domains": ["rag"], "rag": answers.policy()}, COMMAND)
+    + policy_views.rolled_back(2, DEFAULTS, {"revision": 5, "domains": []}, COMMAND),
+    "history": policy_views.history(
         [
             {"revision": 2, "at": at(1), "by": "tool", "domain": "rag", "changed": {"vacuum": [False, True]}, "rolled_back_to": 1},
             {"revision": 1, "at": at(3), "by": "user", "domain": "memory",
@@ -59,37 +67,37 @@ VIEWS = {
             {"revision": 1, "at": at(3), "by": "user", "domain": "rag", "changed": {}},
         ],
         NOW, COMMAND,
-    ) + retention_policies.history([], NOW, COMMAND),
-    "apply": retention_policies.applied(APPLIED, LABELS, NOW, 2)
-    + retention_policies.applied({**APPLIED, "counts": {"eligible": 0, "protected": 0, "total": 0}}, {}, NOW, 2),
-    "gc-dry-run": retention_activity.collected(answers.collection(True), NOW, 20, COMMAND),
-    "gc": retention_activity.collected(answers.collection(False), NOW, 1, COMMAND),
-    "undo": retention_activity.unmarked([{"domain": "memory", "id": "m3fa91c"}, {"domain": "rag", "id": "abcdefgh"}]),
-    "holds": retention_activity.holds(
+    ) + policy_views.history([], NOW, COMMAND),
+    "apply": verdict_views.applied(APPLIED, LABELS, NOW, 2)
+    + verdict_views.applied({**APPLIED, "counts": {"eligible": 0, "protected": 0, "total": 0}}, {}, NOW, 2),
+    "gc-dry-run": collection_views.collected(answers.collection(True), NOW, 20, COMMAND),
+    "gc": collection_views.collected(answers.collection(False), NOW, 1, COMMAND),
+    "undo": collection_views.unmarked([{"domain": "memory", "id": "m3fa91c"}, {"domain": "rag", "id": "abcdefgh"}]),
+    "holds": hold_views.holds(
         [
             answers.hold(), answers.hold("hxxxxx2", scope="project", target="shop-0123456789ab", until=None, why=HOSTILE),
             answers.hold("hyyyyy3", released_at=at(1)), answers.hold("hzzzzz4", until=at(2), in_force=False),
         ],
         NOW, True, COMMAND,
-    ) + retention_activity.holds([], NOW, False, COMMAND) + retention_activity.held([answers.hold()], NOW, COMMAND)
-    + retention_activity.released(answers.hold(released_at=at(0)), NOW),
-    "archives": retention_activity.archives(
+    ) + hold_views.holds([], NOW, False, COMMAND) + hold_views.held([answers.hold()], NOW, COMMAND)
+    + hold_views.released(answers.hold(released_at=at(0)), NOW),
+    "archives": archive_views.archives(
         [
             {"archive_id": "memory-20261122T233000Z-k3f9a2", "domain": "memory", "created_at": at(2), "resource_count": 1, "note": HOSTILE,
              "total_size_bytes": 28},
             {"archive_id": "rag-20261122T233000Z-k3f9a2", "domain": "rag", "problem": "/x/manifest.json is missing"},
         ],
         NOW, COMMAND,
-    ) + retention_activity.archives([], NOW, COMMAND)
-    + retention_activity.archived(
+    ) + archive_views.archives([], NOW, COMMAND)
+    + archive_views.archived(
         [{"archive_id": "rag-20261122T233000Z-k3f9a2", "domain": "rag", "resource_count": 1_200, "total_size_bytes": 3_000_000,
           "manifest_path": "/home/user/.claude/popkit/data/archive/rag-20261122T233000Z-k3f9a2/manifest.json"}], COMMAND)
-    + retention_activity.restored({"domain": "rag", "restored": ["a"], "already": ["b", "c"], "damaged": ["d"]})
-    + retention_activity.restored({"domain": "rag", "restored": [], "already": ["b", "c"]}),
-    "verify": retention_activity.verified({"ok": True, "problems": [], "log_entries": 1, "archives": 2})
-    + retention_activity.verified({"ok": False, "problems": [{"where": "log", "what": "entry 3 was changed: " + HOSTILE}],
+    + archive_views.restored({"domain": "rag", "restored": ["a"], "already": ["b", "c"], "damaged": ["d"]})
+    + archive_views.restored({"domain": "rag", "restored": [], "already": ["b", "c"]}),
+    "verify": log_views.verified({"ok": True, "problems": [], "log_entries": 1, "archives": 2})
+    + log_views.verified({"ok": False, "problems": [{"where": "log", "what": "entry 3 was changed: " + HOSTILE}],
                                 "log_entries": 3_000, "archives": 1}),
-    "log": retention_activity.logged(answers.LOG, NOW) + retention_activity.logged([], NOW),
+    "log": log_views.logged(answers.LOG, NOW) + log_views.logged([], NOW),
 }  # fmt: skip
 
 
@@ -119,7 +127,7 @@ STATES = {
 
 def test_what_people_read_of_one_thing(golden) -> None:
     policy = answers.policy()
-    rows = [line for state in STATES.values() for line in retention_activity.explained(answers.explained(**state), policy, NOW, COMMAND)]
+    rows = [line for state in STATES.values() for line in explanation_views.explained(answers.explained(**state), policy, NOW, COMMAND)]
     lines = text.laid_out(rows)
     assert all(len(line) <= WIDTH for line in lines)
     assert not set("\x1b\x07\u202e\u200b") & set("".join(lines))
@@ -130,11 +138,11 @@ def test_every_reason_has_words() -> None:
     """A code with an underscore in it would be one that nobody has put into words."""
     codes = [value for module in (domains, collection) for name, value in vars(module).items() if name.isupper() and isinstance(value, str)]
     assert len(codes) >= 12
-    phrases = [retention_policies.reason(code, 30) for code in codes]
+    phrases = [wording.reason(code, 30) for code in codes]
     assert not [each for each in phrases if "_" in each and "keep_" not in each and "source_types" not in each]
-    assert retention_policies.reason("within_retention_period", 1) == "younger than 1 day"
-    assert retention_policies.reason("older_than_retention_period", 2.5) == "older than 2.5 days"
-    assert retention_policies.reason("a_reason\x1b of tomorrow", 1) == "a reason of tomorrow"
+    assert wording.reason("within_retention_period", 1) == "younger than 1 day"
+    assert wording.reason("older_than_retention_period", 2.5) == "older than 2.5 days"
+    assert wording.reason("a_reason\x1b of tomorrow", 1) == "a reason of tomorrow"
 
 
 def test_every_state_and_everything_that_can_come_next_has_words() -> None:
@@ -144,4 +152,4 @@ def test_every_state_and_everything_that_can_come_next_has_words() -> None:
         for what in coming:
             for when in (None, at(-2), at(2)):
                 answer = answers.explained(state=state, next={"what": what, "at": when})
-                assert retention_activity.explained(answer, answers.policy(), NOW, COMMAND)
+                assert explanation_views.explained(answer, answers.policy(), NOW, COMMAND)

@@ -1,22 +1,22 @@
-"""Clients of the providers whose requests go with a built context: wraps a provider's client. Neither package is imported."""
+"""Clients of the providers, wrapped so that their requests go with a built context. Neither package is imported."""
 
 from __future__ import annotations
 
 import copy
 import functools
 import inspect
-import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from ..context.service import ContextService, default_service
+from .answers import watch, watch_async
 from .call import UNREAD, Call, Setting
+from .failures import may_pass_elsewhere
 
 __all__ = ["with_context"]
 
 
 Client = TypeVar("Client")
-Again = Callable[[Exception], Any]  # the answer of the fallback model, for a failure
 
 _PACKAGES = frozenset({"anthropic", "openai"})
 _ORIGINAL = "_without_context"
@@ -90,7 +90,7 @@ def _post(post: Callable[..., Any], setting: Setting, service: ContextService) -
             answer, again = again(error), None
         if call.raw != UNREAD:
             with service.careful("what a call used could not be read"):
-                _watch(answer, call, again)
+                watch(answer, call, again)
         return answer
 
     return posted
@@ -119,110 +119,7 @@ def _async_post(post: Callable[..., Awaitable[Any]], setting: Setting, service: 
             answer, again = await again(error), None
         if call.raw != UNREAD:
             with service.careful("what a call used could not be read"):
-                await _watch_async(answer, call, again)
+                await watch_async(answer, call, again)
         return answer
 
     return posted
-
-
-# --- answers ---
-
-# The attribute of both packages' streams that their own `__next__` and `__iter__` read.
-_EVENTS = "_iterator"
-
-
-def _watch(answer: Any, call: Call, again: Again | None) -> None:
-    """Report the usage of an answer to the call: at once, or at the end of a stream. `again`: for a failure before the first event; None
-    where there is no fallback model."""
-    parsed = call.mark(_parsed(answer, call))
-    if hasattr(parsed, _EVENTS):
-        # By a weak reference: a stream that the caller drops is closed at once, which a cycle would leave to the garbage collector.
-        setattr(parsed, _EVENTS, _events(getattr(parsed, _EVENTS), weakref.ref(parsed), call, again))
-    else:
-        call.answered(call.read(parsed, None))
-
-
-async def _watch_async(answer: Any, call: Call, again: Again | None) -> None:
-    parsed = call.mark(await _awaited(_parsed(answer, call)))
-    if hasattr(parsed, _EVENTS):
-        setattr(parsed, _EVENTS, _async_events(getattr(parsed, _EVENTS), weakref.ref(parsed), call, again))
-    else:
-        call.answered(call.read(parsed, None))
-
-
-def _parsed(answer: Any, call: Call) -> Any:
-    """Return the answer in a raw response: the package parses it once, and gives the caller the same object."""
-    return answer.parse() if call.raw else answer
-
-
-async def _awaited(value: Any) -> Any:
-    return await value if inspect.isawaitable(value) else value
-
-
-def _events(events: Iterator[Any], stream: weakref.ref[Any], call: Call, again: Again | None) -> Iterator[Any]:
-    used, begun = None, False
-    try:
-        try:
-            for event in events:
-                event = event if begun else call.mark(event)
-                begun, used = True, call.read(event, used)
-                yield event
-        except Exception as error:
-            if begun or again is None or not may_pass_elsewhere(error):
-                raise
-            for event in _taken_over(stream(), _parsed(again(error), call)):
-                used = call.read(event, used)
-                yield event
-    finally:
-        call.answered(used)
-
-
-async def _async_events(events: AsyncIterator[Any], stream: weakref.ref[Any], call: Call, again: Again | None) -> AsyncIterator[Any]:
-    used, begun = None, False
-    try:
-        try:
-            async for event in events:
-                event = event if begun else call.mark(event)
-                begun, used = True, call.read(event, used)
-                yield event
-        except Exception as error:
-            if begun or again is None or not may_pass_elsewhere(error):
-                raise
-            async for event in _taken_over(stream(), await _awaited(_parsed(await again(error), call))):
-                used = call.read(event, used)
-                yield event
-    finally:
-        call.answered(used)
-
-
-def _taken_over(stream: Any, second: Any) -> Any:
-    """Return the events of a second stream, and let closing the first close the connection of the second."""
-    if stream is not None:
-        stream.response = second.response
-    return getattr(second, _EVENTS)
-
-
-# --- failures ---
-
-# Both packages give their errors the same names. Statuses that the packages retry: too slow, a conflict, too many requests; from 500 on
-# the provider failed.
-_STATUSES = frozenset({408, 409, 429})
-_FIRST_OF_THE_PROVIDERS_OWN = 500
-_UNREACHABLE = frozenset({"APIConnectionError", "TransportError"})
-# The names of failures in an event of a stream, after the status 200.
-_TYPES = frozenset({"api_error", "overloaded_error", "rate_limit_error", "timeout_error", "server_error", "rate_limit_exceeded"})
-
-
-def may_pass_elsewhere(error: BaseException) -> bool:
-    """Return whether the model or the connection to it failed, so that another may answer: not where the caller's request is refused (400,
-    401, 403, 404, 413, 422), the answer cannot be parsed, or the caller cancelled."""
-    if any(cls.__name__ in _UNREACHABLE for cls in type(error).__mro__):
-        return True
-    status = getattr(error, "status_code", None)
-    if isinstance(status, int) and status >= 400:
-        return status in _STATUSES or status >= _FIRST_OF_THE_PROVIDERS_OWN
-    body = getattr(error, "body", None)
-    outer = body if isinstance(body, dict) else {}
-    inner = outer.get("error")
-    names = [holder.get(name) for holder in (outer, inner if isinstance(inner, dict) else {}) for name in ("type", "code")]
-    return any(name in _TYPES for name in names if isinstance(name, str))

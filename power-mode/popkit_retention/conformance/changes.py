@@ -1,4 +1,4 @@
-"""Contracts: changes, accesses and batches."""
+"""The contracts of changes: updates, accesses, batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What contracts of stores are written with: example items, and how an answer is held against what it should be."""
+"""The vocabulary of contracts of stores: example items, assertions about answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contracts of items: adding, getting, scanning and removing them."""
+"""The contracts of items: adding, getting, scanning, removing."""
 
 from __future__ import annotations
 

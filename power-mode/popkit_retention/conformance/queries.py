@@ -1,4 +1,4 @@
-"""Contracts: what searches find and totals count, and the values kept beside the items."""
+"""The contracts of queries: searches, totals, values kept beside the items."""
 
 from __future__ import annotations
 

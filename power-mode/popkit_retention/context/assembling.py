@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..usage.records import remaining_of, used_percent_of
+from ..usage.budget_share import remaining_of, used_percent_of
 from . import continuity
 from .additions import FILES, MEMORY
 from .build_types import ContextBuildOptions, ContextResult, ContextTier, PruningStrategy, TierContent, calculate_tier_breakdown

@@ -14,7 +14,7 @@ from typing import Any, Literal, Optional, Union
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from ..usage.records import range_of
+from ..usage.budget_share import range_of
 from .provider_forms import Provider
 
 # A mapping, or the object that an SDK answered with: callers put those into the list as they are.

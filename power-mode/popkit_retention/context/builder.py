@@ -7,7 +7,7 @@ what becomes of the thinking behind it, is decided here, which parts leave in hi
 
 from __future__ import annotations
 
-from ..usage.records import remaining_of
+from ..usage.budget_share import remaining_of
 from . import continuity, history_cuts
 from .additions import files_for, memories_for
 from .assembling import Assembled, untouched

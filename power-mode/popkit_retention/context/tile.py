@@ -12,7 +12,7 @@ from hooks.utils.policy.masking import mask
 from ..dashboard.failures import ASKING, failures
 from ..dashboard.shapes import LayerRule, NotFound, StoreUnusable, Strategy
 from ..dashboard.tile import Tile
-from ..usage.records import RANGES
+from ..usage.budget_share import RANGES
 from .build_types import STRATEGIES, ContextStatus, PruningStrategy
 from .history_cuts import DEPTHS
 from .newest_snapshot import NoSnapshot, status_of

@@ -1,4 +1,4 @@
-"""Retention policies of stored data: what may be deleted when, what is held, what was done and by whom.
+"""The retention of stored data: its policies, its holds, its collections, its archives, its log.
 
 Read `policies` (what a policy says) and `domains` (the data that policies rule, and what they say of a resource) first; both are pure.
 `controller` is the entry for all callers, over a `workspace`: the lock and files of `data_folder`, the `log`, the policies in force

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from .domains.rules import Applied, Verdict
     from .log import Entry
     from .policies import RetentionPolicy
-
-    Json = dict[str, object]
+    from .shapes import AppliedAnswer, CollectionPart, Counts, EntryAnswer, HoldAnswer, Json, NamedResource, RequestAnswer, VerdictAnswer
 
 
 def policy(params: RetentionPolicy) -> Json:
@@ -27,18 +26,18 @@ def policy(params: RetentionPolicy) -> Json:
     return {key: value for key, value in params.to_json().items() if key in KEYS}
 
 
-def counts(result: Applied) -> dict[str, int]:
+def counts(result: Applied) -> Counts:
     """Return how many resources a policy releases and keeps; the total includes those that the limit left out."""
     eligible, protected = len(result.eligible), len(result.protected)
     return {"eligible": eligible, "protected": protected, "total": eligible + protected + result.left_out}
 
 
-def request(record: Request) -> Json:
+def request(record: Request) -> RequestAnswer:
     """Return an agent's request."""
     return {"request": record.id, "at": stamp(record.at), "domain": record.domain, "project": record.project, "asked": dict(record.config)}
 
 
-def applied(domain: str, result: Applied) -> Json:
+def applied(domain: str, result: Applied) -> AppliedAnswer:
     """Return the result of a policy's rules on resources."""
     return {
         "success": True,
@@ -53,22 +52,41 @@ def applied(domain: str, result: Applied) -> Json:
     }
 
 
-def verdict(record: Verdict) -> Json:
+def verdict(record: Verdict) -> VerdictAnswer:
     """Return a policy's verdict on one resource."""
     return {"id": record.id, "reasons": list(record.reasons), "created_at": when(record.created_at)}
 
 
-def hold(domain: str, record: Hold) -> Json:
+def hold(domain: str, record: Hold) -> HoldAnswer:
     """Return a hold, with its domain."""
-    return {"domain": domain, **record.to_json(), **{name: when(getattr(record, name)) for name in ("created_at", "until", "released_at")}}
+    return {
+        "domain": domain,
+        "id": record.id,
+        "scope": record.scope,
+        "target": record.target,
+        "who": record.who,
+        "why": record.why,
+        "created_at": when(record.created_at),
+        "until": when(record.until),
+        "released_at": when(record.released_at),
+    }
 
 
-def entry(record: Entry) -> Json:
+def entry(record: Entry) -> EntryAnswer:
     """Return an entry of the log."""
-    return {**record.to_json(), "at": stamp(record.at)}
+    return {
+        "number": record.number,
+        "at": stamp(record.at),
+        "by": record.by,
+        "action": record.action,
+        "domain": record.domain,
+        "ids": record.ids,
+        "details": record.details,
+        "hash": record.hash,
+    }
 
 
-def collection(domain: str, result: Collection, described: Mapping[str, Described]) -> Json:
+def collection(domain: str, result: Collection, described: Mapping[str, Described]) -> CollectionPart:
     """Return what a collection did, or would do; `described`: descriptions of the resources that it names."""
     return {
         "domain": domain,
@@ -76,7 +94,7 @@ def collection(domain: str, result: Collection, described: Mapping[str, Describe
         "marks": _named(result.marks, described),
         "deletes": _named(result.deletes, described),
         "waiting": _named(result.waiting, described),
-        "unmarked": [{"id": each.id, "reasons": list(each.reasons)} for each in result.unmarked],
+        "unmarked": [{"id": unmarked.id, "reasons": list(unmarked.reasons)} for unmarked in result.unmarked],
         "kept": result.kept,
         "placeholders": result.placeholders,
         "truncated": result.truncated,
@@ -90,7 +108,7 @@ def when(seconds: float | None) -> str | None:
     return None if seconds is None else stamp(seconds)
 
 
-def _named(verdicts: Iterable[Verdict], described: Mapping[str, Described]) -> list[Json]:
+def _named(verdicts: Iterable[Verdict], described: Mapping[str, Described]) -> list[NamedResource]:
     return [
         {"id": each.id, "label": described[each.id].label if each.id in described else "", "created_at": when(each.created_at)}
         for each in verdicts

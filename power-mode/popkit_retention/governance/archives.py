@@ -1,4 +1,4 @@
-"""Writes, lists and deletes archives. An archive is built in a temporary folder, synced, logged, and then renamed: it exists whole, or not
+"""The archives in the data folder. An archive is built in a temporary folder, synced, logged, and then renamed: it exists whole, or not
 at all."""
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .domains import Content, Domain
     from .log import Entry, Log
     from .policies import RetentionPolicy
+    from .shapes import ArchiveSummary
 
 # Operations of the log.
 ARCHIVE, REMOVE = "archive", "remove"
@@ -77,12 +78,12 @@ def finish_archive(folder: Folder, domain: Domain, log: Log, entry: Entry, now: 
         abandon(log, entry, f"{archive_id} was removed before it was finished", now)
 
 
-def remove(folder: Folder, domain: Domain, log: Log, archive_id: str, now: float, by: str) -> dict[str, object]:
+def remove(folder: Folder, domain: Domain, log: Log, archive_id: str, now: float, by: str) -> ArchiveSummary:
     """Delete an archive for good, even a damaged one or one that only the log knows; return its summary. ResourceOnHold while a hold could
     be about its contents: they may be the last copy. ResourceNotFound for one that never existed. The caller holds the lock."""
     entry_written = next((each for each in log.entries(action="archived") if each.details.get("archive_id") == archive_id), None)
     ids = list(entry_written.ids) if entry_written else []
-    summary: dict[str, object] = {"archive_id": archive_id, "domain": domain.name}
+    summary: ArchiveSummary = {"archive_id": archive_id, "domain": domain.name}
     try:
         manifest = manifests.read(folder, archive_id)
         ids, summary = [item.id for item in manifest.items], manifest.summary()
@@ -149,9 +150,9 @@ def names(folder: Folder) -> list[str]:
         ) from None
 
 
-def summaries(folder: Folder) -> list[dict[str, object]]:
+def summaries(folder: Folder) -> list[ArchiveSummary]:
     """Return all archives, newest first: the summary of each, and `problem` where its manifest cannot be read."""
-    rows: list[dict[str, object]] = []
+    rows: list[ArchiveSummary] = []
     for name in names(folder):
         if not manifests.is_id(name):
             continue
@@ -159,7 +160,7 @@ def summaries(folder: Folder) -> list[dict[str, object]]:
             rows.append(manifests.read(folder, name).summary())
         except (GovernanceDamaged, GovernanceTooNew) as error:
             rows.append({"archive_id": name, "domain": name.partition("-")[0], "problem": str(error)})
-    return sorted(rows, key=lambda each: str(each["archive_id"]).split("-")[1:], reverse=True)
+    return sorted(rows, key=lambda summary: summary["archive_id"].split("-")[1:], reverse=True)
 
 
 def _new_id(folder: Folder, domain: str, now: float) -> str:

@@ -1,4 +1,4 @@
-"""Parse the arguments of `popkit retention`: `KEY=VALUE` as policies understand it, and the targets of a hold."""
+"""The arguments of `popkit retention`, parsed: `KEY=VALUE` for policies, targets for holds."""
 
 from __future__ import annotations
 

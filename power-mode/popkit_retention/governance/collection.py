@@ -1,5 +1,8 @@
-"""Collection: marks resources that a policy releases, and deletes them a day later. Each step is logged before it is done, works in
-batches, and takes the lock for only one batch; a collection that is killed at any moment and run again ends in the same state."""
+"""Collection: the marking of resources that a policy releases, followed by their deletion a day later.
+
+Each step is logged before it is done, works in batches, and takes the lock for only one batch; a collection that is killed at any moment
+and run again ends in the same state.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +104,7 @@ def plan(job: Collector, policy: RetentionPolicy | None = None) -> Collection:
     if project is None:
         known = {each.id for each in (*allowed, *protected)}
         missing = [id for id in marks if id not in known]
-        ruled_by_others = {each.id for each in domain.resources(now, ids=missing)} if missing else set()
+        ruled_by_others = {resource.id for resource in domain.resources(now, ids=missing)} if missing else set()
         unmarked += [Verdict(id, (GONE,), None) for id in missing if id not in ruled_by_others]
     chosen = candidates[: params.limit]
     deletes = [each for each in chosen if steps[each.id] == sweep.DELETE]
@@ -134,7 +137,7 @@ def undo(changing: Changing, domain: Domain, ids: Sequence[str], now: float, by:
         marks = domain.marked()
         wanted = [id for id in dict.fromkeys(ids or marks) if id in marks]
         if project is not None:
-            wanted = [each.id for each in domain.resources(now, project, wanted)]
+            wanted = [resource.id for resource in domain.resources(now, project, wanted)]
         for batch in _batches(wanted):
             _log_unmarked(domain, log, {id: [UNDONE] for id in batch}, now, by)
             undone += batch
@@ -159,7 +162,9 @@ def finish_delete(folder: Folder, domain: Domain, log: Log, entry: Entry, now: f
     is deleted: the rest is still marked, and the next collection judges it as usual."""
     ids = (entry.todo or {})["ids"]
     marks = domain.marked()
-    remaining = {each.id for each in domain.resources(now, ids=ids) if each.created_at is None or each.created_at < entry.at}
+    remaining = {
+        resource.id for resource in domain.resources(now, ids=ids) if resource.created_at is None or resource.created_at < entry.at
+    }
     # Deletions of one domain follow each other under the lock: if this one is logged, its entry is the newest.
     is_logged = any(each.details.get("of") == entry.number for each in log.entries(most=1, domain=entry.domain, action="deleted"))
     went = [id for id in ids if id not in marks and id not in remaining]

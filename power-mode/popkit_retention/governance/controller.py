@@ -1,4 +1,4 @@
-"""The controller: the one entry to governance, for the command line, for agents over MCP and for the hourly job."""
+"""The controller, through which command line, agents, hourly job enter governance."""
 
 from __future__ import annotations
 
@@ -25,15 +25,38 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from .log import Log
+    from .shapes import (
+        AppliedAnswer,
+        ArchiveAnswer,
+        ArchivesAnswer,
+        ArchiveSummary,
+        CollectionAnswer,
+        CollectionPart,
+        ExplanationAnswer,
+        HoldAnswer,
+        HoldsAnswer,
+        Json,
+        ListedHold,
+        LogAnswer,
+        PendingRequest,
+        ProblemAnswer,
+        RequestAnswer,
+        RequestsAnswer,
+        ResourceName,
+        RestoreAnswer,
+        StatusAnswer,
+        UndoAnswer,
+        UnsetAnswer,
+        VerificationAnswer,
+    )
     from .workspace import Part
 
-    Json = dict[str, object]
     Progress = Callable[[str, int, int], object]
 
 APPLIED = "applied"
 
 
-def _silent(what: str, done: int, of: int) -> None:
+def _silent(activity: str, done: int, of: int) -> None:
     """Ignore progress."""
 
 
@@ -69,14 +92,14 @@ class Controller(Workspace):
         after = state.policy(request.domain, request.project)
         return {**answers.request(request), "changed": revisions.changes(before, after), "revision": state.revision}
 
-    def decline(self, id: str) -> Json:
+    def decline(self, id: str) -> RequestAnswer:
         """Decline a request; return it."""
         with self._deciding() as log:
             request = agent_requests.find_request(log, id)
             agent_requests.decline_request(log, request, self.by, self.now())
         return answers.request(request)
 
-    def unset(self, project: str, domain: str | None = None) -> Json:
+    def unset(self, project: str, domain: str | None = None) -> UnsetAnswer:
         """End the policies that a project (its key) has of its own, so that the user's apply there again. ResourceNotFound where it has
         none."""
         with self._deciding() as log:
@@ -97,10 +120,10 @@ class Controller(Workspace):
         with self.changing() as log:
             yield log
 
-    def requests(self) -> Json:
+    def requests(self) -> RequestsAnswer:
         """Return agents' pending requests, oldest first, each with the policy in force (`now`)."""
         state, log = self.state(), self.read()
-        requests = []
+        requests: list[PendingRequest] = []
         for each in agent_requests.pending_requests(log):
             policy = state.policy(each.domain, each.project).to_json()
             requests.append({**answers.request(each), "now": {key: policy[key] for key in each.config}})
@@ -122,7 +145,7 @@ class Controller(Workspace):
     def history(self, domain: str | None = None) -> Json:
         """Return every revision, newest first."""
         entries = revisions.history(self.read(), None if domain is None else check_domain(domain))
-        return {"versions": [{**each, "at": stamp(float(str(each["at"])))} for each in entries]}
+        return {"versions": [{**entry, "at": stamp(float(str(entry["at"])))} for entry in entries]}
 
     def rollback(self, revision: int, domain: str | None = None) -> Json:
         """Make an earlier revision the present one, of one domain or of both."""
@@ -132,7 +155,7 @@ class Controller(Workspace):
 
     def apply(
         self, domain: str, resources: Sequence[object] | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False
-    ) -> Json:
+    ) -> AppliedAnswer:
         """Return the verdicts of the policy, with these options, on resources: on those that a caller describes, else on the stored
         ones; the latter is logged, unless it is a `dry_run`. `own` has the same for projects with a policy of their own. Delete and mark
         nothing."""
@@ -141,7 +164,7 @@ class Controller(Workspace):
             if not isinstance(resources, (list, tuple)):
                 raise BadRequest(f"resources must be a list, not {type(resources).__name__}")
             return answers.applied(domain, apply_rules(self.params(domain, options), map(resource_of, resources), now))
-        answers_of_parts = []
+        answers_of_parts: list[AppliedAnswer] = []
         for part in self.parts(check_domain(domain)):
             params = self.params(domain, options, part.project)
             result = apply_rules(params, self.domain(domain).resources(now, part.project, without=part.without), now)
@@ -151,9 +174,11 @@ class Controller(Workspace):
                 with self.changing() as log:
                     log.append(APPLIED, domain, [], {**details, **part.named}, self.by, now)
         first, *own = answers_of_parts
-        return {**first, **({"own": own} if own else {})}
+        if own:
+            first["own"] = own
+        return first
 
-    def status(self, domain: str | None = None) -> Json:
+    def status(self, domain: str | None = None) -> StatusAnswer:
         """Return the status of the domains: see `status`."""
         parts = [(self.domain(name), part) for name in names(domain) for part in self.parts(name)]
         pending = [each for each in agent_requests.pending_requests(self.read()) if domain in (None, each.domain)]
@@ -173,7 +198,7 @@ class Controller(Workspace):
         """Return id -> its description for people."""
         return {id: asdict(each) for id, each in self.domain(domain).describe(ids).items()}
 
-    def explain(self, id: str, domain: str | None = None) -> Json:
+    def explain(self, id: str, domain: str | None = None) -> ExplanationAnswer:
         """Return the explanation of one id: the rules that apply, since when, and the next change."""
         try:
             holder, whole = find_id([self.domain(name) for name in names(domain)], id, self.project)
@@ -186,14 +211,14 @@ class Controller(Workspace):
         policy = self.state().policy(holder.name, described.project if described else None)
         return explain(holder, whole, policy, self.now()).to_json()
 
-    def log(self, most: int | None = 50, domain: str | None = None, action: str | None = None, id: str | None = None) -> Json:
+    def log(self, most: int | None = 50, domain: str | None = None, action: str | None = None, id: str | None = None) -> LogAnswer:
         """Return the newest entries of the log, newest first; of a domain, an action, an id."""
-        return {"entries": [answers.entry(each) for each in self.read().entries(most, domain, action, id)]}
+        return {"entries": [answers.entry(entry) for entry in self.read().entries(most, domain, action, id)]}
 
-    def verify(self, read_data: bool = False, progress: Progress = _silent) -> Json:
+    def verify(self, read_data: bool = False, progress: Progress = _silent) -> VerificationAnswer:
         """Return whether policies, log and archives are as they were written; with `read_data`, check every byte in archives."""
         log = self.opened()
-        problems: list[Json] = [{"where": "log", "what": each} for each in log.verify()]
+        problems: list[ProblemAnswer] = [{"where": "log", "what": each} for each in log.verify()]
         broken = bool(problems)
         try:
             differs = revisions.differs(self.read(), self.folder.policies) if not problems else ""
@@ -202,7 +227,7 @@ class Controller(Workspace):
         if differs:
             problems.append({"where": "policies", "what": differs})
         if not problems:
-            problems += [each._asdict() for each in restores.verify(self.folder, log, read_data, progress)]
+            problems += [{"where": each.where, "what": each.what} for each in restores.verify(self.folder, log, read_data, progress)]
         return {
             "ok": not problems,
             "problems": problems,
@@ -211,22 +236,22 @@ class Controller(Workspace):
             "unfinished": 0 if broken else len(log.unfinished()),
         }
 
-    def add_hold(self, domain: str, scope: str, target: str, who: str, why: str, until: float | None = None) -> Json:
+    def add_hold(self, domain: str, scope: str, target: str, who: str, why: str, until: float | None = None) -> HoldAnswer:
         """Hold an item, or the data of a session or a project, until a time (seconds) or until it is released."""
         held = self.domain(check_domain(domain))
         with self.changing() as log:
             hold = add_hold(log, held, scope, target, who, why, until, self.by, self.now(), self.project)
         return answers.hold(domain, hold)
 
-    def holds(self, domain: str | None = None, everything: bool = False) -> Json:
+    def holds(self, domain: str | None = None, everything: bool = False) -> HoldsAnswer:
         """Return the holds that are in force, oldest first; with `everything`, ended ones too."""
         now = self.now()
-        rows = []
+        rows: list[ListedHold] = []
         for name in names(domain):
             rows += [{**answers.hold(name, each), "in_force": each.in_force(now)} for each in self.domain(name).holds()]
         return {"holds": [each for each in rows if everything or each["in_force"]]}
 
-    def release_hold(self, id: str) -> Json:
+    def release_hold(self, id: str) -> HoldAnswer:
         """End a hold; ResourceNotFound where none of that id is in force."""
         now = self.now()
         with self.changing() as log:
@@ -236,14 +261,14 @@ class Controller(Workspace):
     def gc(
         self, domain: str | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False, placeholders: bool = False,
         progress: Progress = _silent, automatic: bool = False,
-    ) -> Json:  # fmt: skip
+    ) -> CollectionAnswer:  # fmt: skip
         """Mark resources that the policy, with these options, releases, and delete those that were marked a day ago and still are. Content
         with a placeholder in a transcript is kept, unless `placeholders` insists. A `dry_run` only reports what would be done. Projects
         with a policy of their own are collected one by one; `automatic`: only data whose policy has `auto_gc`."""
         if not dry_run:
             with self.changing() as log:
                 archives.sweep(self.folder, log)  # copies of data that may be about to be deleted
-        reports = []
+        reports: list[CollectionPart] = []
         for name, part in [(each, part) for each in names(domain) for part in self.parts(each)]:
             if automatic and not part.policy.auto_gc:
                 continue
@@ -252,7 +277,7 @@ class Controller(Workspace):
                 placeholders, progress, without=partial(self._ruled_by_others, name, part),
             )  # fmt: skip
             planned = plan(job, part.policy)
-            described = job.domain.describe([each.id for each in (*planned.marks, *planned.deletes, *planned.waiting)])
+            described = job.domain.describe([verdict.id for verdict in (*planned.marks, *planned.deletes, *planned.waiting)])
             done = planned if dry_run else carry_out(job, planned)
             reports.append({**answers.collection(name, done, described), **part.named})
             if not dry_run:
@@ -263,9 +288,9 @@ class Controller(Workspace):
         """Return the projects that another policy now rules."""
         return frozenset(self.state().own(domain)) if part.project is None else frozenset()
 
-    def undo(self, ids: Sequence[str] = (), domain: str | None = None) -> Json:
+    def undo(self, ids: Sequence[str] = (), domain: str | None = None) -> UndoAnswer:
         """Take marks back: of these ids, else all. ResourceNotFound where nothing is marked."""
-        unmarked: list[Json] = []
+        unmarked: list[ResourceName] = []
         for name, wanted in self.by_domain(ids, domain).items():
             done = undo(self.changing, self.domain(name), wanted, self.now(), self.by, self.project)
             unmarked += [{"domain": name, "id": id} for id in done]
@@ -276,7 +301,7 @@ class Controller(Workspace):
             raise ResourceNotFound(message)
         return {"unmarked": unmarked}
 
-    def archive(self, domain: str, ids: Sequence[str] | None = None, note: str = "", progress: Progress = _silent) -> Json:
+    def archive(self, domain: str, ids: Sequence[str] | None = None, note: str = "", progress: Progress = _silent) -> ArchiveAnswer:
         """Copy resources into a new archive: these, else those that the policy releases. Delete nothing."""
         check_domain(domain)
         if ids is None:
@@ -299,19 +324,25 @@ class Controller(Workspace):
             "total_size_bytes": archived.total_size_bytes,
         }
 
-    def archives(self) -> Json:
+    def archives(self) -> ArchivesAnswer:
         """Return all archives, newest first."""
         self.read()
         return {"archives": archives.summaries(self.folder)}
 
-    def restore(self, archive_id: str, sound_only: bool = False, progress: Progress = _silent) -> Json:
+    def restore(self, archive_id: str, sound_only: bool = False, progress: Progress = _silent) -> RestoreAnswer:
         """Restore the contents of an archive. Damaged where it is not as it was written, unless `sound_only` asks for the rest."""
         self.read()
         domain = self.domain(manifests.read(self.folder, archive_id).domain)
         done = restores.restore(self.folder, self.changing, domain, archive_id, self.now(), self.by, sound_only, progress)
-        return asdict(done)
+        return {
+            "archive_id": done.archive_id,
+            "domain": done.domain,
+            "restored": done.restored,
+            "already": done.already,
+            "damaged": done.damaged,
+        }
 
-    def remove(self, archive_id: str) -> Json:
+    def remove(self, archive_id: str) -> ArchiveSummary:
         """Delete an archive for good; return its summary. ResourceOnHold while a hold could be about its contents."""
         domain = self.domain(manifests.domain_of(archive_id))
         with self.changing() as log:

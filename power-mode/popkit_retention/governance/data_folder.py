@@ -1,4 +1,4 @@
-"""Keep the data folder of governance, and the lock that one governing process at a time holds."""
+"""The data folder of governance, locked by one process at a time."""
 
 from __future__ import annotations
 

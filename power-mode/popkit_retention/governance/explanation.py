@@ -1,4 +1,4 @@
-"""The explanation of one resource: which rules keep or release it, and what happens to it next. Reads only."""
+"""The explanation of one resource: the rules that keep or release it, its next step. Reads only."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from .domains import Described, Domain
     from .domains.rules import Verdict
     from .policies import RetentionPolicy
-
-    Json = dict[str, object]
+    from .shapes import ExplanationAnswer
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Explanation:
     mark: Mark | None
     placeholders: list[str]
 
-    def to_json(self) -> Json:
+    def to_json(self) -> ExplanationAnswer:
         """Return it as a JSON object, its times in ISO 8601."""
         described = self.described
         return {

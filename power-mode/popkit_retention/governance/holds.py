@@ -1,4 +1,4 @@
-"""Holds, which keep resources whatever their age and policy. Each change is logged first, under the lock."""
+"""Holds, which keep resources whatever a policy releases. Each change is logged first, under the lock."""
 
 from __future__ import annotations
 

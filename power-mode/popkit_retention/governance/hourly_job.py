@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from .domains.rag import RagDomain
+    from .shapes import CollectionPart, JobAnswer
 
     Json = dict[str, object]
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 INDEX_S = 60.0  # seconds for the index of one run: the rest waits for the next, or for a search
 
 
-def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) -> dict[str, object]:
+def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) -> JobAnswer:
     """Collect what is due; return `domains`: the outcome of each, as `Controller.gc` returns it; `unindexed`: how many archived contents
     search cannot find yet. A domain that fails does not stop the others: its GovernanceError is raised at the end. `now` returns the time
     (seconds)."""
@@ -40,15 +41,14 @@ def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) 
     state = policy_file.read(Folder(ours).policies)
     # At once: a process that starts meanwhile leaves it to us.
     files.replace_text(collection.collection_note_path(ours), collection.collection_note(now()))
-    outcomes: list[object] = []
+    outcomes: list[CollectionPart] = []
     unindexed: int | None = None
     failed: GovernanceError | None = None
     with Controller(environ, JOB, None, now) as controller:
         for name in DOMAINS:
             if state.collects(name):
                 try:
-                    collected: list[object] = controller.gc(name, automatic=True)["domains"]  # type: ignore[assignment]  # as its answer has it
-                    outcomes += collected
+                    outcomes += controller.gc(name, automatic=True)["domains"]
                 except GovernanceError as error:
                     failed = error
         try:

@@ -1,4 +1,4 @@
-"""The verification of the log: every entry from its row, its place in the chain, its names and its unfinished operations."""
+"""The verification of the log against its own chain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The manifest of an archive: written, read and checked.
+"""The manifest of an archive.
 
 `data/archive/ID/` has `manifest.json` and `contents`. All contents are in one file, each at its offset: 20,000 small ones are two files to
 sync, and no file has a name from inside an archive. Each content has its own hashes, so damage to one affects that one alone.
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from .data_folder import Folder
+    from .shapes import ArchiveSummary
 
 VERSION = 1
 MANIFEST, CONTENTS = "manifest.json", "contents"
@@ -80,9 +81,16 @@ class Manifest:
     version: int = VERSION
     sha256: str = ""
 
-    def summary(self) -> dict[str, object]:
+    def summary(self) -> ArchiveSummary:
         """Return its entry in a list of archives."""
-        return {key: getattr(self, key) for key in ("archive_id", "domain", "created_at", "resource_count", "total_size_bytes", "note")}
+        return {
+            "archive_id": self.archive_id,
+            "domain": self.domain,
+            "created_at": self.created_at,
+            "resource_count": self.resource_count,
+            "total_size_bytes": self.total_size_bytes,
+            "note": self.note,
+        }
 
 
 def data_of(manifest: Manifest) -> tuple[bytes, str]:
@@ -165,7 +173,7 @@ def manifest_of(data: bytes, archive_id: str) -> Manifest:
         raise ValueError("is not as it was written: its hash does not match")
     value = json_of(body, LARGEST_MANIFEST)
     version = value.get("version") if isinstance(value, dict) else None
-    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
+    if type(version) is int and version > VERSION:
         raise GovernanceTooNew(f"archive {archive_id} was written by a later PopKit (version {version} of the manifest). Update PopKit")
     manifest = _manifest(value, sha256)
     if manifest.archive_id != archive_id:
@@ -206,13 +214,13 @@ def _check_item(item: Item, number: int, offset: int) -> None:
         raise ValueError(f"has no hash for {item.id!r:.60}")
 
 
-def _object(value: object, keys: dict[str, type], what: str) -> dict:
+def _object(value: object, keys: dict[str, type], subject: str) -> dict:
     """Return an object of exactly these keys; ValueError for any other, and for values of other types."""
     if not isinstance(value, dict) or value.keys() != keys.keys():
-        raise ValueError(f"does not have the keys of {what}")
+        raise ValueError(f"does not have the keys of {subject}")
     for key, kind in keys.items():
         if type(value[key]) is not kind:
-            raise ValueError(f"has a {key} of {what} that is not {kind.__name__}")
+            raise ValueError(f"has a {key} of {subject} that is not {kind.__name__}")
     return value
 
 

@@ -1,4 +1,4 @@
-"""What governance owes to others that delete: a log of what a person deletes by hand, and words about archives and holds."""
+"""What governance offers to features that delete by hand."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from hooks.utils import text, units
 from hooks.utils.io.system import now as time_of_day
 
 from ..cli.answering import Refused
-from . import GovernanceError, activity_views, health
+from . import GovernanceError, health
 from .data_folder import Folder
+from .views import hold_views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,11 +48,10 @@ def warns(environ: Mapping[str, str], parts: Mapping[str, object]) -> list[text.
     now = time_of_day(environ)
     try:
         with Controller(environ, now=lambda: now) as controller:
-            answer: dict = controller.holds()
+            holds = controller.holds()["holds"]
     except GovernanceError as error:
         return text.wrap(f"PopKit does not know what is on hold: {error}")
-    holds = answer["holds"]
     if not holds:
         return []
     message = f"{units.counted(len(holds), 'hold')} in force: somebody wants this data to stay, and it would be deleted:"
-    return ["", *text.wrap(message), *text.indented(activity_views.holds(holds, now, False, "popkit retention"), "  ")]
+    return ["", *text.wrap(message), *text.indented(hold_views.holds(holds, now, False, "popkit retention"), "  ")]

@@ -15,16 +15,20 @@ ACTIONS = (
     "configured", "requested", "declined", "applied", "held", "released", "marked", "unmarked", "deleting", "deleted", "archived",
     "restored", "removed", "abandoned",
 )  # fmt: skip
+# The modules of functions that `command` does not have.
+_POLICIES, _HOLDS, _ARCHIVES = (f"{__package__}.{subject}_commands" for subject in ("policy", "hold", "archive"))
 _LARGEST_REVISION = 10**15 - 1
 _DOMAIN = Flag("--domain memory|rag", "only this domain", agent=("domain", choice("memory", "rag")))
 _ALL = Flag("--all", "list everything, not only the beginning")
-RETENTION_SHOW = Operation("show", "both policies, what is stored, and what may be deleted", _DOMAIN, implied=True, does="show")
+RETENTION_SHOW = Operation(
+    "show", "both policies, what is stored, and what may be deleted", _DOMAIN, implied=True, does=f"{_POLICIES}:show"
+)
 RETENTION_SET = Operation(
     "set KEY=VALUE…",
     "change policies: memory.older_than_days=90; for lists += adds and -= removes",
     Flag("--domain memory|rag", "the domain of keys that do not name one", agent=_DOMAIN.agent),
     effect=DESTROYS,
-    does="set_policies",
+    does=f"{_POLICIES}:set_policies",
 )
 RETENTION_APPLY = Operation(
     "apply",
@@ -41,7 +45,7 @@ RETENTION_ARCHIVE = Operation(
     Flag("--note TEXT", "what the archive is for"),
     effect=CHANGES,
     admin=True,
-    does="archive",
+    does=f"{_ARCHIVES}:archive",
 )
 RETENTION = Table(
     RETENTION_COMMAND,
@@ -53,11 +57,11 @@ RETENTION = Table(
         "accept an agent's request, only for the project that it came from",
         effect=DESTROYS,
         admin=True,
-        does="accept",
+        does=f"{_POLICIES}:accept",
     ),
-    Operation("decline REQUEST…", "decline an agent's request", effect=CHANGES, admin=True, does="decline"),
-    Operation("unset PROJECT", "remove a project's own policies", _DOMAIN, effect=DESTROYS, admin=True, does="unset"),
-    Operation("history", "how the policies changed, newest first", _DOMAIN, admin=True, does="history"),
+    Operation("decline REQUEST…", "decline an agent's request", effect=CHANGES, admin=True, does=f"{_POLICIES}:decline"),
+    Operation("unset PROJECT", "remove a project's own policies", _DOMAIN, effect=DESTROYS, admin=True, does=f"{_POLICIES}:unset"),
+    Operation("history", "how the policies changed, newest first", _DOMAIN, admin=True, does=f"{_POLICIES}:history"),
     Operation(
         "rollback REVISION",
         "go back to the policies of a revision, as history lists them",
@@ -65,7 +69,7 @@ RETENTION = Table(
         effect=DESTROYS,
         type=whole(0, _LARGEST_REVISION),
         admin=True,
-        does="rollback",
+        does=f"{_POLICIES}:rollback",
     ),
     Operation("explain ID", "which rules apply to one thing, since when, and what happens next", _DOMAIN, does="explain"),
     RETENTION_APPLY,
@@ -93,21 +97,28 @@ RETENTION = Table(
         Flag("--until WHEN", "when it ends: 30d, or a date (default: when it is released)", WHEN),
         _DOMAIN,
         effect=CHANGES,
-        does="hold_add",
+        does=f"{_HOLDS}:add_hold",
     ),
-    Operation("hold list", "the holds in force", _DOMAIN, Flag("--all", "also holds that have ended"), implied=True, does="hold_list"),
-    Operation("hold release HOLD", "end a hold", effect=DESTROYS, does="hold_release"),
+    Operation(
+        "hold list",
+        "the holds in force",
+        _DOMAIN,
+        Flag("--all", "also holds that have ended"),
+        implied=True,
+        does=f"{_HOLDS}:list_holds",
+    ),
+    Operation("hold release HOLD", "end a hold", effect=DESTROYS, does=f"{_HOLDS}:release_hold"),
     RETENTION_ARCHIVE,
-    Operation("archives", "all archives, newest first", admin=True, does="archives"),
+    Operation("archives", "all archives, newest first", admin=True, does=f"{_ARCHIVES}:archives"),
     Operation(
         "restore ARCHIVE_ID",
         "bring back what is in an archive and no longer stored",
         Flag("--sound", "skip what is damaged in the archive, and bring back the rest"),
         effect=CHANGES,
         admin=True,
-        does="restore",
+        does=f"{_ARCHIVES}:restore",
     ),
-    Operation("remove ARCHIVE_ID…", "delete archives for good", YES, effect=DESTROYS, admin=True, does="remove"),
+    Operation("remove ARCHIVE_ID…", "delete archives for good", YES, effect=DESTROYS, admin=True, does=f"{_ARCHIVES}:remove"),
     Operation(
         "verify",
         "check that policies, log and archives are as they were written",

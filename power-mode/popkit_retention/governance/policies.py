@@ -1,4 +1,4 @@
-"""Retention policies: which of a domain's stored data may be deleted, and when. Pure."""
+"""Retention policies, each of which says how long the stored data of a domain is kept. Pure."""
 
 from __future__ import annotations
 

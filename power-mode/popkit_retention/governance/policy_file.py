@@ -1,4 +1,4 @@
-"""The file of both policies, and of projects' own: read strictly, migrated from the specification's format, replaced durably."""
+"""The file of the policies: read strictly, migrated from the specification's format, replaced durably."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def state_of(value: object) -> State:
     if not isinstance(value, dict):
         raise ValueError("is not an object")
     version = value.get("version")
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+    if type(version) is not int or version < 1:
         raise ValueError("has no version")
     if version > VERSION:
         raise GovernanceTooNew(f"was written by a later PopKit (version {version}; this one knows {VERSION}). Update PopKit")
@@ -142,7 +142,7 @@ def projects_of(value: object) -> dict[str, dict[str, Own]]:
 
 def _revision(value: dict) -> int:
     revision = value.get("revision", 0)
-    if isinstance(revision, bool) or not isinstance(revision, int) or not 0 <= revision <= _LARGEST_REVISION:
+    if type(revision) is not int or not 0 <= revision <= _LARGEST_REVISION:
         raise ValueError("revision is not a whole number from 0")
     return revision
 
@@ -158,9 +158,9 @@ def _clamped(value: object) -> RetentionPolicy:
     return merged(DEFAULT_POLICY, value)[0]  # type: ignore[arg-type]  # anything else than an object is a BadPolicy
 
 
-def damaged(path: str, what: str) -> str:
-    """Return the message for a damaged file: what is wrong with it, and what to do."""
+def damaged(path: str, fault: str) -> str:
+    """Return the message for a damaged file: the fault, followed by the remedy."""
     return (
-        f"{path} {what}. No policy is in force until it is fixed. `popkit retention admin history` lists the revisions, and"
+        f"{path} {fault}. No policy is in force until it is fixed. `popkit retention admin history` lists the revisions, and"
         " `popkit retention admin rollback REVISION` restores one; revision 0 has the defaults"
     )

@@ -1,4 +1,4 @@
-"""Verifies and restores archives."""
+"""Restores from archives, whose contents are verified first."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ def restore(
     sound = ((item, data) for item, data in _read(folder, manifest) if data is not None)
     for batch in _batches(sound, most):
         with changing() as log:
-            there = {each.id for each in domain.resources(now, ids=[each.id for each in batch])}
-            missing = [each for each in batch if each.id not in there]
+            there = {each.id for each in domain.resources(now, ids=[content.id for content in batch])}
+            missing = [content for content in batch if content.id not in there]
             if missing:
                 restored += _put_back(domain, log, archive_id, missing, now, by)
-        already += [each.id for each in batch if each.id in there]
+        already += [content.id for content in batch if content.id in there]
         seen += len(batch)
         progress("restored", seen, len(manifest.items) - len(damaged))
     return Restored(archive_id, domain.name, restored, already, damaged)
@@ -114,7 +114,7 @@ def finish_restore(folder: Folder, domain: Domain, log: Log, entry: Entry, now: 
 
 
 def _put_back(domain: Domain, log: Log, archive_id: str, missing: list[Content], now: float, by: str) -> list[str]:
-    ids = [each.id for each in missing]
+    ids = [content.id for content in missing]
     todo = {"do": RESTORE, "archive_id": archive_id, "ids": ids}
     entry = log.append("restored", domain.name, ids, {"archive_id": archive_id}, by, now, todo)
     try:

@@ -47,7 +47,7 @@ def apply_retention_rules(
     `options` are keys of a policy that hold for this call. Nothing is deleted. BadPolicy for an unknown domain, BadRequest for options that
     are out of bounds."""
     with Controller(environ, now=now) as controller:
-        return controller.apply(domain, resources, options)
+        return {**controller.apply(domain, resources, options)}
 
 
 def resolve_gc_params_with_policy(

@@ -110,7 +110,7 @@ class Policies:
 
 def at_revision(log: Log, revision: int) -> State:
     """Return the policies in force at a revision; ResourceNotFound for one that never existed."""
-    if isinstance(revision, bool) or not isinstance(revision, int) or revision < 0:
+    if type(revision) is not int or revision < 0:
         raise BadRequest(f"a revision is a whole number from 0, not {revision!r:.40}")
     if revision == 0:
         return State()

@@ -1,4 +1,4 @@
-"""The status of governance: what each domain has, keeps and will delete soon. Reads domains and archives, and changes nothing."""
+"""The status of governance, counted per domain. Reads domains and archives, and changes nothing."""
 
 from __future__ import annotations
 
@@ -16,49 +16,48 @@ if TYPE_CHECKING:
     from .domains import Domain
     from .domains.rules import Applied
     from .policy_file import State
+    from .shapes import DomainFigures, DomainStatus, PartStatus, Soon, Status, Stored
     from .workspace import Part
-
-    Json = dict[str, object]
 
 
 SOON_DAYS = 7
-_NOTHING: dict[str, object] = {
+_NOTHING: DomainFigures = {
     "counts": {"eligible": 0, "protected": 0, "total": 0}, "left_out": 0, "reasons": {},
     "soon": {"count": 0, "first_at": None}, "marked": 0, "due_at": None, "holds": 0,
 }  # fmt: skip
 
 
-def status(state: State, parts: Iterable[tuple[Domain, Part]], folder: Folder, now: float) -> Json:
+def status(state: State, parts: Iterable[tuple[Domain, Part]], folder: Folder, now: float) -> Status:
     """Return `revision`, `updated_at`, `archives` {count, bytes}, `domains`, and in `own` the same for each project with a policy of its
     own, with its `project`. For each: `policy`; `unavailable`, why it cannot be used, or ""; `counts` {eligible, protected, total};
     `left_out`: eligible beyond the limit; `reasons`: how many are protected, by the deciding reason; `soon` {count, first_at}: how many of
     those become eligible within a week if nobody uses them before, and when the first does; `marked`: how many are to be deleted, `due_at`:
     when the first of them can be, None for none; `holds`: how many are in force."""
-    whole: list[Json] = []
-    own: list[Json] = []
+    whole: list[PartStatus] = []
+    own: list[PartStatus] = []
     for domain, part in parts:
         (own if part.is_own else whole).append({**_of_domain(domain, part, now), **part.named})
     names = [each["domain"] for each in whole]
-    sizes = [each.get("total_size_bytes", 0) for each in archives.summaries(folder) if each["domain"] in names]
-    stored = {"count": len(sizes), "bytes": sum(size for size in sizes if isinstance(size, int))}
+    sizes = [summary.get("total_size_bytes", 0) for summary in archives.summaries(folder) if summary["domain"] in names]
+    stored: Stored = {"count": len(sizes), "bytes": sum(sizes)}
     return {"revision": state.revision, "updated_at": state.updated_at, "domains": whole, "own": own, "archives": stored}
 
 
-def _of_domain(domain: Domain, part: Part, now: float) -> Json:
-    head = {"domain": domain.name, "policy": part.policy.to_json()}
+def _of_domain(domain: Domain, part: Part, now: float) -> DomainStatus:
     try:
         applied = apply_rules(part.policy, domain.resources(now, part.project, without=part.without), now)
         marks = domain.marked().values()
-        holds = sum(each.in_force(now) for each in domain.holds())
+        holds = sum(hold.in_force(now) for hold in domain.holds())
     except DomainUnavailable as error:
-        return {**head, "unavailable": str(error), **_NOTHING}
+        return {"domain": domain.name, "policy": part.policy.to_json(), "unavailable": str(error), **_NOTHING}
     due = min((mark.due_at for mark in marks), default=None)
     return {
-        **head,
+        "domain": domain.name,
+        "policy": part.policy.to_json(),
         "unavailable": "",
         "counts": counts(applied),
         "left_out": applied.left_out,
-        "reasons": dict(Counter(each.reasons[0] for each in applied.protected)),
+        "reasons": dict(Counter(verdict.reasons[0] for verdict in applied.protected)),
         "soon": _soon(applied, now),
         "marked": len(marks),
         "due_at": when(due),
@@ -66,9 +65,9 @@ def _of_domain(domain: Domain, part: Part, now: float) -> Json:
     }
 
 
-def _soon(applied: Applied, now: float) -> Json:
+def _soon(applied: Applied, now: float) -> Soon:
     """Return how many resources only their age keeps, and not for long."""
-    ages = (each.created_at for each in applied.protected if each.reasons == (WITHIN_PERIOD,))
+    ages = (verdict.created_at for verdict in applied.protected if verdict.reasons == (WITHIN_PERIOD,))
     ripe = [at + applied.policy.older_than_days * DAY_S for at in ages if at is not None]
     coming = [at for at in ripe if at <= now + SOON_DAYS * DAY_S]
     return {"count": len(coming), "first_at": when(min(coming, default=None))}

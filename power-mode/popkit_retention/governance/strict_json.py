@@ -1,4 +1,4 @@
-"""Read JSON that may be corrupt: bounded in size and depth, each key once, only numbers that JSON allows."""
+"""JSON that may be corrupt, read strictly: bounded size, no key twice, only the numbers of JSON."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Stored data and its retention: policies, marks, holds, the zones of the archive, sizes, the log."""
+"""The tile of the retention of stored data: policies, marks, holds, zones of the archive, sizes, the log."""
 
 from __future__ import annotations
 
 import os
 import threading
 from contextlib import contextmanager
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
@@ -20,18 +20,18 @@ from ..operations import stores
 from ..operations.login import login_name
 from . import BadRequest, GovernanceError
 from . import ResourceNotFound as NothingThere
-from . import activity_views as retention_activity
-from . import policy_views as retention_policies
 from .controller import Controller
 from .domains import USER
 from .policies import DOMAINS, KEYS, MEMORY, RAG
 from .tile_shapes import HoldShown, LogEntry, RetentionLog, RetentionOperationRequest, RetentionOverview, RetentionPolicyShown, Zone
+from .views import collection_views, hold_views, log_views, policy_views, wording
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ..dashboard.app_state import AppState
+    from .shapes import EntryAnswer, HoldAnswer, ListedHold, PartStatus, StatusAnswer
 
 HOLD, RELEASE, UNDO = "hold", "release", "undo"
 _HOLD = Offer(id=HOLD, label="Hold", sum="all data of this session stays, whatever the policies say, until you release it")
@@ -79,8 +79,8 @@ class RetentionTile(Tile):
     def overview(self) -> RetentionOverview:
         """Return the policies, holds, zones and sizes. A store that cannot be used is one of the `problems`."""
         with self._opened() as controller:
-            status: dict[str, Any] = controller.status()
-            holds: dict[str, Any] = controller.holds()
+            status = controller.status()
+            holds = controller.holds()
             problems = [*self._log_problems(controller), *(each["unavailable"] for each in status["domains"] if each["unavailable"])]
             whole = not self._verified[1]
             zones = self._zones(problems)
@@ -91,7 +91,7 @@ class RetentionTile(Tile):
             sizes=self._sizes(),
             log_whole=whole,
             operations=[_undo(each) for each in status["domains"] if each["marked"]],
-            problems=[text.clean(each) for each in problems],
+            problems=[text.clean(problem) for problem in problems],
         )
 
     def _log_problems(self, controller: Controller) -> list[str]:
@@ -118,7 +118,7 @@ class RetentionTile(Tile):
         parts = stores.sizes(self.app_state.home) if os.path.isdir(self.app_state.home) else {}
         return {part: each["bytes"] for part, each in parts.items()}
 
-    def _hold(self, hold: dict[str, Any]) -> HoldShown:
+    def _hold(self, hold: HoldAnswer) -> HoldShown:
         consequence = f"the {_DATA[hold['domain']]} policy applies to {_whose(hold)} again"
         return HoldShown(
             id=hold["id"],
@@ -127,8 +127,8 @@ class RetentionTile(Tile):
             target=text.clean(hold["target"]),
             who=text.clean(hold["who"]),
             why=text.clean(hold["why"]),
-            since=retention_policies.seconds_of(hold["created_at"]),
-            until=retention_policies.seconds_of(hold["until"]) if hold["until"] is not None else None,
+            since=wording.seconds_of(hold["created_at"]),
+            until=wording.seconds_of(hold["until"]) if hold["until"] is not None else None,
             operations=[Offer(id=f"{RELEASE} {hold['id']}", label="Release", sum=consequence, danger=True)],
         )
 
@@ -150,7 +150,7 @@ class RetentionTile(Tile):
     def log(self, limit: int) -> RetentionLog:
         """Return the newest entries."""
         with self._opened() as controller:
-            log: dict[str, Any] = controller.log(limit)
+            log = controller.log(limit)
             total = controller.read().count()
         return RetentionLog(entries=[_entry(each) for each in log["entries"]], total=total)
 
@@ -164,8 +164,8 @@ class RetentionTile(Tile):
                 if word == RELEASE and rest:
                     return _done(self._released(controller, rest))
                 if word == UNDO and rest in DOMAINS:
-                    undone: dict[str, Any] = controller.undo(domain=rest)
-                    return _done(retention_activity.unmarked(undone["unmarked"]))
+                    undone = controller.undo(domain=rest)
+                    return _done(collection_views.unmarked(undone["unmarked"]))
             except (BadRequest, NothingThere) as error:
                 return OperationResult(done=False, text=text.clean(error))
         raise NotOffered("that is not offered. GET /api/retention lists what is")
@@ -196,12 +196,12 @@ class RetentionTile(Tile):
         if self.app_state.catalog.find(session) is None:
             raise NotFound(f"there is no such session: {_NEEDS_WHY}")
         who, now = login_name(self.app_state.environ), self.app_state.now()
-        holds: list[dict[str, Any]] = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
-        return _done(retention_activity.held(holds, now, "popkit retention"))
+        holds = [controller.add_hold(domain, SESSION, session, who, why, until) for domain in domains]
+        return _done(hold_views.held(holds, now, "popkit retention"))
 
     def _released(self, controller: Controller, id: str) -> list[text.Line]:
-        hold: dict[str, Any] = controller.release_hold(id)
-        return retention_activity.released(hold, self.app_state.now())
+        hold = controller.release_hold(id)
+        return hold_views.released(hold, self.app_state.now())
 
     @contextmanager
     def _changing(self) -> Iterator[Controller]:
@@ -220,43 +220,43 @@ class RetentionTile(Tile):
             raise StoreUnusable(text.clean(error)) from None
 
 
-def _whose(hold: dict[str, Any]) -> str:
+def _whose(hold: HoldAnswer) -> str:
     """Return what a hold keeps, as in "applies to …"."""
     if hold["scope"] == ITEM:
-        return f"{retention_policies.THINGS[hold['domain']]} {text.clean(hold['target'])}"
+        return f"{wording.THINGS[hold['domain']]} {text.clean(hold['target'])}"
     return f"this {hold['scope']}'s data"
 
 
-def _holds_of(controller: Controller, session: str) -> list[dict[str, Any]]:
-    holds: dict[str, Any] = controller.holds()
+def _holds_of(controller: Controller, session: str) -> list[ListedHold]:
+    holds = controller.holds()
     return [each for each in holds["holds"] if each["scope"] == SESSION and each["target"] == session]
 
 
-def _lacking(holds: list[dict[str, Any]]) -> list[str]:
+def _lacking(holds: Sequence[HoldAnswer]) -> list[str]:
     """Return the domains without any of these holds."""
     return [domain for domain in DOMAINS if domain not in {each["domain"] for each in holds}]
 
 
-def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShown:
+def _policy(part: PartStatus, status: StatusAnswer) -> RetentionPolicyShown:
     policy, counts, domain = part["policy"], part["counts"], part["domain"]
     own, requests = (sum(each["domain"] == domain for each in status[name]) for name in ("own", "requests"))
     words = ["nothing is stored yet"]
     if counts["total"]:
         words = [
-            f"stored: {retention_policies.counted(counts['total'], domain)}",
-            f"may be deleted: {retention_policies.eligible(counts['eligible'], part['left_out'])}",
+            f"stored: {wording.counted(counts['total'], domain)}",
+            f"may be deleted: {wording.eligible(counts['eligible'], part['left_out'])}",
         ]
-        words += [f"protected: {each.strip()}" for each in retention_policies.counts_by_reason(part["reasons"], policy["older_than_days"])]
+        words += [f"protected: {each.strip()}" for each in wording.counts_by_reason(part["reasons"], policy["older_than_days"])]
     words += (
         [f"{units.counted(own, 'project')} with a policy of {'its' if own == 1 else 'their'} own: popkit retention show"] if own else []
     )
     words += [f"{units.counted(requests, 'request')} of agents waiting for your approval: popkit retention show"] if requests else []
     return RetentionPolicyShown(
-        domain=domain,
+        domain=domain,  # type: ignore[arg-type]  # the name of a domain
         revision=status["revision"],
         values={key: policy[key] for key in KEYS},
-        said={key: retention_policies.value(policy[key]) for key in KEYS},
-        sentences=retention_policies.sentences(policy, domain),
+        said={key: wording.value(policy[key]) for key in KEYS},
+        sentences=policy_views.sentences(policy, domain),
         words=words,
         eligible=counts["eligible"] + part["left_out"],
         marked=part["marked"],
@@ -264,17 +264,17 @@ def _policy(part: dict[str, Any], status: dict[str, Any]) -> RetentionPolicyShow
     )
 
 
-def _undo(part: dict[str, Any]) -> Offer:
-    marked = retention_policies.counted(part["marked"], part["domain"])
+def _undo(part: PartStatus) -> Offer:
+    marked = wording.counted(part["marked"], part["domain"])
     return Offer(id=f"{UNDO} {part['domain']}", label=_UNMARK[part["domain"]], sum=f"{marked} marked for deletion will be kept")
 
 
-def _entry(entry: dict[str, Any]) -> LogEntry:
-    words = text.clean(retention_activity.entry_in_words(entry))
+def _entry(entry: EntryAnswer) -> LogEntry:
+    words = text.clean(log_views.entry_in_words(entry))
     return LogEntry(
         number=entry["number"],
-        at=retention_policies.seconds_of(entry["at"]),
-        who=retention_policies.named_actor(entry["by"]),
+        at=wording.seconds_of(entry["at"]),
+        who=wording.named_actor(entry["by"]),
         action=entry["action"],
         domain=entry["domain"],
         words=words,

@@ -1,4 +1,4 @@
-"""The shapes of the dashboard's API for stored data and its retention."""
+"""The shapes of the dashboard's API for the retention of stored data."""
 
 from typing import Any, Literal, Optional
 

@@ -3,8 +3,6 @@ called."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..mcp.call import ToolCall, ToolError
 from ..mcp.schema_words import NOTHING, anything, flag, number, obj, open_obj, or_null, several, takes, text, whole, words
 from ..mcp.tool import Tool
@@ -14,6 +12,7 @@ from .operations import LONGEST_NOTE, RETENTION_APPLY, RETENTION_ARCHIVE, RETENT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .controller import Controller
+    from .shapes import AppliedAnswer, Json, Label
 
 MOST_RESOURCES = 100_000
 SHOWN = 50  # of what is stored, in each list
@@ -82,20 +81,20 @@ ARCHIVED = obj(
 )
 
 
-def retention_get(call: ToolCall) -> dict[str, Any]:
+def retention_get(call: ToolCall) -> Json:
     with _controller(call) as controller:
         return controller.get(call["domain"])
 
 
-def retention_policies(call: ToolCall) -> dict[str, Any]:
+def retention_policies(call: ToolCall) -> Json:
     with _controller(call) as controller:
         return {**controller.policies(), "deprecated": "retention_get gives the policy of one domain"}
 
 
-def retention_configure(call: ToolCall) -> dict[str, Any]:
+def retention_configure(call: ToolCall) -> Json:
     """Make a change that only keeps more; any other waits for the user's approval."""
     with _controller(call) as controller:
-        result: dict[str, Any] = controller.configure(call["domain"], call["config"])
+        result = controller.configure(call["domain"], call["config"])
     if result["success"]:
         return {**result, "status": "applied"}
     accept, decline = (f"popkit retention admin {word} {result['request']}" for word in ("accept", "decline"))
@@ -103,17 +102,17 @@ def retention_configure(call: ToolCall) -> dict[str, Any]:
     return {**result, "status": "waiting", "note": f"{reason} Tell the user, who decides: {accept} or {decline}"}
 
 
-def retention_apply(call: ToolCall) -> dict[str, Any]:
+def retention_apply(call: ToolCall) -> Json:
     """Return the verdicts on resources: all of those that the caller gives, else the first of each list of stored ones."""
     domain, resources = call["domain"], call.get("resources")
     most = call.whole("most", SHOWN if resources is None else len(resources))
     with _controller(call) as controller:
-        verdict: dict[str, Any] = controller.apply(domain, resources, call.get("options"))
+        verdict = controller.apply(domain, resources, call.get("options"))
         own = [_shown(controller, domain, each, most, labelled=True) for each in verdict.pop("own", ())]
         return {**_shown(controller, domain, verdict, most, resources is None), **({"own": own} if own else {})}
 
 
-def _shown(controller: Controller, domain: str, verdict: dict[str, Any], most: int, labelled: bool) -> dict[str, Any]:
+def _shown(controller: Controller, domain: str, verdict: AppliedAnswer, most: int, labelled: bool) -> Json:
     """Return at most `most` of each list, and how many are left out."""
     not_shown = {}
     for name in ("eligible", "protected"):
@@ -127,12 +126,12 @@ def _shown(controller: Controller, domain: str, verdict: dict[str, Any], most: i
     return {**verdict, **({"not_shown": not_shown} if not_shown else {})}
 
 
-def retention_archive(call: ToolCall) -> dict[str, Any]:
+def retention_archive(call: ToolCall) -> Json:
     resources = call.get("resources")
     ids = None if resources is None else [_id(each) for each in resources]
     note = call.get("options", {}).get("note", "")
     with _controller(call) as controller:
-        return controller.archive(call["domain"], ids, note, lambda what, done, of: call.progress(done, of))
+        return {**controller.archive(call["domain"], ids, note, lambda what, done, of: call.progress(done, of))}
 
 
 def _controller(call: ToolCall) -> Controller:
@@ -144,7 +143,7 @@ def _controller(call: ToolCall) -> Controller:
     return Controller(call.environ, by=TOOL, project=call.project, now=lambda: now(call.environ))
 
 
-def _label(described: dict[str, Any] | None) -> dict[str, str]:
+def _label(described: Json | None) -> Label:
     return {"label": described["label"]} if described else {}
 
 

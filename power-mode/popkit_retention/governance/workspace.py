@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .log import Entry
     from .policies import RetentionPolicy
     from .policy_file import State
+    from .shapes import OfProject
 
     Finisher = Callable[[Folder, Domain, Log, Entry, float], None]
 
@@ -63,9 +64,9 @@ class Part(NamedTuple):
     is_own: bool = False
 
     @property
-    def named(self) -> dict[str, object]:
+    def named(self) -> OfProject:
         """Return the project of an answer, where there are several."""
-        return {"project": self.project} if self.is_own else {}
+        return {"project": self.project} if self.is_own and self.project is not None else {}
 
 
 class Workspace:
@@ -168,7 +169,7 @@ class Workspace:
         `details`: how. Ids without content are left out."""
         holder, now = self.domain(domain), self.now()
         with self.changing() as log:
-            there = [each.id for each in holder.resources(now, ids=ids)]
+            there = [resource.id for resource in holder.resources(now, ids=ids)]
             if not there:
                 yield
                 return

@@ -1,4 +1,4 @@
-"""The tools on the context: its state, and what left it. A function loads what it needs when it is called."""
+"""The agents' tools on their own context. A function loads what it needs when it is called."""
 
 from __future__ import annotations
 

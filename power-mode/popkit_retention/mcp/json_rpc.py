@@ -162,7 +162,3 @@ def _constant(name: str) -> NoReturn:
 _KINDS = {dict: "an object", list: "a list", str: "a text", int: "a number", float: "a number", bool: "true or false"}
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_constant=_constant)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
-
-
-#
-# Up to 2025-11-25 a client shakes hands once (`initialize`); from 2026-07-28 on every request names the revision that it speaks.

@@ -10,8 +10,8 @@ def wrong(schema: Schema, value: object, path: str = "arguments") -> str:
     """Return the first fault of a value: where it is, and what would be right; "" for none."""
     known = schema.get("type")
     types = known if isinstance(known, list) else [known] if known else []
-    if types and not any(_is(value, each) for each in types):
-        return f"{path} must be {' or '.join(_TYPE_NAMES[each] for each in types)}"
+    if types and not any(_is(value, kind) for kind in types):
+        return f"{path} must be {' or '.join(_TYPE_NAMES[kind] for kind in types)}"
     if "enum" in schema and value not in schema["enum"]:
         return f"{path} must be one of {', '.join(schema['enum'])}"
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""The server of one connection: it takes lines and passes answers to `send`, without files or streams. Tools run one after another in a
+"""The server of one connection, which takes lines, passes answers to `send`, knows no streams. Tools run one after another in a
 thread beside the one that reads: while a tool runs, pings are answered and cancellations accepted."""
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ class Calls:
                 self._changed.notify_all()
 
 
-def _same(one: object, other: object) -> bool:
-    return isinstance(one, str) == isinstance(other, str) and not isinstance(other, bool) and one == other
+def _same(id: object, given: object) -> bool:
+    return isinstance(id, str) == isinstance(given, str) and not isinstance(given, bool) and id == given
 
 
 class Progress:

@@ -1,4 +1,4 @@
-"""The limits of a session and of a month, with the used part of each. The one with the highest used percentage counts.
+"""The used part of each limit, of a session or of a month. The limit with the highest used percentage counts.
 
 Tokens are all tokens of the requests: input, cached or not, and output. A month is a calendar month in the time zone of this machine; a
 request counts for the local day on which it was recorded.
@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from hooks.utils import PopkitError
 from hooks.utils.io import home
 
-from .records import Sum, month_of, range_of, remaining_of
+from .budget_share import range_of, remaining_of
+from .records import Sum, month_of
 from .usage_store import DatabaseUnavailable
 
 TYPE_CHECKING = False
@@ -77,7 +78,7 @@ class BudgetExceeded(PopkitError):
 
 def in_words(standing: Standing) -> str:
     """Return the state of a limit that is used up, for people."""
-    used, limit = (f"${each:,.2f}" if standing.unit == USD else f"{each:,.0f} tokens" for each in (standing.used, standing.limit))
+    used, limit = (f"${amount:,.2f}" if standing.unit == USD else f"{amount:,.0f} tokens" for amount in (standing.used, standing.limit))
     of = "this session" if standing.scope == SESSION else "this month"
     return f"PopKit: the limit of {of} is used up ({used} of {limit})"
 

@@ -1,4 +1,4 @@
-"""`popkit budget`: the user's own limits, how much of them is used, and how large a context they allow."""
+"""`popkit budget`: the user's own limits."""
 
 from __future__ import annotations
 

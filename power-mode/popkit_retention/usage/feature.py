@@ -1,4 +1,4 @@
-"""What usage brings: the requests of all sessions in one database, and the user's own limits."""
+"""What usage brings: `popkit budget`, over one database of the requests of all sessions."""
 
 from __future__ import annotations
 

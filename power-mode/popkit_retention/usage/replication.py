@@ -53,7 +53,11 @@ class Replication:
     def enqueue(self, db: Statements, used: Iterable[Used]) -> None:
         """Queue requests within the caller's transaction."""
         if self._server is not None:
-            rows = [{"source": each.source, "request_id": name_of(each.request_id)} for each in used if day_of(each.at) >= self._since]
+            rows = [
+                {"source": request.source, "request_id": name_of(request.request_id)}
+                for request in used
+                if day_of(request.at) >= self._since
+            ]
             if rows:
                 db.insert(*_NOTE, rows)
 

@@ -1,4 +1,4 @@
-"""The store of usage and snapshots, in statements that SQLite and PostgreSQL share.
+"""The store of usage, in SQL that both of its databases understand.
 
 A request is recorded once, however often it is reported; of two records of one request the larger answer counts, because a transcript may
 be read while it grows. A request that our proxy sent for the host is reported by client and transcript: the client's record counts, since

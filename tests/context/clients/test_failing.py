@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from popkit_retention.clients import may_pass_elsewhere
+from popkit_retention.clients.failures import may_pass_elsewhere
 from popkit_retention.context.build_types import ContextBuildOptions, ContextResult
 from popkit_retention.context.sources import Sources
 from tests.patience import HANG_S

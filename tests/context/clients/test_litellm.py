@@ -14,8 +14,8 @@ import pytest
 
 from hooks.utils.policy.models import models_of
 from popkit_retention.usage.configured_database import open_store
-from popkit_retention.usage.ingestion import used_of
 from popkit_retention.usage.records import DAY_S, Tokens
+from popkit_retention.usage.transcript_usage import used_of
 from tests.context.hostile import HOSTILE, Way
 from tests.patience import until
 from tests.usage.records import used

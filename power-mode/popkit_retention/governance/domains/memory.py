@@ -1,5 +1,4 @@
-"""The domain `memory`: items of the long-term memory, in whatever store the user has configured, as resources of governance: their age,
-their sessions, their bytes in an archive.
+"""The domain `memory`: items of the long-term memory, in whatever store the user has configured.
 
 Its marks are those that a retention policy made (`marked_by` is BY_POLICY); items that the user, a tool or memory's own job wants forgotten
 are memory's own business. A store that does not exist yet is an empty domain; only a hold or a restored archive creates one.
@@ -94,11 +93,11 @@ class MemoryDomain:
 
     def holds(self) -> list[Hold]:
         with self._using() as store:
-            return [_hold_of(each) for each in holds.entries(store.value(holds.KEY))]
+            return [_hold_of(entry) for entry in holds.entries(store.value(holds.KEY))]
 
     def add_hold(self, hold: Hold) -> None:
         def add(before: list[Mapping[str, object]]) -> list[Mapping[str, object]]:
-            return before if any(each.get("id") == hold.id for each in before) else [*before, hold.to_json()]
+            return before if any(stored.get("id") == hold.id for stored in before) else [*before, hold.to_json()]
 
         self._change_holds(add, create=True)
 
@@ -108,7 +107,7 @@ class MemoryDomain:
         def release(before: list[Mapping[str, object]]) -> list[Mapping[str, object]]:
             nonlocal released
             released = find_in_force(map(Hold.of, before), id, at) is not None
-            return [{**each, "released_at": at} if released and each.get("id") == id else each for each in before]
+            return [{**stored, "released_at": at} if released and stored.get("id") == id else stored for stored in before]
 
         self._change_holds(release)
         return released
