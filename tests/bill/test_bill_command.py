@@ -14,8 +14,7 @@ from hooks.utils import text
 from hooks.utils.operations import offers
 from hooks.utils.state import hidden_tools, prompt_breakdowns
 from hooks.utils.views import bill as views
-from popkit_retention.bill import costs, statement
-from popkit_retention.bill import views as spending
+from popkit_retention.bill import costs, miss_views, statement
 from popkit_retention.bill.digest import digest_of
 from popkit_retention.bill.paid import MONTH_S
 from popkit_retention.parallel.sources import DAMAGED, NO_CONVERSATION
@@ -266,7 +265,7 @@ def test_people_read_a_table_with_the_dearest_cause_first(columns: int, tmp_path
     lost_caches = costs.misses(
         [digest_of(str(path), path.stat().st_size) for path in sorted(lost(tmp_path / "sessions").iterdir())], MODELS
     )
-    lines = text.laid_out(spending.misses(lost_caches, "sessions since 2026-10-25", "2026-11"), columns)
+    lines = text.laid_out(miss_views.misses(lost_caches, "sessions since 2026-10-25", "2026-11"), columns)
     assert max(map(text.width, lines)) <= columns
     golden(GOLDENS / f"misses-{columns}.txt", "\n".join(lines) + "\n")
 

@@ -21,7 +21,7 @@ from hooks.utils.policy.models import Models
 from hooks.utils.state import shipped
 from hooks.utils.views.plan_limits import limits_pane_lines
 from popkit_retention import extras
-from popkit_retention.bill import views as spending
+from popkit_retention.bill import limit_views
 from popkit_retention.bill.digest import digest_of
 from popkit_retention.bill.limit_window import took
 from popkit_retention.bill.sums import SLOT_S
@@ -161,7 +161,7 @@ def test_people_read_the_windows_and_what_used_them(columns: int, tmp_path: Path
              "resets_at": now + 90 * HOUR, "began": now - 78 * HOUR, "took": took([], 0.0, MODELS)}  # fmt: skip
     spent = {**seven, "kind": "spend_limit", "percent": 104.5, "resets_at": None, "began": None, "took": None}
     limits = {"last_reading_at": now, "prices_of": MODELS.dated, "windows": [five, seven, spent]}
-    lines = text.laid_out(spending.windows(limits, now), columns)
+    lines = text.laid_out(limit_views.windows(limits, now), columns)
     in_pane = text.laid_out(limits_pane_lines(limits, now), columns)
     assert max(map(text.width, [*lines, *in_pane])) <= columns
     golden(GOLDENS / f"limits-{columns}.txt", "\n".join(lines) + "\n")

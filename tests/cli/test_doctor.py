@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.cli import doctor_command
+from popkit_retention.cli import doctor_interpreter, doctor_plugin
 from tests.cli.healthy import INSTALLED, found, installed, is_busy, machine
 from tests.cli.played import ROOT, SESSION, Played
 from tests.client.installs import OLDEST_SUPPORTED
@@ -99,7 +99,7 @@ def test_what_hooks_were_started_with_is_not_what_doctor_needs(played: Played) -
 
 
 def test_no_python_at_all_is_a_problem(tmp_path: Path) -> None:
-    check = doctor_command.interpreter(str(tmp_path), {"PATH": str(tmp_path)})
+    check = doctor_interpreter.interpreter(str(tmp_path), {"PATH": str(tmp_path)})
     assert (check.level, check.advice) == ("problem", "Install Python 3.9 or later.")
 
 
@@ -243,7 +243,7 @@ def test_a_full_or_closed_state_folder_is_a_problem(played: Played) -> None:
 
 
 def test_the_oldest_client_is_the_one_that_the_tests_run() -> None:
-    assert ".".join(map(str, doctor_command.OLDEST_CLIENT)) == OLDEST_SUPPORTED
+    assert ".".join(map(str, doctor_plugin.OLDEST_CLIENT)) == OLDEST_SUPPORTED
     assert OLDEST_SUPPORTED in (ROOT / "README.md").read_text()
 
 

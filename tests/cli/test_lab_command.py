@@ -13,8 +13,7 @@ import pytest
 
 from hooks.utils import text
 from popkit_retention.cli.main import main
-from popkit_retention.lab import command as lab_command
-from popkit_retention.lab import sent_requests
+from popkit_retention.lab import replay_command, sent_requests, survey_views
 from popkit_retention.lab.replay_policies import POLICIES
 from tests.lab.test_own_policies import GOOD, MASKING, written
 from tests.lab.test_survey import session
@@ -54,7 +53,7 @@ def test_the_table_lists_policies_from_the_cheapest_and_says_what_was_left_out(e
 
 def test_in_a_narrow_terminal_figures_stand_below_their_policy(environ, capsys) -> None:
     answer = json.loads(lab(environ, capsys, *FEW, "--json")[1])
-    shown = text.laid_out(lab_command.lines_of(answer), 40)
+    shown = text.laid_out(survey_views.lines_of(answer), 40)
     assert re.fullmatch(r" \d\.\d{3} +\d\.\d{3} +\d\.\d\d +\d+\.\d% +\d+\.\d%", shown[shown.index("► default") + 1])
     assert all(text.width(line) <= 40 for line in shown)
 
@@ -238,7 +237,7 @@ def test_a_line_says_what_is_cleared_before_which_message(tmp_path) -> None:
     session = sent_requests.read(_transcript().write(tmp_path / "session.jsonl"))
     policy = Script({2: {"a": "[gone]"}, 3: {"b": "[gone too] …"}})
     with (tmp_path / "out.jsonl").open("w+") as file:
-        summary = lab_command.replay(session, policy, prices(), file)
+        summary = replay_command.replay(session, policy, prices(), file)
         file.seek(0)
         lines = [json.loads(line) for line in file]
     assert lines == [
@@ -302,7 +301,7 @@ def test_a_line_says_which_inputs_leave_and_what_is_whole_again(tmp_path) -> Non
 
     session = sent_requests.read(_transcript().write(tmp_path / "session.jsonl"))
     with (tmp_path / "out.jsonl").open("w+") as file:
-        lab_command.replay(session, Stubs({2: {"a": "[gone]"}}), prices(), file)
+        replay_command.replay(session, Stubs({2: {"a": "[gone]"}}), prices(), file)
         file.seek(0)
         lines = [json.loads(line) for line in file]
     assert lines[1]["inputs"] == [{"id": "a", "input": "{}", "reasons": ["stubbed"]}]

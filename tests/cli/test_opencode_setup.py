@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.cli import json_text
-from popkit_retention.opencode import setup as opencode_setup
+from popkit_retention.opencode import configuration
 from tests.cli.played import ROOT, Played
 
 SPEC = (ROOT / "power-mode" / "opencode").as_uri()
@@ -281,6 +281,6 @@ entries = st.one_of(words, st.tuples(words, st.dictionaries(words, st.integers()
 )
 def test_whatever_else_is_configured_stays_and_undo_is_the_inverse(other: dict, theirs: list, indent: object) -> None:
     before = json.dumps({**other, "plugin": theirs}, indent=indent, ensure_ascii=False)  # type: ignore[arg-type]
-    there = json_text.with_value(before, "plugin", json_text.formatted(before, [*theirs, opencode_setup.spec()]))
+    there = json_text.with_value(before, "plugin", json_text.formatted(before, [*theirs, configuration.spec()]))
     assert json.loads(there) == {**other, "plugin": [*theirs, SPEC]}
-    assert [plugin for plugin in json.loads(there)["plugin"] if not opencode_setup.is_ours(plugin)] == theirs
+    assert [plugin for plugin in json.loads(there)["plugin"] if not configuration.is_ours(plugin)] == theirs

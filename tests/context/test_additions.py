@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from popkit_retention.context import FileText, Provider
 from popkit_retention.context.additions import summary, whole
 from popkit_retention.context.file_references import MOST_REFERENCES, in_text, referenced
-from popkit_retention.context.provider_forms import FORMS, Parsed
+from popkit_retention.context.message_records import Parsed
+from popkit_retention.context.provider_forms import FORMS
 from popkit_retention.context.shown_files import is_shown, shown_files
 from tests.examples import examples
 

@@ -1,4 +1,4 @@
-"""What requests and lost caches cost at the models' prices. Pure."""
+"""What requests cost at the models' prices, lost caches included. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Digests of transcripts, in a SQLite file in our folder, so that a transcript is read once, and again only when it has changed.
+"""Digests of transcripts, in a SQLite file in our folder, so that a transcript is read once, or again where it has changed.
 
 The digest of a transcript that Claude Code has deleted stays for a year. A request counts once, however many files have its answer: forks
 and copies begin with those of other files. It counts in the file that was begun first. The digest of another one is made again without it,

@@ -1,5 +1,5 @@
-"""Compare the cost of a session's pauses under a prompt cache of five minutes and one of an hour: its requests are replayed under both, as
-Claude Code lets its user choose. Pure.
+"""Compare the cost of a session's pauses under the lifetimes of a prompt cache, five minutes or an hour: its requests are replayed under
+both, as Claude Code lets its user choose. Pure.
 
 Only what the lifetime decides is different. Tokens that were written again after a pause are read where the other lifetime is longer than
 the pause; after a pause that the other lifetime does not last, the whole prompt is written. What was lost for any other reason, and what

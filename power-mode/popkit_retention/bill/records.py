@@ -1,4 +1,4 @@
-"""The records of a bill: the digest of a transcript, and its parts."""
+"""The records of a bill: the digest of a transcript, with its parts."""
 
 from __future__ import annotations
 

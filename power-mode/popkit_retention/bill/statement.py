@@ -1,4 +1,4 @@
-"""A project's bill, made from the client's breakdown, which is stored in our folder, and from digests and prices."""
+"""A project's bill, made from the client's breakdown, which is stored in our folder, with the digests of its sessions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from .records import Digest
 
     Row = dict[str, Any]
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 
 
 def is_main(digest: Digest) -> bool:

@@ -1,5 +1,5 @@
-"""The bill of a project and what caches lost, as `popkit bill` and `popkit bill misses` have them: a thread reads transcripts when the page
-asks, and until all are read, an answer says how many are."""
+"""The tile of the bill: the bill of a project with what caches lost, as `popkit bill` has them. A thread reads transcripts when the page
+asks; until all are read, an answer says how many are."""
 
 from __future__ import annotations
 

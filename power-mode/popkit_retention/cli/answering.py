@@ -1,4 +1,4 @@
-"""Run one line of words for a command, and show its answer or its error."""
+"""Run one line of words for a command, whose answer or error is shown."""
 
 from __future__ import annotations
 

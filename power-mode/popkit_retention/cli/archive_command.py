@@ -1,5 +1,5 @@
-"""`popkit restore` on the archive itself: list, search and show the records of cleared results, check that they are intact, and delete them
-for good. Exit 0 when all is well, 1 when there is no such record, something is broken, or the archive cannot be read."""
+"""`popkit restore` on the archive itself: list, search, show, check or delete the records of cleared results. Exit 0 when all is well, 1
+when there is no such record, something is broken, or the archive cannot be read."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from hooks.utils.units import size
 
 from .. import features
 from ..views import archive as views
+from ..views import deletions
 from . import terminal
 from .answering import Answer, Refused
 from .restore_table import RESTORE
@@ -167,13 +168,13 @@ def prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
         lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {units.counted(originals, 'transcript')} kept from before a change.")
     if not pruned.records:
         message = "No other content" if pruned.on_hold else "Nothing was deleted: no content"
-        return Answer([*lines, *views.on_hold(pruned), f"{message} was archived more than {args.older_than.word} ago."], data)
-    lines += views.would_delete(pruned) if args.dry_run else text.wrap(f"Deleted {views.records(pruned)} for good.")
+        return Answer([*lines, *deletions.on_hold(pruned), f"{message} was archived more than {args.older_than.word} ago."], data)
+    lines += deletions.would_delete(pruned) if args.dry_run else text.wrap(f"Deleted {deletions.records(pruned)} for good.")
     if doing and pruned.chains:
         lines.append(f"{units.counted(pruned.chains, 'context')} disappeared completely.")
-    lines += views.on_hold(pruned)
+    lines += deletions.on_hold(pruned)
     if placed and (args.dry_run or args.yes):
-        lines += views.unrestorable(placed, doing)
+        lines += deletions.unrestorable(placed, doing)
     if doing and not pruned.shrunk:
         lines += text.wrap("The file keeps its size for now, because there was no space or no time to rewrite it.")
     return Answer(lines, data)
@@ -195,7 +196,9 @@ def _confirm(db: Connection, placed: dict[str, list[Record]], older_than: float,
         many = units.counted(sum(map(len, placed.values())), "placeholder")
         raise Refused(f"nothing was deleted: {many} in transcripts could no longer be restored. --dry-run lists them, --yes deletes anyway")
     would = archive.prune(db, older_than, dry_run=True, now=time_of_day(environ))
-    terminal.write_view(views.would_delete(would) + views.on_hold(would) + views.unrestorable(placed, False), sys.stdout, environ)
+    terminal.write_view(
+        deletions.would_delete(would) + deletions.on_hold(would) + deletions.unrestorable(placed, False), sys.stdout, environ
+    )
     if not terminal.is_confirmed("Delete anyway?"):
         raise Refused("nothing was deleted. --yes skips the question")
 

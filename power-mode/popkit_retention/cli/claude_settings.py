@@ -1,5 +1,5 @@
-"""Change Claude Code's settings, only after showing the change and asking: `popkit statusline install` adds the status line, and
-`popkit statusline uninstall` removes it again.
+"""Change Claude Code's settings, on a yes after the change was shown: `popkit statusline install` adds the status line, `popkit statusline
+uninstall` removes it again.
 
 A file keeps its order, its spacing and its mode; another status line is put aside and comes back on `uninstall`.
 """

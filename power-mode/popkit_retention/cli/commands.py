@@ -1,4 +1,4 @@
-"""Name the commands of the command line, and what each is for: those of no feature, and those that features bring."""
+"""The commands of the command line: those of no feature, then those that features bring."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CORE = {
             "restore",
             f"{__package__}.restore_table:RESTORE",
             20,
-            f"{__package__}.context_command:restore",
+            f"{__package__}.restore_command:restore",
             renamed={"archive": ("restore", {})},
         ),
         Command("config", f"{_TABLES}:CONFIG", 90),

@@ -1,4 +1,4 @@
-"""`popkit completion`: the words that a shell completes, and the scripts that ask for them."""
+"""`popkit completion`: the words that a shell completes, for which a script of ours asks."""
 
 from __future__ import annotations
 

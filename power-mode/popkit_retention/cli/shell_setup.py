@@ -1,6 +1,5 @@
-"""`popkit setup shell`: make a shell find `popkit`, and take that back again. The command is a script of ours that finds the copy which
-Claude Code uses, so that it goes on working after an upgrade; a link to it in a folder on the PATH is made only on the user's word.
-"""
+"""`popkit setup shell`: make a shell find `popkit`, or take that back again. The command is a script of ours that finds the copy which
+Claude Code uses, so that it goes on working after an upgrade; a link to it in a folder on the PATH is made only on the user's word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`popkit uninstall`: delete what PopKit has stored, after showing what that is and which placeholders could no longer be restored. Claude
+"""`popkit uninstall`: delete what PopKit has stored, after showing it along with the placeholders that could no longer be restored. Claude
 Code removes the plugin itself; the commands for that are printed. Exit 0 when everything is deleted, else 1."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hooks.utils.state import placements, sockets
 
 from .. import features
 from ..operations import stores
-from ..views.archive import placeholders
+from ..views.deletions import placeholders
 from . import claude_settings, shell_setup, terminal
 from .answering import Answer, Refused
 

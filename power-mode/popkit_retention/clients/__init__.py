@@ -9,7 +9,8 @@ import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 
-from ..context.service import ContextService, default_service
+from ..context.configured_service import default_service
+from ..context.service import ContextService
 from .call import UNREAD, Call, Setting
 
 __all__ = ["with_context"]

@@ -22,9 +22,10 @@ import anyio.to_thread
 from fastapi import HTTPException
 from litellm.integrations.custom_logger import CustomLogger
 
+from ..context.configured_service import default_service
 from ..context.provider_forms import Provider
 from ..context.requests import Caller, Notice, Request, Used
-from ..context.service import ContextService, default_service
+from ..context.service import ContextService
 from ..usage.budgets import BudgetExceeded
 from .session_user import made_plain, person_of
 

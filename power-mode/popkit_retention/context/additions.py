@@ -1,4 +1,4 @@
-"""Layers 2 and 3: the memories and the files that enter with a request. Pure but for their sources.
+"""What enters with a request: memories (layer 2) and files (layer 3). Pure but for their sources.
 
 A file enters where the user's texts refer to it (whether it exists and may be read is its source's to decide), unless the conversation
 shows it whole, as it is now.
@@ -12,8 +12,8 @@ from collections.abc import Collection
 from .build_types import PruningStrategy
 from .dialogue import Addition, Changes, Dialogue
 from .file_references import referenced
+from .message_records import REQUEST
 from .meter import Meter
-from .provider_forms import REQUEST
 from .shown_files import is_shown, shown_files
 from .sources import FileSource, FileText, MemorySource
 

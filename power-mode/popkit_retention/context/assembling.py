@@ -9,11 +9,12 @@ from ..usage.records import remaining_of, used_percent_of
 from . import continuity
 from .additions import FILES, MEMORY
 from .build_types import ContextBuildOptions, ContextResult, ContextTier, PruningStrategy, TierContent, calculate_tier_breakdown
+from .content_blocks import blocks_of, plain, text_of
 from .dialogue import Changes, Dialogue, texts_of
 from .exchange_remains import LEFT
 from .message_faults import faults_of
+from .message_records import SYSTEM
 from .meter import Meter
-from .provider_forms import SYSTEM, blocks_of, plain, text_of
 
 
 class Assembled:

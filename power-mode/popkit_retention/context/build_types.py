@@ -80,7 +80,7 @@ class ContextBuildOptions(_Model):
     `budget_used_percent`: None where it is not known, so nothing is pruned for the budget's sake. `max_tokens`: the most that the request
     may have, whatever the budget; None: the model's window. `project`: the folder whose memory and files may enter, "" for none.
     `previous`: the state that the last build of this conversation handed on (`ContextResult.state`). `digests`: of the messages, one for
-    each, where the caller has them already (`provider_forms.digests_of`).
+    each, where the caller has them already (`message_digests.digests_of`).
     """
 
     agent: str = ""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .continuity import MOST, MOST_ALIKE, alike
-from .provider_forms import digest_of
+from .message_digests import digest_of
 
 
 class _HandedOn(NamedTuple):

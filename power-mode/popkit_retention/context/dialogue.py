@@ -1,4 +1,4 @@
-"""A provider's messages as exchanges, with the changes that a build makes, and rendered with them. Pure.
+"""A provider's messages as exchanges, which are rendered with the changes that a build makes. Pure.
 
 An *exchange* is a request of the user's with all messages that answer it: calls of tools and their results too. It leaves as a whole or
 stays, so no call is without its result, and the first message is the user's whatever leaves.
@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .message_digests import digests_of
+from .message_records import ANSWER, BARE, REQUEST, RESULTS, SYSTEM, Edit, Parsed, ToolUse
 from .meter import Meter
-from .provider_forms import ANSWER, BARE, FORMS, REQUEST, RESULTS, SYSTEM, Edit, Form, Parsed, Provider, ToolUse, bare, digests_of, short
+from .provider_forms import FORMS, Form, Provider
+from .shortening import bare, short
 
 
 class Exchange(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from .dialogue import Changes, Dialogue, Exchange
+from .message_records import REQUEST
 from .notices import Names, harmless, texts_of
-from .provider_forms import REQUEST
 
 LEFT = "left"
 _REQUEST_CHARS, MOST_REQUESTS = 160, 30

@@ -1,4 +1,4 @@
-"""Layer 4: the parts of the history that leave under a strategy, and the texts in their places, notices of results and remains of
+"""Layer 4: the parts of the history that leave under a strategy, with the texts in their places: notices of results, remains of
 exchanges. Pure.
 
 The parts that are least likely to be missed leave first: below 80 percent the thinking, and the long texts that the assistant wrote into
@@ -20,8 +20,8 @@ from .build_types import PruningStrategy
 from .dialogue import Changes, Dialogue, Exchange
 from .exchange_remains import MOST_REQUESTS, remains_tokens
 from .judging import Judged, judge
+from .message_records import BARE
 from .notices import Names
-from .provider_forms import BARE
 
 # Tokens of a result, below which a notice is more to read than it saves; and the gain that a cut of any result needs.
 LEAST_TOKENS, LEAST_GAIN = 100, 40

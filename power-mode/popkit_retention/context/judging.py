@@ -22,7 +22,7 @@ from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import shipped
 
 from .dialogue import Dialogue
-from .provider_forms import REQUEST, ToolUse
+from .message_records import REQUEST, ToolUse
 
 # Conversations that are remembered, so that the next build observes only new messages.
 _MOST_FOLDS = 32

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .provider_forms import Provider, blocks_of, plain, text_of
+from .content_blocks import blocks_of, plain, text_of
+from .provider_forms import Provider
 
 _ROLES = {
     Provider.ANTHROPIC: frozenset({"user", "assistant", "system"}),

@@ -7,8 +7,9 @@ from typing import Any
 
 from hooks.utils.policy.messages import thinking_tokens
 
+from .content_blocks import is_thinking, plain, thinking_beside
 from .pictures import anthropic_tokens, openai_tokens
-from .provider_forms import Provider, is_thinking, plain, thinking_beside
+from .provider_forms import Provider
 from .tokens import count, vocabulary_of
 
 # Tokens of a message, and of a call or result in it, beside its contents.

@@ -13,7 +13,7 @@ from hooks.utils.policy.placeholder import why
 
 from .dialogue import Changes, Dialogue, Exchange
 from .judging import Judged
-from .provider_forms import Parsed
+from .message_records import Parsed
 
 _LABEL_CHARS = 80
 # The most that the names of a result may have: a share of its characters, and in a short one this many.

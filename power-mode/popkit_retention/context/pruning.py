@@ -14,11 +14,12 @@ from .build_types import (
     PruningStrategy,
     calculate_tier_breakdown,
 )
+from .content_blocks import plain
 from .dialogue import Addition, Changes, Dialogue, read, texts_of
 from .exchange_remains import LEFT, remains_of
 from .judging import binds_thinking
 from .meter import Meter
-from .provider_forms import Provider, plain
+from .provider_forms import Provider
 
 
 def apply_pruning(context: ContextResult, strategy: PruningStrategy) -> ContextResult:

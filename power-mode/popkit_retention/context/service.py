@@ -1,4 +1,4 @@
-"""The service that builds contexts for clients: their sources, budgets and usage. No call fails unless a limit refuses it.
+"""The service that builds contexts for clients. No call fails unless a limit refuses it.
 
 Builds are traced through OpenTelemetry: a span for each, and an event with the size of its context. They have no contents. They go to the
 application's own tracer provider where it has set one up. Where it has none, and the user has configured a receiver (`context.traces`),
@@ -7,28 +7,21 @@ ours sends them there; without either they cost nothing worth measuring.
 
 from __future__ import annotations
 
-import functools
 import logging
-import os
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import PurePath
 from typing import Any, Protocol
 
-from hooks.utils.io import home
-
 from ..usage.budgets import BudgetExceeded, Standing
 from .build_types import ContextBuildOptions, ContextResult, Message
-from .builder import build_context
 from .conversations import Conversations
-from .project_sources import ProjectSources
-from .provider_forms import digests_of
+from .message_digests import digests_of
 from .requests import Caller, Notice, Prepared, Request, Used
 from .sources import Sources
 from .tracing import building, built
-from .usage_log import DatabaseLog
 
 _log = logging.getLogger("popkit_retention.context")
 
@@ -167,19 +160,3 @@ class ContextService:
 def _place(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     return f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
-
-
-@functools.lru_cache(maxsize=1)
-def default_service() -> ContextService:
-    """Return the service of this process, which clients use by default. No database is opened before the first build."""
-    return configured_service(os.environ)
-
-
-def configured_service(environ: Mapping[str, str]) -> ContextService:
-    """Return a service with the user's own settings, database, memory and files; an unavailable database is logged, and left out."""
-    log: UsageLog | None = None
-    try:
-        log = DatabaseLog(environ)
-    except home.NoHome as error:
-        _log.warning("PopKit: no limits apply, and no builds are recorded: %s.", error)
-    return ContextService(build_context, ProjectSources(environ), log)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from hooks.utils.policy.masking import MASK
 
-from .provider_forms import Parsed
+from .message_records import Parsed
 from .sources import FileText
 
 _NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The outline of a source: its signatures, from a syntax tree (ast-grep), each line as it is there, behind its number."""
+"""The outline of a source: its signatures, from a syntax tree (ast-grep). Each line is as it is there, behind its number."""
 
 from __future__ import annotations
 

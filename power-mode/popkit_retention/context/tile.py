@@ -1,4 +1,4 @@
-"""How contexts of a session were assembled: the newest snapshot, and the strategy of it in words."""
+"""How the contexts of a session were assembled: its newest snapshot, with the strategy in words."""
 
 from __future__ import annotations
 

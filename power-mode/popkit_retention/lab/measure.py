@@ -1,4 +1,4 @@
-"""Replay a session under a policy, and sum up its cost, the tokens carried and the misses. Pure.
+"""Replay a session under a policy, to measure its cost, the tokens carried and the misses. Pure.
 
 Units are input tokens, at the prices of a model and a lifetime of the cache (policy/economics.py). A prompt is read from the cache up to
 the end of the last request before the first changed block, where that is within the look-back, else up to the messages; the rest is

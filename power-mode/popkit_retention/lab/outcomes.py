@@ -1,4 +1,4 @@
-"""Replay past sessions with PopKit installed: with its unprompted actions, and with clears whenever they pay."""
+"""Replay past sessions with PopKit installed: with its unprompted actions alone, or with clears whenever they pay."""
 
 from __future__ import annotations
 

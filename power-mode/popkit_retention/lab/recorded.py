@@ -1,4 +1,4 @@
-"""A recorded session as data: its requests, and the blocks that were added to its context. Pure."""
+"""A recorded session as data: its requests, each with the blocks that were added to its context. Pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`popkit try`: what PopKit would have done in the sessions of the last 30 days, and what it would say about the newest, without an
-installation. It only reads: no state is written anywhere."""
+"""`popkit try`: what PopKit would have done in past sessions, without an installation. It only reads: no state is written anywhere."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ from ..cli.shell_setup import is_package
 from ..cli.terminal import Bar
 from ..operations import session_lookup
 from ..parallel.sources import find
-from . import command as lab_command
-from . import outcomes, past_sessions
+from . import arguments, outcomes, past_sessions
 from . import past_views as past_view
 
 TYPE_CHECKING = False
@@ -134,7 +132,7 @@ def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> 
         try:
             config = layers.load(home.plugin_root(), _home(environ), project)
             rules = Ruleset.from_config(config, recorded_tools())
-            return report, outcomes.installed(lab_command.session_of(path), rules, _may_clear(host)).to_json()
+            return report, outcomes.installed(arguments.session_of(path), rules, _may_clear(host)).to_json()
         except Refused:
             return report, None
     finally:

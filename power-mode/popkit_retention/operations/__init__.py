@@ -1,5 +1,4 @@
-"""Look-ups that several commands, tools and pages share, and `tables`: all operations with their arguments, from which parser, help,
-completion, documents and schemas are made. Here are the flags that several commands have."""
+"""The operations that several skins share. Here are the flags that several commands have."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _FIRST = (
     "hooks.utils.state.sweeping",
     "popkit_retention.extras",
 )
-_LAST = ("popkit_retention.cli.doctor_command", "popkit_retention.cli.shell_setup", "popkit_retention.cli.claude_settings")
+_LAST = ("popkit_retention.cli.doctor_failures", "popkit_retention.cli.shell_setup", "popkit_retention.cli.claude_settings")
 
 
 def declaring() -> tuple[str, ...]:

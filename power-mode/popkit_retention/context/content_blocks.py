@@ -1,0 +1,53 @@
+"""The blocks of a message's content, whichever provider's form it has. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def plain(value: Any) -> Any:
+    """Return a model of an SDK's as the plain values that its package would send it as; anything else as it is."""
+    dump = getattr(value, "model_dump", None)
+    if not callable(dump):
+        return value
+    return dump(mode="json", by_alias=True, exclude_unset=True, exclude=getattr(value, "__api_exclude__", None))
+
+
+def blocks_of(content: Any) -> list[Any]:
+    """Return a content as plain blocks, whichever form it has; none for no content."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [plain(block) for block in content] if isinstance(content, (list, tuple)) else []
+
+
+def is_thinking(block: Any) -> bool:
+    """Return whether a block is a model's thinking, in the open or sealed."""
+    return isinstance(block, dict) and block.get("type") in ("thinking", "redacted_thinking")
+
+
+# The fields of an answer of OpenAI's form in which LiteLLM puts the thinking of other providers' models, and reads it in the next request.
+BLOCKS, REASONING = "thinking_blocks", "reasoning_content"
+
+
+def thinking_beside(message: dict[str, Any]) -> list[Any]:
+    """Return the blocks of thinking beside a message's content. Its text, which is repeated there, counts where there are no blocks."""
+    blocks = [block for block in blocks_of(message.get(BLOCKS)) if is_thinking(block)]
+    text = message.get(REASONING)
+    return [{"type": "thinking", "thinking": text}] if not blocks and isinstance(text, str) and text else blocks
+
+
+def text_of(block: Any) -> str | None:
+    """Return the text of a block; None for one that has none, such as an image."""
+    text = block.get("text") if isinstance(block, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def text_blocks(texts: Sequence[str]) -> list[Any]:
+    """Return each text as a block."""
+    return [{"type": "text", "text": text} for text in texts]
+
+
+def own_blocks(content: Any) -> list[Any]:
+    """Return a content as the caller's own blocks."""
+    return text_blocks([content]) if isinstance(content, str) else list(content or ())

@@ -1,0 +1,56 @@
+"""What the files of OpenCode's configuration were before our first change, so that `--undo` gives it back byte for byte."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hooks.utils.io.storage import LOGS, Storage
+from hooks.utils.io.system import sha256
+
+from ..cli import settings_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+_NAME = "opencode.previous.json"
+STORAGE = (Storage(LOGS, {"": r"opencode\.previous\.json"}),)
+
+
+class Before(NamedTuple):
+    """What a file was: its `text`, None where there was no file. `is_as_left`: nobody has changed it since we did."""
+
+    text: str | None
+    is_as_left: bool
+
+
+def previous(path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
+    """Return what a file was that now has this text; None where that is not known."""
+    record = kept(environ).of(path)
+    before = record.get("before") if isinstance(record, dict) else 0
+    if not isinstance(record, dict) or not (before is None or (isinstance(before, str) and _is_text(before))):
+        return None
+    return Before(before, record.get("after") == _hash(text))
+
+
+def _is_text(text: str) -> bool:
+    """Return whether a file can hold a text: half a surrogate has no place in UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def keep(path: str, before: Before, after: str, environ: Mapping[str, str]) -> None:
+    """Keep what a file was, which is about to get the text `after`. OSError where our folder cannot be written."""
+    kept(environ).keep(path, {"before": before.text, "after": _hash(after)})
+
+
+def _hash(text: str | None) -> str:
+    return sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def kept(environ: Mapping[str, str]) -> settings_file.Previous:
+    return settings_file.Previous(_NAME, environ)
