@@ -254,17 +254,16 @@ def test_every_flag_and_command_that_it_names_works(tmp_path, capsys, words: lis
 
 
 @pytest.mark.parametrize(
-    ("cleared", "verdict", "words"),
+    ("has_cleared", "takes_now", "words"),
     [
-        (0, "clear", "Cleared nothing, though a clear now takes something"),
-        (9, "clear", "A clear now is what would leave before the next request"),
-        (9, "nothing", "A clear now would take nothing"),
-        (0, "nothing", "A clear now has too little as well"),
+        (False, True, "Cleared nothing, though a clear now takes something"),
+        (True, True, "A clear now is what would leave before the next request"),
+        (True, False, "A clear now would take nothing"),
+        (False, False, "A clear now has too little as well"),
     ],
 )
-def test_what_a_clear_takes_now_and_what_it_would_have_taken_explain_each_other(cleared: int, verdict: str, words: str) -> None:
-    said = try_command._now_and_then({"cleared_tokens": cleared}, {"verdict": {"kind": verdict}}, "an hour")  # type: ignore[arg-type, typeddict-item]
-    assert words in said
+def test_what_a_clear_takes_now_and_what_it_would_have_taken_explain_each_other(has_cleared: bool, takes_now: bool, words: str) -> None:
+    assert words in try_command._now_and_then(has_cleared, takes_now, "an hour")
 
 
 # --- without a session -------------------------------------------------------------------------------------------------------------------

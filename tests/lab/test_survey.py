@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.lab import measure, replay_policies, sent_requests, survey
-from popkit_retention.lab.survey import COUNTS, Total
+from popkit_retention.lab.survey import COUNTS, PolicyScore, SessionScores, Total
 from popkit_retention.parallel.sources import DAMAGED
 from tests.lab.transcripts import Transcript, filled
 from tests.views.written import spec_session
@@ -185,23 +185,15 @@ numbers = st.integers(0, 10**9)
 
 
 @st.composite
-def rows(draw: st.DrawFn, name: int) -> dict:
-    """A session's row, as `survey.row_of` returns it."""
+def rows(draw: st.DrawFn, name: int) -> SessionScores:
     requests = draw(st.integers(5, 50))
     scores = {
-        policy: {"cost": draw(st.floats(1e-3, 1e12)), "carried": draw(st.integers(1, 10**12)), **{key: draw(numbers) for key in COUNTS}}
+        policy: PolicyScore(draw(st.floats(1e-3, 1e12)), draw(st.integers(1, 10**12)), **{key: draw(numbers) for key in COUNTS})
         for policy in SUMMED
     }
     named = {"path": f"/{name}.jsonl", "repository": draw(st.sampled_from("ab")), "model": draw(st.sampled_from("mn")), "digest": f"{name}"}
     failed = draw(st.dictionaries(st.sampled_from(("own:A", "own:B")), st.sampled_from(("why", "because"))))
-    return {
-        **named,
-        "requests": requests,
-        "bytes": draw(numbers),
-        "bad_lines": 0,
-        "scores": {300: scores},
-        "failed": failed,
-    }
+    return SessionScores(**named, requests=requests, bytes=draw(numbers), bad_lines=0, scores={300: scores}, failed=failed)
 
 
 def result_of(events: list) -> str:

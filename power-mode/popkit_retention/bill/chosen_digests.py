@@ -9,7 +9,6 @@ from hooks.utils.policy.models import models_of
 from ..cli.terminal import Bar
 from ..operations import many_sessions, session_lookup
 from . import digests
-from .records import Digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,9 +11,7 @@ from ..views import beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from .limit_window import Consumption, Part
+    from .limit_window import Consumption, Part, PlanLimits, WindowUse
 
 
 USED = {"read": "read from the cache", "written": "written to the cache", "output": "output", "plain": "input, not cached"}
@@ -37,7 +35,7 @@ SOURCES = {
 }
 
 
-def windows(answer: dict[str, Any], now: float) -> list[text.Line]:
+def windows(answer: PlanLimits, now: float) -> list[text.Line]:
     """Return the windows, then what used each one of known length."""
     lines = text.title("Limits of your plan")
     if not answer["windows"]:
@@ -46,16 +44,19 @@ def windows(answer: dict[str, Any], now: float) -> list[text.Line]:
         return [*lines, *(text.wrap(NONE) if was is None else text.wrap("No window runs now." + ended))]
     for window in answer["windows"]:
         lines += text.pair(plan_limits.NAMES[window["kind"]], _window(window, now))
-    took = [window for window in answer["windows"] if window["took"] is not None]
-    for window in took:
-        since = plan_limits.clock(window["began"], now)
-        lines += ["", *text.wrap(f"{plan_limits.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
-        lines += _rows(window["took"])
+    has_taken = False
+    for window in answer["windows"]:
+        began, took = window["began"], window["took"]
+        if began is None or took is None:
+            continue
+        has_taken = True
+        since = plan_limits.clock(began, now)
+        lines += ["", *text.wrap(f"{plan_limits.NAMES[window['kind']]}, since {since}: {_whole(took)}"), *_rows(took)]
     dated = answer["prices_of"]
-    return [*lines, "", *text.wrap(_UNKNOWN.format(of=f" of {dated}" if dated else ""))] if took else lines
+    return [*lines, "", *text.wrap(_UNKNOWN.format(of=f" of {dated}" if dated else ""))] if has_taken else lines
 
 
-def _window(window: dict[str, Any], now: float) -> str:
+def _window(window: WindowUse, now: float) -> str:
     pace, full, resets = window["percent_per_hour"], window["full_at"], window["resets_at"]
     parts = [plan_limits.percent(window["percent"]) + " used"]
     parts.append("too few readings for a pace" if pace is None else f"{pace:.1f} % an hour")

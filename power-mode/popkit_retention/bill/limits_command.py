@@ -12,17 +12,16 @@ from ..cli.terminal import Bar
 from . import digests, limit_views
 from .chosen_digests import models_of_user
 from .limit_window import took
-from .records import Digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from hooks.utils.flag_parser import Parsed
     from hooks.utils.policy.limits import Window
     from hooks.utils.policy.models import Models
 
+    from .limit_window import PlanLimits, WindowUse
     from .records import Digest
 
 
@@ -37,7 +36,7 @@ def limits(_args: Parsed, environ: Mapping[str, str]) -> Answer:
         with Bar(environ) as bar:
             used = digests.of_user(environ, min(begins), now, bar.show)
     models = models_of_user(popkit_home)
-    answer = {
+    answer: PlanLimits = {
         "last_reading_at": max((reading.at for reading in readings), default=None),
         "prices_of": models.dated,
         "windows": [_as_data(window, used, models) for window in running],
@@ -51,7 +50,7 @@ def _began(window: Window) -> float | None:
     return newest.resets_at - length if length and newest.resets_at else None
 
 
-def _as_data(window: Window, used: list[Digest], models: Models) -> dict[str, Any]:
+def _as_data(window: Window, used: list[Digest], models: Models) -> WindowUse:
     newest, began = window.newest, _began(window)
     return {
         "kind": newest.kind, "percent": newest.percent, "at": newest.at, "percent_per_hour": window.pace, "full_at": window.full_at,

@@ -9,10 +9,10 @@ from ..views import beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from .records import Lost, Misses
 
 
-def misses(sums: dict[str, Any], period: str, dated: str) -> list[text.Line]:
+def misses(sums: Misses, period: str, dated: str) -> list[text.Line]:
     """Return the table of causes, the most expensive first. `period`: what it covers, in words; `dated`: the month of the prices."""
     lines = text.title("Cache misses")
     lost = sums["lost"]
@@ -43,7 +43,7 @@ def _cause(times: str, tokens: str, usd: str, words: str) -> text.Line:
     return beside(f"{times:>6}{tokens:>8}{usd:>10}  ", words)
 
 
-def _money(sums: dict[str, Any], noun: str) -> str:
+def _money(sums: Misses | Lost, noun: str) -> str:
     if sums["unpriced"] and not sums["usd"]:
         return "of models whose price is not known"
     more = f", and {units.counted(sums['unpriced'], noun)} of models without a known price" if sums["unpriced"] else ""

@@ -51,6 +51,36 @@ class Used(TypedDict):
     bridged: int
 
 
+class Lost(TypedDict):
+    """`times` that a cache was lost, the `tokens` that were written again, the `usd` that this cost beyond reading them; `unpriced`: how
+    many of the times were with a model without a price."""
+
+    times: int
+    tokens: int
+    usd: float
+    unpriced: int
+
+
+class Cause(Lost):
+    """What one `cause` of lost caches cost; `details`: [(words, times)] of the most frequent ones."""
+
+    cause: str
+    details: list[tuple[str, int]]
+
+
+class Misses(TypedDict):
+    """The losses of caches over `sessions` with their `requests`, on `hosts`: `usd` of all requests, `unpriced` requests of models without
+    a price; all losses as `lost`, and by `causes`, the most expensive first."""
+
+    sessions: int
+    requests: int
+    hosts: list[str]
+    usd: float
+    unpriced: int
+    lost: Lost
+    causes: list[Cause]
+
+
 class Digest(TypedDict):
     """`session`: its id, with `/agent` for a subagent · `host`: its name · `began`, `ended`: seconds · `standing`: tokens before the
     first word, `hooks`: those of them that hooks added · `calls`: name -> [times, when last]."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 from hooks.utils.io import hook_log
 from hooks.utils.io.findings import OK, WARNING, Check
@@ -20,6 +21,17 @@ SESSION = "CLAUDE_CODE_SESSION_ID"
 FIRST_CLIENT = (2, 1, 326)
 LIMIT_S = 1.0
 _OURS = ("serve", "door")
+
+
+class Health(NamedTuple):
+    """How the helper is: its `version`, the `rows` that it was asked about, those that it has `rewritten`, the median of its answers'
+    times (milliseconds) and its memory (megabytes), None where unknown."""
+
+    version: str
+    rows: int
+    rewritten: int
+    p50_ms: float | None
+    rss_mb: float | None
 
 
 def helper(popkit_home: str, project: str, environ: Mapping[str, str], client: str, version: str) -> Check:
@@ -47,18 +59,18 @@ def helper(popkit_home: str, project: str, environ: Mapping[str, str], client: s
         return Check(
             "helper", WARNING, f"the one of session {session_id[:8]} does not answer within {LIMIT_S:.0f} s{note}", advice, **facts
         )
-    facts.update(running=True, session=session_id, **health)
+    facts.update(running=True, session=session_id, **health._asdict())
     summary = f"runs for session {session_id[:8]}: {_in_words(health)}{note}"
-    if health.get("version") != version:
+    if health.version != version:
         advice = "It was started before the update. Restart the session with --resume."
-        return Check("helper", WARNING, f"{summary}; it is {clean(str(health.get('version')))}, this is {version}", advice, **facts)
+        return Check("helper", WARNING, f"{summary}; it is {clean(health.version)}, this is {version}", advice, **facts)
     return Check("helper", OK, summary, **facts)
 
 
-def _in_words(health: dict[str, Any]) -> str:
-    parts = [f"{counted(health['rows'], 'result')}, {health['rewritten']:,} of them entered shorter"]
-    parts += [f"{health['p50_ms']:g} ms each (median)"] if health["p50_ms"] is not None else []
-    parts += [f"{health['rss_mb']:g} MB"] if health["rss_mb"] is not None else []
+def _in_words(health: Health) -> str:
+    parts = [f"{counted(health.rows, 'result')}, {health.rewritten:,} of them entered shorter"]
+    parts += [f"{health.p50_ms:g} ms each (median)"] if health.p50_ms is not None else []
+    parts += [f"{health.rss_mb:g} MB"] if health.rss_mb is not None else []
     return ", ".join(parts)
 
 
@@ -74,19 +86,13 @@ def _socket(popkit_home: str, session_id: str) -> str:
     return next(iter(sockets.of_session(popkit_home, session_id)), "") if session_id else ""
 
 
-def _health(path: str) -> dict[str, Any] | None:
-    """Return the helper's answer to /health; None where it is not understood."""
+def _health(path: str) -> Health | None:
+    """Return the helper's answer to /health; None where it is not understood, as the answer of another version may be."""
     try:
-        value = json.loads(asking.ask(path, "/health", b"{}", LIMIT_S))
-    except (OSError, ValueError):
+        answer: Any = json.loads(asking.ask(path, "/health", b"{}", LIMIT_S))
+        health = Health(*(answer[name] for name in Health._fields))
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    known: dict[str, Any] = {
-        "version": str,
-        "rows": int,
-        "rewritten": int,
-        "p50_ms": (float, int, type(None)),
-        "rss_mb": (float, int, type(None)),
-    }
-    if not isinstance(value, dict) or not all(isinstance(value.get(name), kind) for name, kind in known.items()):
-        return None
-    return {name: value[name] for name in known}
+    has_counts = type(health.rows) is int and type(health.rewritten) is int
+    has_measures = all(value is None or type(value) in (int, float) for value in (health.p50_ms, health.rss_mb))
+    return health if has_counts and has_measures and type(health.version) is str else None

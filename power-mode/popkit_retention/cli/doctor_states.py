@@ -48,8 +48,8 @@ def _newest(popkit_home: str, project: str) -> dict:
 
 def _transcript(site: Site, paths: store.ContextFiles) -> str:
     """Return the transcript of a context; "" where it is unknown."""
-    main = site.session.get("transcript")
-    if not isinstance(main, str):
+    main: str = site.session.get("transcript") or ""
+    if not main:
         return ""
     return projects.transcript_of_agent(main, paths.agent_id) if paths.agent_id else main
 

@@ -21,9 +21,26 @@ def blocks_of(content: Any) -> list[Any]:
     return [plain(block) for block in content] if isinstance(content, (list, tuple)) else []
 
 
+def kind_of(block: Any) -> Any:
+    """Return the `type` of a plain block; None for a value that is not a block."""
+    return block.get("type") if isinstance(block, dict) else None
+
+
 def is_thinking(block: Any) -> bool:
     """Return whether a block is a model's thinking, in the open or sealed."""
-    return isinstance(block, dict) and block.get("type") in ("thinking", "redacted_thinking")
+    return kind_of(block) in ("thinking", "redacted_thinking")
+
+
+def role_of(message: Any) -> str:
+    """Return the role of a plain message; "" for a value that is not a message."""
+    role = message.get("role") if isinstance(message, dict) else None
+    return role if isinstance(role, str) else ""
+
+
+def tool_calls_of(message: dict[str, Any]) -> list[Any]:
+    """Return the calls beside the content of a message of OpenAI's form, as plain values."""
+    calls = message.get("tool_calls")
+    return [plain(call) for call in calls] if isinstance(calls, (list, tuple)) else []
 
 
 # The fields of an answer of OpenAI's form in which LiteLLM puts the thinking of other providers' models, and reads it in the next request.

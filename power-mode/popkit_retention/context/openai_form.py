@@ -7,7 +7,19 @@ from typing import Any
 
 from hooks.utils.policy.messages import thinking_tokens
 
-from .content_blocks import BLOCKS, REASONING, blocks_of, is_thinking, own_blocks, plain, text_blocks, text_of, thinking_beside
+from .content_blocks import (
+    BLOCKS,
+    REASONING,
+    blocks_of,
+    is_thinking,
+    own_blocks,
+    plain,
+    role_of,
+    text_blocks,
+    text_of,
+    thinking_beside,
+    tool_calls_of,
+)
 from .message_records import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Parsed, ToolResult, ToolUse
 from .shortening import short
 
@@ -18,7 +30,7 @@ _PARTS = {"system": SYSTEM, "developer": SYSTEM, "user": REQUEST, "assistant": A
 def parse_openai(message: Any) -> Parsed | None:
     """Return a message as Parsed; None for one that is not of this form."""
     message = plain(message)
-    part = _PARTS.get(str(message.get("role"))) if isinstance(message, dict) else None
+    part = _PARTS.get(role_of(message))
     if part is None or message.get("function_call"):  # the form before tools
         return None
     blocks = blocks_of(message.get("content"))
@@ -26,7 +38,7 @@ def parse_openai(message: Any) -> Parsed | None:
     if part == RESULTS:
         id = message.get("tool_call_id")
         return Parsed(part, (), (ToolResult(id, "\n".join(texts), False, len(texts) < len(blocks)),)) if isinstance(id, str) else None
-    uses = _uses_of(message.get("tool_calls"))
+    uses = _uses_of(message)
     if uses is None or (uses and part != ANSWER):
         return None
     thinking = [*filter(is_thinking, blocks), *thinking_beside(message)]
@@ -35,9 +47,9 @@ def parse_openai(message: Any) -> Parsed | None:
     return Parsed(part, uses, (), texts, sum(map(thinking_tokens, thinking)), len(thinking), bool(thinking) and not has_more)
 
 
-def _uses_of(calls: Any) -> tuple[ToolUse, ...] | None:
+def _uses_of(message: dict[str, Any]) -> tuple[ToolUse, ...] | None:
     """Return the calls of an answer; None where one has no id."""
-    uses = [_use_of(plain(call)) for call in (calls if isinstance(calls, (list, tuple)) else ())]
+    uses = [_use_of(call) for call in tool_calls_of(message)]
     known = tuple(use for use in uses if use is not None)
     return known if len(known) == len(uses) else None
 
@@ -72,8 +84,8 @@ def edit_openai(message: Any, edit: Edit) -> Any:
         return message if notice is None else {**known, "content": notice}
     if edit.drops_thinking:
         known = _without_thinking(known)
-    if any(use.id in edit.notices for use in _uses_of(known.get("tool_calls")) or ()):
-        known = {**known, "tool_calls": [_shortened(plain(call), edit) for call in known["tool_calls"]]}
+    if any(use.id in edit.notices for use in _uses_of(known) or ()):
+        known = {**known, "tool_calls": [_shortened(call, edit) for call in tool_calls_of(known)]}
     if not edit.additions:
         return known
     return {**known, "content": [*text_blocks(edit.additions), *own_blocks(known.get("content"))]}

@@ -46,14 +46,19 @@ class Outcome(NamedTuple):
         """Return the prompt tokens as a share of those with nothing done; None where there was no request."""
         return self.total.carried / self.nothing.carried if self.nothing.carried else None
 
+    @property
+    def cost_share(self) -> float | None:
+        """Return the cost, as people read it."""
+        return None if self.cost is None else round(self.cost, 4)
+
     def to_json(self) -> dict[str, object]:
-        total, cost = self.total, self.cost
+        total = self.total
         return {
             "requests": total.requests, "kept_out_tokens": total.spared_tokens, "kept_out_results": total.shortened,
             "cleared_tokens": total.cleared_tokens, "cleared_results": total.cleared, "moments": self.moments, "missed": total.missed,
             "fetched": total.fetched,
             "cache_ttl_s": self.ttl_s,
-            "cost_share": None if cost is None else round(cost, 4),
+            "cost_share": self.cost_share,
         }  # fmt: skip
 
 

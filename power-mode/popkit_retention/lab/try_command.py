@@ -30,16 +30,16 @@ from ..cli.shell_setup import is_package
 from ..cli.terminal import Bar
 from ..operations import session_lookup
 from ..parallel.sources import find
-from . import arguments, outcomes, past_sessions
-from . import past_views as past_view
+from . import arguments, outcomes, past_sessions, past_views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any
 
     from hooks.utils.flag_parser import Parsed
     from hooks.utils.views.shapes import Report
+
+    from .past_sessions import PastSums
 
 MISTAKES = (session_lookup.NoSession,)
 _HOUR_S = 3_600
@@ -89,10 +89,10 @@ def _answer(path: str, is_made_up: bool, args: Parsed, environ: Mapping[str, str
     except OSError as error:
         raise session_lookup.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
     ends = _elsewhere(host) if host != CLAUDE_CODE else [] if _has_run_in(path, environ) else _install(home.plugin_root())
-    first = _first(done if _may_clear(host) else {**done, "auto_usd": 0.0}, bool(lately), is_made_up)
+    first = _first(done if _may_clear(host) else done._replace(auto_usd=0.0), bool(lately), is_made_up)
     last = None if "all" in args.flags else args.last
     lines = [*first, *_whose(report, is_made_up), *_shown(report, outcome, last), *ends]
-    return Answer(lines, {**report, "installed": outcome, "past": done})
+    return Answer(lines, {**report, "installed": outcome and outcome.to_json(), "past": done._asdict()})
 
 
 def _lately(environ: Mapping[str, str], host: str) -> list[str]:
@@ -102,25 +102,25 @@ def _lately(environ: Mapping[str, str], host: str) -> list[str]:
     return paths + [agent for path in paths for agent in projects.transcripts_of_agents(path)]
 
 
-def _of_past(paths: list[str], environ: Mapping[str, str], seconds: float = _SECONDS) -> dict[str, Any]:
+def _of_past(paths: list[str], environ: Mapping[str, str], seconds: float = _SECONDS) -> PastSums:
     """Return the sums over these transcripts, the newest first, as many as there is time for."""
     sources = sorted(find(paths, lambda *_: None), key=lambda source: -recordings.changed(source.address))
     with Bar(environ) as bar:
-        return {**past_sessions.sums(sources, _home(environ) or "", seconds, bar.show), "seconds": seconds}
+        return past_sessions.sums(sources, _home(environ) or "", seconds, bar.show)
 
 
-def _first(done: dict[str, Any], is_all: bool, is_sample: bool) -> list[text.Line]:
+def _first(done: PastSums, is_all: bool, is_sample: bool) -> list[text.Line]:
     """Return what comes of all sessions, or of the only one."""
     if is_all:
-        where = f"In {past_view.sessions_in_words(done)} of the last {_DAYS} days"
-        return [*text.title("Your sessions with PopKit"), *past_view.lines(done, where)]
+        where = f"In {past_views.sessions_in_words(done)} of the last {_DAYS} days"
+        return [*text.title("Your sessions with PopKit"), *past_views.lines(done, where)]
     if not is_sample:
-        return [*text.title("This session with PopKit"), *past_view.lines(done, "In this session")]
-    lines = [*text.title("A made-up afternoon with PopKit"), *past_view.lines(done, "In this afternoon"), ""]
+        return [*text.title("This session with PopKit"), *past_views.lines(done, "In this session")]
+    lines = [*text.title("A made-up afternoon with PopKit"), *past_views.lines(done, "In this afternoon"), ""]
     return lines + text.wrap(_MADE_UP)
 
 
-def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> tuple[Report, dict[str, Any] | None]:
+def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> tuple[Report, outcomes.Outcome | None]:
     """Return the report, and the outcome of the whole session with PopKit; None where that cannot be counted. On a terminal, it says that
     it is working."""
     waits = sys.stderr is not None and sys.stderr.isatty()
@@ -132,7 +132,7 @@ def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> 
         try:
             config = layers.load(home.plugin_root(), _home(environ), project)
             rules = Ruleset.from_config(config, recorded_tools())
-            return report, outcomes.installed(arguments.session_of(path), rules, _may_clear(host)).to_json()
+            return report, outcomes.installed(arguments.session_of(path), rules, _may_clear(host))
         except Refused:
             return report, None
     finally:
@@ -199,36 +199,36 @@ def _whose(report: Report, is_sample: bool) -> list[text.Line]:
     return lines
 
 
-def _shown(report: Report, outcome: dict[str, Any] | None, last: int | None) -> list[text.Line]:
+def _shown(report: Report, outcome: outcomes.Outcome | None, last: int | None) -> list[text.Line]:
     lines: list[text.Line] = [*panel(report, command=""), *timeline_lines(report, last)]
     may_clear = _may_clear(report["host"])
     return [*lines, *(clear.taken_lines(report) if may_clear else ()), *_outcome_lines(outcome, report, may_clear)]
 
 
-def _outcome_lines(outcome: dict[str, Any] | None, report: Report, may_clear: bool) -> list[text.Line]:
+def _outcome_lines(outcome: outcomes.Outcome | None, report: Report, may_clear: bool) -> list[text.Line]:
     """Return the outcome of the whole session with PopKit installed, and where clears are possible, with each that pays."""
     lines = text.title("With a clear whenever it paid" if may_clear else "With PopKit from the start")
-    if outcome is None or not outcome["requests"]:
+    if outcome is None or not outcome.total.requests:
         return [*lines, "This session has no request that could be counted."]
-    pairs = [("Kept out", _amount(outcome["kept_out_tokens"], outcome["kept_out_results"]))]
-    at = f", at {units.counted(outcome['moments'], 'moment')}" if outcome["moments"] else ""
-    pairs += [("Cleared", _amount(outcome["cleared_tokens"], outcome["cleared_results"]) + at)] if may_clear else []
-    share = outcome["cost_share"]
+    total, share = outcome.total, outcome.cost_share
+    pairs = [("Kept out", _amount(total.spared_tokens, total.shortened))]
+    at = f", at {units.counted(outcome.moments, 'moment')}" if outcome.moments else ""
+    pairs += [("Cleared", _amount(total.cleared_tokens, total.cleared) + at)] if may_clear else []
     pairs.append(("Net", "not known: a model without a price" if share is None else _net(1 - share)))
     for name, words in pairs:
         lines += text.pair(name, words)
-    life = "an hour" if outcome["cache_ttl_s"] == _HOUR_S else "five minutes"
-    restored = f"; {units.counted(outcome['fetched'], 'content')} fetched again" if outcome["fetched"] else ""
-    words = f"Counted over {units.counted(outcome['requests'], 'request')} as `popkit lab replay` counts, with a prompt cache that lives"
+    life = "an hour" if outcome.ttl_s == _HOUR_S else "five minutes"
+    restored = f"; {units.counted(total.fetched, 'content')} fetched again" if total.fetched else ""
+    words = f"Counted over {units.counted(total.requests, 'request')} as `popkit lab replay` counts, with a prompt cache that lives"
     how = f": clearing whenever that pays off{restored}" if may_clear else ""
     lines += ["", *text.wrap(f"{words} {life}{how}. Net is after PopKit's own cost.")]
-    return lines + (text.wrap(_now_and_then(outcome, report, life)) if may_clear else [])
-
-
-def _now_and_then(outcome: dict[str, Any], report: Report, life: str) -> str:
-    """Return why a clear takes something now and took nothing while the session ran, or the other way round."""
     takes_now = report["verdict"]["kind"] == "clear"
-    if outcome["cleared_tokens"]:
+    return lines + (text.wrap(_now_and_then(total.cleared_tokens > 0, takes_now, life)) if may_clear else [])
+
+
+def _now_and_then(has_cleared: bool, takes_now: bool, life: str) -> str:
+    """Return why a clear takes something now and took nothing while the session ran, or the other way round."""
+    if has_cleared:
         then = "Cleared counts what would have left while the session ran"
         now = "is what would leave before the next request, since PopKit was not there" if takes_now else "would take nothing"
         return f"{then}. A clear now {now}."

@@ -12,6 +12,7 @@ from ..cli import settings_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 
 _NAME = "opencode.previous.json"
@@ -27,20 +28,13 @@ class Before(NamedTuple):
 
 def previous(path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
     """Return what a file was that now has this text; None where that is not known."""
-    record = kept(environ).of(path)
-    before = record.get("before") if isinstance(record, dict) else 0
-    if not isinstance(record, dict) or not (before is None or (isinstance(before, str) and _is_text(before))):
-        return None
-    return Before(before, record.get("after") == _hash(text))
-
-
-def _is_text(text: str) -> bool:
-    """Return whether a file can hold a text: half a surrogate has no place in UTF-8."""
+    record: Any = kept(environ).of(path)
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        before, after = record["before"], record["after"]
+        (before or "").encode()  # half a surrogate has no place in a file
+    except (KeyError, TypeError, AttributeError, UnicodeEncodeError):  # not a record of ours
+        return None
+    return Before(before, after == _hash(text))
 
 
 def keep(path: str, before: Before, after: str, environ: Mapping[str, str]) -> None:

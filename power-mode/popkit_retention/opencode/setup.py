@@ -40,9 +40,7 @@ def set_up_opencode(undo: bool, scope: str, yes: bool, environ: Mapping[str, str
         raise Refused(
             f"{folder()} is missing: this PopKit was installed without its plugins. Run popkit setup {OPENCODE} in a clone of PopKit"
         )
-    tried = [_change_or_refusal(kind, undo, scope, environ) for kind in (SERVER, TERMINAL)]
-    changes = [each for each in tried if isinstance(each, Change)]
-    refused = [each for each in tried if isinstance(each, str)]
+    changes, refused = _changes(undo, scope, environ)
     needed = [change for change in changes if change.after != change.before]
     for change in needed:
         settings_file.show_change(change.path, change.before, change.after or "", environ)
@@ -90,11 +88,15 @@ def _done(undo: bool, paths: list[str], is_made: bool) -> str:
     return f"PopKit is in {where}. Start OpenCode again to load it." if is_made else f"PopKit is already in {where}."
 
 
-def _change_or_refusal(kind: str, undo: bool, scope: str, environ: Mapping[str, str]) -> Change | str:
-    try:
-        return _change(kind, undo, scope, environ)
-    except Refused as error:
-        return str(error)
+def _changes(undo: bool, scope: str, environ: Mapping[str, str]) -> tuple[list[Change], list[str]]:
+    """Return the changes that the files need, and why others are left alone."""
+    changes, refused = [], []
+    for kind in (SERVER, TERMINAL):
+        try:
+            changes.append(_change(kind, undo, scope, environ))
+        except Refused as error:  # noqa: PERF203  of two files, one may be left alone
+            refused.append(str(error))
+    return changes, refused
 
 
 def _change(kind: str, undo: bool, scope: str, environ: Mapping[str, str]) -> Change:
