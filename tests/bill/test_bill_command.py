@@ -195,13 +195,13 @@ def test_a_single_tool_can_be_hidden_and_one_that_was_used_says_so(shop: Shop):
 
 
 @pytest.mark.parametrize(("words", "says"), [(("hide", "jira"), f"{SERVER}, {OTHER}"), (("show", "jira"), "Nothing is")])
-def test_a_name_that_is_none_is_refused_with_those_that_are(words: tuple[str, str], says: str, shop: Shop):
+def test_an_unknown_name_is_refused_with_the_known_ones(words: tuple[str, str], says: str, shop: Shop):
     done = shop.run(*words)
     assert done.returncode == 1
     assert all(name in " ".join(done.stderr.split()) for name in says.split(", "))
 
 
-def test_what_is_kept_is_the_users_alone(shop: Shop):
+def test_stored_files_are_readable_only_by_the_user(shop: Shop):
     shop.run("hide", SERVER, "--yes")
     kept = [path for path in (shop.home / prompt_breakdowns.BREAKDOWNS).iterdir() if path.suffix == ".json"]
     assert len(kept) == 2

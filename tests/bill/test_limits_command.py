@@ -313,7 +313,7 @@ def test_limits_are_set_only_on_the_users_word(environ: dict[str, str], capsys: 
 @pytest.mark.parametrize(
     "word", ["month_usd", "weeks=3", "month_usd=0", "session_tokens=1.5", "month_tokens=-1", "month_usd=much", "database=x"]
 )
-def test_what_is_no_limit_is_refused_and_changes_nothing(environ: dict[str, str], word: str, capsys: pytest.CaptureFixture) -> None:
+def test_an_invalid_limit_is_refused_and_changes_nothing(environ: dict[str, str], word: str, capsys: pytest.CaptureFixture) -> None:
     assert main.main(["budget", "set", word, "--yes"], environ) == 1
     assert "popkit budget: " in capsys.readouterr().err
     assert not configuration(environ).exists()
@@ -330,7 +330,7 @@ others = st.dictionaries(st.sampled_from(["profile", "pins", "memory"]), st.inte
 
 
 @given(others, st.booleans(), st.booleans())
-def test_what_else_the_file_says_stays(other: dict, wrapped: bool, has_database: bool) -> None:
+def test_other_settings_in_the_file_stay(other: dict, wrapped: bool, has_database: bool) -> None:
     settings = {**other, **({"context": {"database": "postgresql://db/x"}} if has_database else {})}
     before = json.dumps({"retention": settings} if wrapped else settings, indent=2)
     after = json.loads(settings_file.with_settings(before, {"context": {"month_usd": 5.0}}))

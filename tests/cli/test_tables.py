@@ -100,7 +100,7 @@ def test_what_help_calls_the_usage_is_understood(table: Table, operation: Operat
 
 
 @pytest.mark.parametrize(("table", "operation"), OPERATIONS, ids=NAMES)
-def test_the_example_of_an_argument_is_one(table: Table, operation: Operation) -> None:
+def test_the_example_of_an_argument_is_a_valid_argument(table: Table, operation: Operation) -> None:
     example = table.examples.get(operation.label.strip("[]…"))
     if example:
         needed = [word for flag in operation.flags if flag.needed for word in (flag.name, right(flag.type))]
@@ -158,7 +158,7 @@ def test_whether_a_word_follows_a_flag_does_not_depend_on_the_operation(table: T
 
 
 @given(st.sampled_from(sorted(TABLES)), LINES, st.booleans())
-def test_no_line_of_words_does_anything_but_parse_or_say_what_is_right(name: str, words: list[str], shell: bool) -> None:
+def test_any_line_of_words_parses_or_is_answered_with_a_correction(name: str, words: list[str], shell: bool) -> None:
     answer = answer_to(name, words, shell)
     if isinstance(answer, UsageError):
         assert any(word in str(answer) for word in ("Known", "knows", "takes", "needs", "works only in a shell"))
@@ -235,7 +235,7 @@ BUTTONS = "clear, clear --now, undo, pin T1, unpin T1, restore T1 --in-place, au
 
 
 @pytest.mark.parametrize("id", BUTTONS.split(", "))
-def test_what_a_button_does_is_an_operation_that_may_stand_on_one(id: str) -> None:
+def test_a_button_runs_an_operation_that_is_offered_on_buttons(id: str) -> None:
     assert parse(id.split(), TABLES["context"], shell=False).operation.offered
 
 
@@ -277,7 +277,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("help retention", {"show", "gc", "admin"}),
     ],
 )
-def test_what_may_come_next_is_offered(line: str, some: set[str]) -> None:
+def test_completion_offers_the_words_that_may_come_next(line: str, some: set[str]) -> None:
     assert some <= set(words_after(line.split()))
 
 

@@ -84,7 +84,7 @@ def test_all_worktrees_of_a_repository_are_one(cwd: str) -> None:
     assert survey.repository_of("/home/x/.claude/projects/-anything/5e55.jsonl", cwd) == "shop"
 
 
-def test_what_has_no_price_is_left_out_and_named(tmp_path: Path) -> None:
+def test_a_session_without_a_known_price_is_left_out_and_named(tmp_path: Path) -> None:
     path = session(tmp_path / "-shop" / "one.jsonl")
     path.write_text(path.read_text().replace("claude-opus-5", "their-model-9"))
     report = surveyed(tmp_path)
@@ -103,7 +103,7 @@ def test_a_file_that_is_named_twice_counts_once(folder) -> None:
     assert survey.survey([str(folder), path, path], [], (300,), 1)["sessions"] == 3
 
 
-def test_what_is_no_session_is_left_out_and_counted_with_its_reason(folder) -> None:
+def test_a_file_that_is_not_a_session_is_left_out_and_counted_with_its_reason(folder) -> None:
     odd = folder / "odd"
     session(odd / "short.jsonl", 4)
     (odd / "empty.jsonl").write_text("")
@@ -167,7 +167,7 @@ def test_progress_goes_up_to_all_bytes(folder) -> None:
     assert transcript[-1] == (whole, whole)
 
 
-def test_nothing_found_is_no_error(tmp_path) -> None:
+def test_finding_nothing_is_not_an_error(tmp_path) -> None:
     report = surveyed(tmp_path)
     assert (report["sessions"], report["rows"], report["ttls"]) == (0, [], {})
 

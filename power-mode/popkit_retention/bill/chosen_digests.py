@@ -25,17 +25,17 @@ def models_of_user(popkit_home: str) -> Models:
 
 
 def names_sessions(args: Parsed) -> bool:
-    """Return whether the words mean other sessions than this user's of Claude Code."""
+    """Return whether the words name other sessions than this user's own in Claude Code."""
     return bool(args.arguments) or "list" in args.flags or args.host != session_lookup.CLAUDE_CODE
 
 
 def covered(args: Parsed) -> str:
-    """Return which sessions the words mean, in words."""
+    """Return which sessions are covered, in words."""
     return "the sessions that you named" if args.arguments or "list" in args.flags else f"all sessions of {session_lookup.HOSTS[args.host]}"
 
 
 def named_digests(args: Parsed, environ: Mapping[str, str]) -> tuple[list[Digest], many_sessions.LeftOut]:
-    """Return the digests of the transcripts that the user named, and the ones that were left out."""
+    """Return the digests of the transcripts that the user named, and the transcripts that were left out."""
     left_out, where = many_sessions.LeftOut(), many_sessions.where_of(args.flags)
     paths = many_sessions.paths_of(args.arguments, args.flags) or session_lookup.places_of_host(environ, args.host)
     many_sessions.need_packages(paths, args.flags, environ)

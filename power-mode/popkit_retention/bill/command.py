@@ -32,12 +32,12 @@ def whole(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Return the bill of this project, or of the sessions that the user named."""
     if names_sessions(args):
         return _bill_of_sessions(args, environ, models_of_user(home.popkit_home(environ)))
-    asked = ProjectBill(args, environ, args.since.ago(time.time()) if args.since else None)
-    return Answer(views.lines_of(asked.bill, asked.now, args.details, _most(args)), asked.bill)
+    subject = ProjectBill(args, environ, args.since.ago(time.time()) if args.since else None)
+    return Answer(views.lines_of(subject.bill, subject.now, args.details, _most(args)), subject.bill)
 
 
 def _bill_of_sessions(args: Parsed, environ: Mapping[str, str], models: Models) -> Answer:
-    """Return the bill of the sessions that the user named, in which what stood before the first word is known only as a whole."""
+    """Return the bill of the sessions that the user named, in which only the size of everything before the first word is known."""
     used, left_out = named_digests(args, environ)
     whole = paid.whole(used, models)
     began = [digest["standing"] for digest in used if statement.is_main(digest)]

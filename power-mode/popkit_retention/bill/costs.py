@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def usd_of(used: Used | Row, models: Models) -> dict[str, float] | None:
-    """Return dollars by what they were paid for: plain, read, write, output; None where the price of the model is not known."""
+    """Return dollars by what they paid for: plain, read, write, output; None where the price of the model is unknown."""
     model = models.model(used["model"])
     price_in, price_out = model.usd(used["prompt"] + 1)
     if price_in is None or price_out is None:

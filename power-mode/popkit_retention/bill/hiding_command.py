@@ -30,15 +30,15 @@ _FROM = "from the next session on, where PopKit's code runs inside Claude Code (
 
 
 def take_out(args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Hide or defer a server or tool, on a yes."""
-    asked = ProjectBill(args, environ)
-    popkit_home, project, bill, now = asked.popkit_home, asked.project, asked.bill, asked.now
-    name, (is_so, what_follows) = args.argument, _OUT[args.word]
-    known = {one["name"]: one for row in bill["rows"] if row["kind"] == "server" for one in (row, *row["parts"])}
+    """Hide or defer a server or tool, once the user agrees."""
+    subject = ProjectBill(args, environ)
+    popkit_home, project, bill, now = subject.popkit_home, subject.project, subject.bill, subject.now
+    name, (state, consequence) = args.argument, _OUT[args.word]
+    known = {tool["name"]: tool for row in bill["rows"] if row["kind"] == "server" for tool in (row, *row["parts"])}
     before = _key_of(name, bill["hidden"])
     if before and bool(bill["hidden"][before].get("defer")) == (args.word == "defer"):
         return Answer(
-            text.wrap(f"{text.clean(name)} is {is_so} already. To bring it back: popkit bill show {text.clean(name)}"), bill["hidden"]
+            text.wrap(f"{text.clean(name)} is {state} already. To bring it back: popkit bill show {text.clean(name)}"), bill["hidden"]
         )
     if before:
         raise Refused(f"{text.clean(name)} is hidden or deferred already. First run: popkit bill show {text.clean(name)}")
@@ -51,21 +51,21 @@ def take_out(args: Parsed, environ: Mapping[str, str]) -> Answer:
         raise Refused(
             f"the tools of {text.clean(name)} have names that do not begin with its own. Name them one by one: popkit bill --details"
         )
-    follows = what_follows.format(project=text.clean(project))
+    follows = consequence.format(project=text.clean(project))
     lines = text.wrap(f"{views.hiding(row, bill['pace'], now)} {follows} {_FROM}.")
-    if not (args.yes or _is_wanted(lines, args)):
+    if not (args.yes or _is_confirmed(lines, args)):
         again = f"Nothing was changed. To {args.word} it: popkit bill {args.word} {text.clean(name)} --yes"
         return Answer([*lines, *text.wrap(again)], {"hidden": bill["hidden"]})
     entry = {"name": name, "tokens": row["tokens"] or row["on_demand"], "at": now, **({"defer": True} if args.word == "defer" else {})}
     hidden_tools.hide(popkit_home, project, row["key"], entry)
     return Answer(
-        text.wrap(f"{text.clean(name)} is {is_so} {_FROM}. To bring it back: popkit bill show {text.clean(name)}"),
+        text.wrap(f"{text.clean(name)} is {state} {_FROM}. To bring it back: popkit bill show {text.clean(name)}"),
         {"hidden": hidden_tools.hidden(popkit_home, project)},
     )
 
 
-def _is_wanted(lines: list[text.Line], args: Parsed) -> bool:
-    """Ask on a terminal; return False inside Claude Code and for a program, where no user can answer."""
+def _is_confirmed(lines: list[text.Line], args: Parsed) -> bool:
+    """Ask on a terminal. Return False inside Claude Code or for a program, where no user can answer."""
     if not sys.stdin.isatty() or "json" in args.flags:
         return False
     terminal.write_view(lines, sys.stdout, os.environ)
@@ -74,8 +74,8 @@ def _is_wanted(lines: list[text.Line], args: Parsed) -> bool:
 
 def bring_back(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """Show a hidden or deferred server or tool again."""
-    asked = ProjectBill(args, environ)
-    name, popkit_home, project, bill = args.argument, asked.popkit_home, asked.project, asked.bill
+    subject = ProjectBill(args, environ)
+    name, popkit_home, project, bill = args.argument, subject.popkit_home, subject.project, subject.bill
     key = _key_of(name, bill["hidden"])
     if not key:
         listed = text.listed([text.clean(row["name"]) for row in bill["hidden"].values()], 12)

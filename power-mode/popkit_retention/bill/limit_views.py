@@ -36,7 +36,7 @@ SOURCES = {
 
 
 def windows(answer: PlanLimits, now: float) -> list[text.Line]:
-    """Return the windows, then what used each one of known length."""
+    """Return the windows, then what used each window of known length."""
     lines = text.title("Limits of your plan")
     if not answer["windows"]:
         was = answer["last_reading_at"]
@@ -96,7 +96,7 @@ def _rows(took: Consumption) -> list[text.Line]:
 
 
 def _kinds(took: Consumption) -> list[text.Line]:
-    """Return what the conversations were made of."""
+    """Return the contents of the conversations, by kind."""
     shown, rest = took["kinds"][: paid_for.MOST_KINDS], took["kinds"][paid_for.MOST_KINDS :]
     lines = [_row(row["tokens"], row["tokens"] / took["tokens"], paid_for.kind_words(row), "  ") for row in shown if row["tokens"]]
     if rest:

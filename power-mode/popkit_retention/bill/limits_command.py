@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def limits(_args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Do `popkit bill limits`: read the readings that the helper has stored, and the transcripts that have changed since the last time."""
+    """Return the limits, from the readings that the helper has stored, and from the transcripts that have changed since the last time."""
     now, popkit_home = time_of_day(environ), home.popkit_home(environ)
     readings = limit_readings.readings(popkit_home)
     running = windows(readings, now)

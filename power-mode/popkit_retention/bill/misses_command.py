@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Do `popkit bill misses`."""
+    """Return the losses of the caches of this user's sessions, or of those that the user named."""
     now, left_out = time.time(), many_sessions.LeftOut()
     if names_sessions(args):
         used, left_out = named_digests(args, environ)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-# (id of the model, hundreds of thousands of tokens that the prompt has, at most 2: a price may hold up to a size of prompt)
+# (id of the model, hundreds of thousands of tokens in the prompt, at most 2, since a price may hold only up to a size of prompt)
 Priced = tuple[str, int]
 # A row of a table, by the names of its columns.
 Row = dict[str, Any]
@@ -34,7 +34,7 @@ class Used(TypedDict):
     write_5m: int
     write_1h: int
     output: int
-    # Requests that found nothing in the cache: [written for five minutes, for an hour, not written]; all others read what is before the
+    # Requests that found nothing in the cache: [written for five minutes, for an hour, not written]; all others read everything before the
     # first word.
     cold: list[int]
     # Tokens before the first word: [plain, read, written for five minutes, for an hour]. Lost ones count as read.

@@ -34,7 +34,7 @@ def schema(_args: Parsed, _environ: Mapping[str, str]) -> Answer:
 
 
 def _folders(args: Parsed, environ: Mapping[str, str], root: str) -> tuple[str, str | None, str]:
-    """Return the plugin's folder, ours and the project's. `root`: the first, by default the one that this file lies in."""
+    """Return the plugin's folder, ours and the project's. `root`: the plugin's folder, by default the one that this file is in."""
     project = args.project or environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
     return root or home.plugin_root(), _state_home(environ), os.path.abspath(project)
 
@@ -57,7 +57,7 @@ def check(args: Parsed, environ: Mapping[str, str], root: str = "") -> Answer:
     else:
         files, problems = check_layers(*folders)
     data = {"ok": not problems, "files": files, "problems": [problem._asdict() for problem in problems]}
-    return Answer(_problem_lines(problems) if problems else _files_without(files), data, code=int(bool(problems)))
+    return Answer(_problem_lines(problems) if problems else _no_problem_lines(files), data, code=int(bool(problems)))
 
 
 def _problem_lines(problems: list) -> list:
@@ -67,9 +67,9 @@ def _problem_lines(problems: list) -> list:
         if problem.file != file:
             file = problem.file
             lines.append(text.clean(file))
-        what = problem.key + (": " if problem.key and problem.value else "") + problem.value
-        if what:
-            lines.append("  " + text.clean(what))
+        setting = problem.key + (": " if problem.key and problem.value else "") + problem.value
+        if setting:
+            lines.append("  " + text.clean(setting))
         for note in (f"allowed: {problem.allowed}", problem.hint):
             if note:
                 lines += text.wrap("    " + note, indent="      ")
@@ -77,7 +77,7 @@ def _problem_lines(problems: list) -> list:
     return [*lines, *text.wrap(summary)]
 
 
-def _files_without(files: list) -> list:
+def _no_problem_lines(files: list) -> list:
     return [f"No problems in {units.counted(len(files), 'file')}:", *("  " + text.clean(path) for path in files)]
 
 
@@ -111,7 +111,7 @@ def show(args: Parsed, environ: Mapping[str, str], root: str = "") -> Answer:
         "values": [{"key": key, "value": value, "source": layer.name, "file": layer.path} for key, value, layer in rows],
         "files": [{"layer": layer.name, "file": layer.path, "error": layer.error} for layer in layers],
     }
-    lines = [line for key, value, layer in rows if not _in_the_way(key, layer) for line in _row(key, value, layer.name)]
+    lines = [line for key, value, layer in rows if not _is_hidden(key, layer) for line in _row(key, value, layer.name)]
     lines += ["", "Shipped models are left out here; --json lists them."]
     lines += ["", "The files, lowest first:", *_file_lines(layers), ""]
     lines += ["A session's own profile and pins take precedence: /popkit:context retention"]
@@ -120,7 +120,7 @@ def show(args: Parsed, environ: Mapping[str, str], root: str = "") -> Answer:
     return Answer(lines, data, code=int(has_problems))
 
 
-def _in_the_way(key: str, layer: Layer) -> bool:
+def _is_hidden(key: str, layer: Layer) -> bool:
     """Return whether a row is left out: descriptions have no effect and are wide, and the shipped models are a hundred rows."""
     return key.endswith(".description") or (key.startswith("models.by_id") and layer.name == "shipped")
 

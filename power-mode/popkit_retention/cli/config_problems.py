@@ -41,7 +41,7 @@ def check_layers(root: str | None, home: str | None, project: str | None) -> tup
         layers.append(read_layer(name, path))
     beside = os.path.join(root or "", "hooks", "retention-config.json")
     if root and os.path.lexists(beside):
-        # The specification names this place, too; hooks read power-mode/config.json, its other place.
+        # The specification names this place, too; hooks read the other one, power-mode/config.json.
         place = layers[1].path
         problems.append(Problem(beside, "", "", "no file here; it is not read", f'Move its "retention" to {place}.'))
     refused: list[Any] = []
@@ -60,7 +60,7 @@ def check_file(path: str, layer: str | None = None) -> list[Problem]:
 
 
 def layer_of(path: str) -> str:
-    """Return the layer that a file belongs to by its place; the user's for any other."""
+    """Return the layer that a file belongs to, by its path; the user's for any other file."""
     folder, name = os.path.split(os.path.abspath(path))
     if os.path.basename(folder) == ".claude":
         return "project"
@@ -75,7 +75,7 @@ def check_text(text: str, path: str, layer: str) -> list[Problem]:
     except json.JSONDecodeError as error:
         where = f"{error.msg} at line {error.lineno}, column {error.colno}."
         return [Problem(path, "", "", "JSON; the whole file is ignored", where)]
-    except _TooLong as error:
+    except _NumberTooLong as error:
         where = f"The number {error.digits[:12]}… at line {text.count(chr(10), 0, text.find(error.digits)) + 1}"
         hint = f"{where} has {len(error.digits.lstrip('-')):,} digits. Write a smaller one."
         return [Problem(path, "", "", "JSON; the whole file is ignored", hint)]
@@ -92,7 +92,7 @@ def check_document(document: object, path: str, layer: str) -> list[Problem]:
     def note(at: tuple[str | int, ...], value: object, allowed: str, known: tuple[str, ...]) -> None:
         hint = gone.SETTINGS.get(gone.setting(at, value), "")
         if not hint:
-            hint = _nearest(value, known) if allowed else _about_unknown(at, known)
+            hint = _suggestion(value, known) if allowed else _unknown_key_hint(at, known)
         allowed = allowed or "one of the keys " + ", ".join(known)
         problems.append(Problem(path, dotted(at), shown(value), allowed, hint))
 
@@ -113,7 +113,7 @@ def dotted(path: tuple[str | int, ...]) -> str:
     return text
 
 
-class _TooLong(Exception):
+class _NumberTooLong(Exception):
     """A whole number with more digits than Python reads."""
 
     def __init__(self, digits: str) -> None:
@@ -121,11 +121,11 @@ class _TooLong(Exception):
         self.digits = digits
 
 
-def _whole(digits: str) -> int:
+def _whole_number(digits: str) -> int:
     try:
         return int(digits)
     except ValueError:
-        raise _TooLong(digits) from None
+        raise _NumberTooLong(digits) from None
 
 
 def _parsed(text: str, repeated: list[Any]) -> object:
@@ -137,9 +137,9 @@ def _parsed(text: str, repeated: list[Any]) -> object:
         return unique
 
     try:
-        return json.loads(text, object_pairs_hook=pairs, parse_int=_whole)
+        return json.loads(text, object_pairs_hook=pairs, parse_int=_whole_number)
     except json.JSONDecodeError:
-        return json.loads(without_comments(text), object_pairs_hook=pairs, parse_int=_whole)
+        return json.loads(without_comments(text), object_pairs_hook=pairs, parse_int=_whole_number)
 
 
 def _repeated(document: object, repeated: list[Any], path: str, layer: str) -> list[Problem]:
@@ -166,16 +166,16 @@ def _repeated(document: object, repeated: list[Any], path: str, layer: str) -> l
     return problems
 
 
-def _about_unknown(at: tuple[str | int, ...], known: tuple[str, ...]) -> str:
+def _unknown_key_hint(at: tuple[str | int, ...], known: tuple[str, ...]) -> str:
     """Return the hint for a key that is not in the table."""
     if len(at) > 1:
-        return ("There is no such key. " + _nearest(at[-1], known)).strip()
+        return ("There is no such key. " + _suggestion(at[-1], known)).strip()
     if at[0] in FIELDS:
         return 'Move it inside "retention".'
-    return ("There is no such key. " + _nearest(at[0], (*known, "retention"))).strip()
+    return ("There is no such key. " + _suggestion(at[0], (*known, "retention"))).strip()
 
 
-def _nearest(value: object, known: Iterable[str]) -> str:
+def _suggestion(value: object, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(value, known, 1) if isinstance(value, str) else []
     return f'Did you mean "{close[0]}"?' if close else ""
 

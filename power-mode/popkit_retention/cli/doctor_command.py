@@ -68,7 +68,7 @@ def all_checks(environ: Mapping[str, str]) -> list[Check]:
         doctor_failures.hook_errors(popkit_home),
         *doctor_failures.messages(popkit_home, now),
         *doctor_data_rules.rules_on_data(popkit_home, project, environ),
-        *(each.check(popkit_home, project, environ, now) for each in stores.every() if each.check),
+        *(storage.check(popkit_home, project, environ, now) for storage in stores.every() if storage.check),
         configuration(popkit_home, project),
         doctor_states.agreement(popkit_home, project, environ),
     ]

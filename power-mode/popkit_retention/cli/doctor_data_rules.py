@@ -33,16 +33,16 @@ def rules_on_data(popkit_home: str, project: str, environ: Mapping[str, str]) ->
     checks = []
     if configured:
         kept = "what is kept of a session is held in memory and gone at its end" if volatile.is_possible() else _NO_PLACE
-        said = f"{kept}: the configuration names " + listed([clean(str(rule)) for rule in configured], 3)
-        checks.append(Check("data rules", OK, said, rules=configured))
+        summary = f"{kept}: the configuration names " + listed([clean(str(rule)) for rule in configured], 3)
+        checks.append(Check("data rules", OK, summary, rules=configured))
     elif current:
-        said = data_rules.in_words(current, site.is_in_memory) + (_FROM_BEFORE if _has_more(popkit_home, here) else "")
-        checks.append(Check("data rules", OK, clean(said), rules=list(current)))
+        summary = data_rules.in_words(current, site.is_in_memory) + (_FROM_BEFORE if _has_more(popkit_home, here) else "")
+        checks.append(Check("data rules", OK, clean(summary), rules=list(current)))
         if data_rules.UNKNOWN in current:
             checks[-1] = Check("data rules", WARNING, checks[-1].text, _IF_NONE, rules=list(current))
     if sessions:
-        said = f"{counted(len(sessions), 'session')} under a data rule, of which nothing is kept on disk"
-        checks.append(Check("data rules", OK, said, sessions=sessions))
+        summary = f"{counted(len(sessions), 'session')} under a data rule, of which nothing is kept on disk"
+        checks.append(Check("data rules", OK, summary, sessions=sessions))
     return checks
 
 

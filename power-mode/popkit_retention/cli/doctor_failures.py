@@ -44,7 +44,7 @@ def hook_errors(popkit_home: str) -> Check:
 
 
 def _known_failures(popkit_home: str) -> tuple[str, int]:
-    """Return (stamp of the newest failure that was shown, how many failures have it)."""
+    """Return (stamp of the newest failure that was shown, number of failures with that stamp)."""
     try:
         value: Any = loads(files.read_text(os.path.join(popkit_home, SEEN)) or "{}")
         return str(value["newest_failure"]), int(value["with_that_stamp"])
@@ -77,4 +77,4 @@ def messages(popkit_home: str, now: float) -> list[Check]:
     return [Check("messages", WARNING, summary, advice, **facts)]
 
 
-STORAGE = (Storage(LOGS, {"": r"doctor\.json|interpreter"}),)  # hooks/launch.sh writes the latter
+STORAGE = (Storage(LOGS, {"": r"doctor\.json|interpreter"}),)  # hooks/launch.sh writes `interpreter`

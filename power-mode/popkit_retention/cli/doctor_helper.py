@@ -24,8 +24,8 @@ _OURS = ("serve", "door")
 
 
 class Health(NamedTuple):
-    """How the helper is: its `version`, the `rows` that it was asked about, those that it has `rewritten`, the median of its answers'
-    times (milliseconds) and its memory (megabytes), None where unknown."""
+    """The health of the helper: its `version`, the `rows` that it was asked about, those that it has `rewritten`, the median of its
+    answers' times (milliseconds) and its memory (megabytes), None where unknown."""
 
     version: str
     rows: int
@@ -75,7 +75,7 @@ def _in_words(health: Health) -> str:
 
 
 def newest(popkit_home: str, project: str, environ: Mapping[str, str]) -> str:
-    """Return the session that runs us, else the newest of the project; "" for none."""
+    """Return the session that runs us, else the newest of the project; "" where there is none."""
     if environ.get(SESSION):
         return environ[SESSION]
     return next((paths.session_id for paths in stored_contexts.contexts_of_project(popkit_home, project)), "")

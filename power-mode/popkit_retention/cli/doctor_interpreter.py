@@ -36,9 +36,9 @@ def interpreter(popkit_home: str, environ: Mapping[str, str]) -> Check:
     printed = output_of([python, "-S", "-E", "-c", "import sys; print(sys.executable); print(sys.version.split()[0])"])
     real, version = [*printed.splitlines(), "", ""][:2]
     if not real or numbers_of(version) < OLDEST_PYTHON:
-        what = f"{python}, which hooks were started with, is {'Python ' + version if version else 'not a working Python'}"
+        summary = f"{python}, which hooks were started with, is {'Python ' + version if version else 'not a working Python'}"
         file = os.path.join(popkit_home, "interpreter")
-        return Check("interpreter", WARNING, what, f"Delete {file}: the next hook finds another one and remembers it.")
+        return Check("interpreter", WARNING, summary, f"Delete {file}: the next hook finds another one and remembers it.")
     start_ms = start_time_ms(real)
     facts: dict[str, Any] = {"interpreter": real, "version": version, "start_ms": round(start_ms, 1), "remembered": bool(remembered)}
     state = f"hooks run with {real} ({version}): {start_ms:.0f} ms a start"
@@ -55,7 +55,7 @@ def interpreter(popkit_home: str, environ: Mapping[str, str]) -> Check:
 
 
 def remembered_interpreter(popkit_home: str) -> str:
-    """Return the interpreter that the launcher remembers; "" when it will search again, as for one of a virtual environment."""
+    """Return the interpreter that the launcher remembers; "" where it will search again, as it does for that of a virtual environment."""
     try:
         path = (files.read_text(os.path.join(popkit_home, "interpreter")) or "").split("\n")[0]
     except OSError:
@@ -74,7 +74,7 @@ def is_script(path: str) -> bool:
 
 
 def start_time_ms(python: str) -> float:
-    """Return the time of the quickest of some bare starts (milliseconds): the slower ones measure a busy machine."""
+    """Return the time of the fastest of several bare starts (milliseconds): slower ones measure how busy the machine is."""
     seconds = []
     for _ in range(STARTS):
         begun = time.perf_counter()

@@ -63,8 +63,8 @@ def plugin(popkit_home: str, project: str, environ: Mapping[str, str], enabled: 
 
 
 def _last_hook(popkit_home: str) -> float | None:
-    """Return when a hook last wrote a state (seconds), None where none has run. Commands write states, too: without an interpreter that the
-    launcher remembers, only a session counts whose transcript a hook has named."""
+    """Return when a hook last wrote a state (seconds); None where no hook has run. Commands write states, too, so unless the launcher
+    remembers an interpreter, only sessions count whose transcript a hook has named."""
     launched = bool(remembered_interpreter(popkit_home))
     for paths, written in stored_contexts.contexts(popkit_home):
         if not is_kept(paths.session_id) and (launched or session.read(popkit_home, paths.session_id).get("transcript")):
@@ -73,7 +73,7 @@ def _last_hook(popkit_home: str) -> float | None:
 
 
 def _source(folder: str, marketplace: str) -> str:
-    """Return the folder that a marketplace is; "" where it came by git."""
+    """Return the folder of a local marketplace; "" for one that came by git."""
     known = _json(os.path.join(folder, "plugins", "known_marketplaces.json")).get(marketplace)
     source = known.get("source") if isinstance(known, dict) else None
     path = source.get("path") if isinstance(source, dict) and source.get("source") == "directory" else None

@@ -31,9 +31,9 @@ _HELP = frozenset(("help", "--help", "-h"))
 
 
 def restore(words: list[str], environ: Mapping[str, str]) -> int:
-    """Print the contents that the words name; words about a session are answered as `popkit context restore`, those about the archive from
-    it."""
-    if not (_HELP | OF_THE_ARCHIVE).isdisjoint(words):  # else the table of all commands, which takes long, need not be loaded
+    """Print the contents that the words name; words about a session are answered as by `popkit context restore`, words about the archive
+    from the archive."""
+    if not (_HELP | OF_THE_ARCHIVE).isdisjoint(words):  # otherwise the table of all commands, which is slow, need not be loaded
         from .restore_table import RESTORE as TABLE
 
         if chosen(words, TABLE)[0].name or not _HELP.isdisjoint(words):
@@ -46,7 +46,7 @@ def restore(words: list[str], environ: Mapping[str, str]) -> int:
 def _restored(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     itself = parsed.arguments and all(map(_names_itself, parsed.arguments))
     if {"since", "in-place"} & set(parsed.flags) or not itself:
-        from .context_command import answer  # what a handle needs, which is printed from the archive, does without
+        from .context_command import answer  # a handle is printed from the archive without this
 
         return answer(parsed, environ)
     return _printed(parsed, environ)

@@ -27,7 +27,7 @@ MISTAKES = (OSError,)
 def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
     """List what can be set up, or set one of them up."""
     name: str = args.argument
-    setups, scope = {each.name: each for each in features.setups()}, args.flags.get("scope", "user")
+    setups, scope = {setup.name: setup for setup in features.setups()}, args.flags.get("scope", "user")
     if name in setups:
         if args.json:
             raise Refused(f"popkit setup {name} shows a change and asks, so it has no --json. --yes skips the question")
@@ -54,8 +54,8 @@ def _list(environ: Mapping[str, str]) -> Answer:
         python = place_of(name, environ)
         data[name] = {"for": purpose, "packages": packages, "python": python}
         lines += _row(name, bool(python), purpose)
-    for each in features.setups():
-        lines += _row(each.name, bool(features.found(each.is_there)(environ)), each.purpose)
+    for setup in features.setups():
+        lines += _row(setup.name, bool(features.found(setup.is_there)(environ)), setup.purpose)
     return Answer([*lines, "", *text.wrap("popkit setup NAME installs one of them, or brings it up to date.")], data)
 
 

@@ -75,8 +75,8 @@ def _draw_in_client(environ: Mapping[str, str]) -> int:
 
 
 class ClientReport:
-    """What Claude Code reports to its status line, "" and 0 for what is missing: the `window` of the model, the `tokens` in use, and their
-    `ratio`, None where it is not known. A window smaller than what is in it contradicts itself, and counts as missing."""
+    """What Claude Code reports to its status line, "" or 0 for a missing value: the `window` of the model, the `tokens` in use, and their
+    `ratio`, None where it is not known. A window smaller than its contents is a contradiction, and counts as missing."""
 
     __slots__ = ("model", "project", "ratio", "session_id", "tokens", "transcript", "window")
 
@@ -124,7 +124,7 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
     facts: dict = {"ratio": report.ratio}
     thresholds = THRESHOLDS
     try:
-        if os.path.isdir(home.popkit_home(environ)):  # else no hook has ever run
+        if os.path.isdir(home.popkit_home(environ)):  # otherwise no hook has ever run
             site = Site(environ, report.session_id, report.project)
             thresholds = site.rules().thresholds
             if site.enabled and not environ.get("POPKIT_OFF"):
@@ -139,17 +139,17 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
 
 
 def _bounded(ratio: float | None, window: int, session: dict) -> float | None:
-    """Return a share of the window as one of where the client compacts, by the facts of the session."""
+    """Return a share of the window as a share of the size at which the client compacts, by the facts of the session."""
     used = round((ratio or 0.0) * window)
     return ratio if not used else used / compaction_point.point(window, session, used)
 
 
 def _stored(site: Site, report: ClientReport, now: float) -> dict:
-    """Return the facts of our state and of the transcript; remember the window, which the client reports exactly."""
+    """Return the facts from our state and the transcript; remember the window, which the client reports exactly."""
     facts: dict = {}
     window, newest = report.window, usage.newest_usage(report.transcript)
     warm = newest is not None and newest.is_warm(now)
-    if site.session_id and os.path.isdir(site.paths().folder):  # else no hook has seen this session
+    if site.session_id and os.path.isdir(site.paths().folder):  # otherwise no hook has seen this session
         if window and site.session.get("window_tokens") != window:
             site.remember(window_tokens=window)
         facts = _reclaimable(site, warm)
@@ -163,8 +163,7 @@ def _stored(site: Site, report: ClientReport, now: float) -> dict:
 
 
 def _reclaimable(site: Site, warm: bool) -> dict:
-    """Return what a clear removes by its last plan, while that is valid: no call came since. Otherwise
-    return what has expired."""
+    """Return what a clear would remove by its last plan, which is valid until the next call; otherwise what has expired."""
     paths = site.paths()
     try:
         known = stored_contexts.stored_state(paths)

@@ -52,7 +52,7 @@ def _say(line: str, quiet: bool) -> None:
 
 
 def _make(folder: str, environ: Mapping[str, str]) -> None:
-    """Create a virtual environment. Its own pip is added later, if it is needed at all."""
+    """Create a virtual environment. Its own pip is added later, if at all."""
     done = run_python([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], environ)
     if done.returncode:
         if not os.access(os.path.dirname(folder), os.W_OK):
@@ -61,7 +61,7 @@ def _make(folder: str, environ: Mapping[str, str]) -> None:
 
 
 def _pip_for(python: str, environ: Mapping[str, str]) -> list[str]:
-    """Return the command of a pip that installs for an interpreter: using an existing one saves a quarter of a minute."""
+    """Return the command of a pip that installs for an interpreter. Using an existing pip saves a quarter of a minute."""
     ours = [sys.executable, "-m", "pip", "--python", python]
     its_own = [python, "-m", "pip"]
     for pip in (ours, its_own):
@@ -86,7 +86,7 @@ def _install(name: str, pip: list, environ: Mapping[str, str]) -> list[str]:
 
 
 def _make_private(folder: str) -> None:
-    """Remove the permissions of others, which scripts of the venv module come with."""
+    """Remove other users' permissions, which the venv module's scripts come with."""
     for inner, _, names in os.walk(folder):
         for path in [inner, *(os.path.join(inner, name) for name in names)]:
             if not os.path.islink(path):

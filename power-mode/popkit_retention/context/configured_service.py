@@ -21,7 +21,7 @@ def default_service() -> ContextService:
 
 
 def configured_service(environ: Mapping[str, str]) -> ContextService:
-    """Return a service with the user's own settings, database, memory and files; an unavailable database is logged, and left out."""
+    """Return a service with the user's own settings, database, memory and files; without a folder of PopKit, it has no usage log."""
     log: UsageLog | None = None
     try:
         log = DatabaseLog(environ)

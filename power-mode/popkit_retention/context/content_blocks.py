@@ -7,7 +7,7 @@ from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """Return a model of an SDK's as the plain values that its package would send it as; anything else as it is."""
+    """Return an SDK's model as the plain values that the SDK would send; any other value as it is."""
     dump = getattr(value, "model_dump", None)
     if not callable(dump):
         return value
@@ -15,7 +15,7 @@ def plain(value: Any) -> Any:
 
 
 def blocks_of(content: Any) -> list[Any]:
-    """Return a content as plain blocks, whichever form it has; none for no content."""
+    """Return a content of any form as plain blocks; an empty content has none."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [plain(block) for block in content] if isinstance(content, (list, tuple)) else []
@@ -48,7 +48,8 @@ BLOCKS, REASONING = "thinking_blocks", "reasoning_content"
 
 
 def thinking_beside(message: dict[str, Any]) -> list[Any]:
-    """Return the blocks of thinking beside a message's content. Its text, which is repeated there, counts where there are no blocks."""
+    """Return the blocks of thinking beside a message's content. The text of the thinking repeats the blocks, so it counts only where there
+    are none."""
     blocks = [block for block in blocks_of(message.get(BLOCKS)) if is_thinking(block)]
     text = message.get(REASONING)
     return [{"type": "thinking", "thinking": text}] if not blocks and isinstance(text, str) and text else blocks

@@ -18,7 +18,7 @@ MOST_FAULTS = 20
 
 
 def faults_of(messages: Sequence[Any], provider: Provider) -> list[str]:
-    """Return the faults in a list of messages, each with the number of its message (from 0), at most MOST; none where it is valid."""
+    """Return the faults in a list of messages, each with the number of its message (from 0), at most MOST_FAULTS."""
     try:
         faults = _faults(messages, provider)
         return [fault for _, fault in zip(range(MOST_FAULTS), faults)]
@@ -29,7 +29,7 @@ def faults_of(messages: Sequence[Any], provider: Provider) -> list[str]:
 def _faults(messages: Sequence[Any], provider: Provider) -> Iterator[str]:
     if not messages:
         yield "there are no messages"
-    pending: list[str] = []  # ids of the calls of the answer before
+    pending: list[str] = []  # ids of the calls in the previous answer
     answered_at, begun = 0, False
     for number, message in enumerate(map(plain, messages)):
         role = role_of(message)

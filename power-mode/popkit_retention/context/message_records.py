@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-# The part of a message in its conversation: a message of the system's, a request of the user's, an answer of the assistant's, and the
+# The part of a message in its conversation: a system message, a request of the user's, an answer of the assistant's, and the
 # results of the tools that it called.
 SYSTEM, REQUEST, ANSWER, RESULTS = "system", "request", "answer", "results"
 
@@ -21,8 +21,8 @@ class ToolUse(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """The result of the call `id`: its `text`, whether it is an `error`, and whether there is `more` than text in it, which no text of ours
-    can replace."""
+    """The result of the call `id`: its `text`, whether it is an `error`, and whether there is `more` than text in it, which a text cannot
+    replace."""
 
     id: str
     text: str

@@ -62,7 +62,7 @@ class Meter:
         return count
 
     def _content(self, content: object) -> int:
-        """Count a message's or a result's content: a text, blocks, or nothing."""
+        """Count the content of a message or a result: a text, blocks, or nothing."""
         return sum(map(self._block, content)) if isinstance(content, list) else self.text(content)
 
     def _block(self, block: object) -> int:

@@ -27,8 +27,8 @@ _log = logging.getLogger("popkit_retention.context")
 
 
 class UsageLog(Protocol):
-    """The log of users' usage. It writes in the background. One that also has `exceeded(user_id, session_id)`, which returns a
-    `usage_log.ExceededLimit` or None, lets its limits warn and refuse."""
+    """The log of users' usage. It writes in the background. A log that also has `exceeded(user_id, session_id)`, which returns a
+    `usage_log.ExceededLimit` or None, can warn and refuse at its limits."""
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
         """Return the used percentage of the most used limit; None where there is no limit."""
@@ -56,7 +56,7 @@ class ContextService:
         sources: Callable[[str], AbstractContextManager[Sources]] = lambda project: nullcontext(Sources()),
         log: UsageLog | None = None,
     ) -> None:
-        """`sources`: of a project's folder, for one build. `log`: None where no limits apply and nothing is recorded."""
+        """`sources`: those of a project's folder, for one build. `log`: None where no limits apply and nothing is recorded."""
         self._build = build
         self._sources = sources
         self._usage = log
@@ -65,8 +65,8 @@ class ContextService:
         self._lock = threading.Lock()
 
     def build(self, caller: Caller, request: Request) -> list[Message] | None:
-        """Return the messages to send, valid for the provider; None for the original ones: no user is named, or building fails, which is
-        logged once. BudgetExceeded."""
+        """Return the messages to send, valid for the provider; None where the original ones are to be sent, because no user is named or
+        building failed, which is logged once. BudgetExceeded."""
         return self.prepare(caller, request).messages
 
     def prepare(self, caller: Caller, request: Request) -> Prepared:
@@ -103,14 +103,14 @@ class ContextService:
             self._usage.close()
 
     @contextmanager
-    def careful(self, what: str, but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
-        """Log an error inside instead of raising it. `what`: its consequence, in words. `but`: an error that is the caller's."""
+    def careful(self, consequence: str, except_for: type[Exception] | tuple[()] = ()) -> Iterator[None]:
+        """Log an error inside instead of raising it, with its `consequence` in words. `except_for`: an error that is the caller's."""
         try:
             yield
-        except but:
+        except except_for:
             raise
         except Exception as error:  # noqa: BLE001  a call must not fail for what PopKit adds to it
-            self._warn(what, error)
+            self._warn(consequence, error)
 
     def _built(self, caller: Caller, request: Request) -> ContextResult:
         digests = digests_of(request.messages)
@@ -150,11 +150,11 @@ class ContextService:
                 used = self._usage.used_percent(caller.user_id, caller.session_id)
         return used if used is None else float(used)
 
-    def _warn(self, what: str, error: Exception) -> None:
-        """Warn once; later errors are for debugging. An error's own message may have contents of messages, so it is left out."""
+    def _warn(self, consequence: str, error: Exception) -> None:
+        """Warn once; later errors are logged for debugging. An error's own message may quote contents, so it is left out."""
         with self._lock:
             level, self._warned = logging.DEBUG if self._warned else logging.WARNING, True
-        _log.log(level, "PopKit: %s (%s in %s). This is logged once.", what, type(error).__name__, _place(error))
+        _log.log(level, "PopKit: %s (%s in %s). This is logged once.", consequence, type(error).__name__, _place(error))
 
 
 def _place(error: Exception) -> str:

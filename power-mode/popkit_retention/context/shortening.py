@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 _NUMBER = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
-_LEAST_LINES = 10  # of a listing: a shorter one gains nothing
+_LEAST_LINES = 10  # of a listing: a shorter one would gain nothing
 # In the input of a call, a longer text is shortened to its beginning.
 _LONG_CHARS, _BEGINNING_CHARS = 400, 80
 
@@ -24,5 +24,5 @@ def short(value: Any) -> Any:
     if isinstance(value, str) and len(value) > _LONG_CHARS:
         return f"{value[:_BEGINNING_CHARS]}… [PopKit left out {len(value) - _BEGINNING_CHARS} characters]"
     if isinstance(value, dict):
-        return {name: short(each) for name, each in value.items()}
-    return [short(each) for each in value] if isinstance(value, list) else value
+        return {name: short(item) for name, item in value.items()}
+    return [short(item) for item in value] if isinstance(value, list) else value

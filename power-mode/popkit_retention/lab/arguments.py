@@ -37,7 +37,7 @@ def check_policies(names: Iterable[str]) -> None:
 
 
 def session_of(path: str) -> Session:
-    """Return a session, with the handles that a live clear would give. Refused where it cannot be read."""
+    """Return the session of a transcript, with the handles that a live clear would give. Refused where it cannot be read."""
     try:
         session_lookup.check(path)
         session = sent_requests.read(path)

@@ -37,7 +37,7 @@ MISTAKES = (SourceUnavailable, session_lookup.NoSession)
 
 
 def compare(args: Parsed, environ: Mapping[str, str]) -> int:
-    """Compare the policies over past sessions; Refused."""
+    """Compare the policies over past sessions. Refused for a policy, a model or a file that cannot be used."""
     gc.enable()  # a long run, unlike other commands
     check_policies(args.policy or ())
     if args.model and not replay_policies.has_price(args.model):
@@ -64,7 +64,7 @@ def _ttls(args: Parsed) -> list[int]:
 
 
 def _sources_of(args: Parsed, environ: Mapping[str, str]) -> tuple[list[str], Workplace]:
-    """Return the places of the sessions, and where to work on them. NoSession where the host has none."""
+    """Return where the sessions are, and where to work on them. NoSession where the host has none."""
     paths, where = many_sessions.paths_of(args.arguments, args.flags), many_sessions.where_of(args.flags)
     many_sessions.need_packages(paths, args.flags, environ)
     return paths or session_lookup.places_of_host(environ, args.host), where

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from ..parallel.sources import Source
 
 DAY_S = 86_400.0
-# One process reads fewer bytes before others would have started.
+# Fewer bytes are read by one process before others would have started.
 _ALONE_BYTES = 8 * 1024 * 1024
-_READ_BYTES = 64 * 1024 * 1024  # where they are only read
-_ASKING = 0.25  # share of the time in which requests are told apart, which is some fifteen times as fast as what follows
+_READ_BYTES = 64 * 1024 * 1024  # for reading alone
+_ASKING = 0.25  # share of the time for telling requests apart, which is about fifteen times as fast as the rest
 _COPIED = "all of its requests are in other sessions"
 
 
@@ -68,26 +68,26 @@ class PastSums(NamedTuple):
 
 
 def row_of(path: str, popkit_home: str, copies: Collection[int] = ()) -> PastSums:
-    """Return the figures of one session under the configuration of its project, without the requests of these keys (`key_of`);
+    """Return the figures of one session under the configuration of its project, without the requests that have these keys (`key_of`);
     SessionSkipped where it has no request."""
     session = sent_requests.read(path)
     if not session.requests:
         raise SessionSkipped(why_nothing(path))
-    got = digests.read_file(path, copies)
-    digest = got.digest
+    reading = digests.read_file(path, copies)
+    digest = reading.digest
     config = layers.load(home.plugin_root(), popkit_home or None, session.cwd)
-    done = outcomes.unasked(session, Ruleset.from_config(config, recorded_tools()), got.copied)
+    done = outcomes.unasked(session, Ruleset.from_config(config, recorded_tools()), reading.copied)
     if not done.was.requests:
         raise SessionSkipped(_COPIED)
     paid = [(used["requests"], usd_of(used, models())) for used in digest["used"]]
-    usd = sum(sum(each.values()) for _, each in paid if each)
+    usd = sum(sum(dollars.values()) for _, dollars in paid if dollars)
     is_agent = "/" in digest["session"]
     return PastSums(
         sessions=int(not is_agent),
         subagents=int(is_agent),
         requests=done.was.requests,
         usd=usd,
-        unpriced=sum(count for count, each in paid if not each),
+        unpriced=sum(count for count, dollars in paid if not dollars),
         kept_out_tokens=done.door.spared_tokens,
         kept_out_results=done.door.shortened,
         kept_out_usd=usd * (done.was.cost - done.door.cost) / done.was.cost,
@@ -121,10 +121,10 @@ def sums(
 
 
 def _copies(sources: Sequence[Source], ends: float, where: Workplace) -> dict[str, frozenset[int]]:
-    """Return for each of the first sessions, as many as are read until then, the requests that count in another one."""
+    """Return the requests that count in another session, for each of the first sessions, as many as are read by this time."""
     files: dict[str, tuple[float, bytes]] = {}
-    for source, got, _ in results(digests.read_file, sources, where.worth(sources, _READ_BYTES)):
-        files[source.address] = (got.begun, got.requests) if got is not None else (0.0, b"")
+    for source, reading, _ in results(digests.read_file, sources, where.worth(sources, _READ_BYTES)):
+        files[source.address] = (reading.begun, reading.requests) if reading is not None else (0.0, b"")
         if time.monotonic() > ends:
             break
     return digests.copies_in(files)

@@ -21,11 +21,11 @@ def sessions_in_words(past: PastSums) -> str:
 
 
 def lines(past: PastSums, where: str) -> list[text.Line]:
-    """Return the sentence and its parts. `where`: in which sessions, as the sentence begins."""
+    """Return the sentence and its parts. `where`: the sessions, in the words with which the sentence begins."""
     if not past.requests:
         return text.wrap(f"{where} there is no request that could be counted.")
     found = [*text.wrap(_sentence(past, where)), "", *_parts(past)]
-    return [*found, "", *text.wrap(_how(past))]
+    return [*found, "", *text.wrap(_method(past))]
 
 
 def _sentence(past: PastSums, where: str) -> str:
@@ -37,26 +37,26 @@ def _sentence(past: PastSums, where: str) -> str:
         did.append(f"gone on with {units.long_tokens(past.kept_tokens)} word for word instead of {summaries}")
     if not did:
         done = "PopKit would have changed nothing by itself: no result repeated what the context showed, and nothing was compacted"
-        return f"{where}, {done}{_auto(past, '; ')}."
-    return f"{where}, PopKit by itself would have {' and '.join(did)}{_net(past)}{_auto(past, '; ')}."
+        return f"{where}, {done}{_auto_saving(past, '; ')}."
+    return f"{where}, PopKit by itself would have {' and '.join(did)}{_net_saving(past)}{_auto_saving(past, '; ')}."
 
 
-def _net(past: PastSums) -> str:
-    """Return what comes of it in dollars; "" where no price is known."""
+def _net_saving(past: PastSums) -> str:
+    """Return the saving in dollars; "" where no price is known."""
     if not past.usd:
         return ""
-    return f": {_less(past.kept_out_usd + past.compactions_usd, past.usd)}, its own cost taken off"
+    return f": {_saving(past.kept_out_usd + past.compactions_usd, past.usd)}, its own cost taken off"
 
 
-def _auto(past: PastSums, before: str) -> str:
-    """Return what comes of it where PopKit may also compact between turns; "" where it would not have."""
+def _auto_saving(past: PastSums, before: str) -> str:
+    """Return the saving where PopKit may also compact between turns; "" where it would not have done so."""
     if past.auto_usd < _LEAST_USD:
         return ""
     whole = past.kept_out_usd + past.compactions_usd + past.auto_usd
-    return f"{before}with {_AUTO_ON}, {_less(whole, past.usd)}"
+    return f"{before}with {_AUTO_ON}, {_saving(whole, past.usd)}"
 
 
-def _less(saved: float, usd: float) -> str:
+def _saving(saved: float, usd: float) -> str:
     """Return a saving as people read it: ~$4.20 less (3.1 %), or how much more it is."""
     if abs(saved) < _LEAST_USD:
         return "about as much"
@@ -66,18 +66,18 @@ def _less(saved: float, usd: float) -> str:
 def _parts(past: PastSums) -> list[text.Line]:
     parts = [("Cost", _cost(past))]
     kept = f"{units.long_tokens(past.kept_out_tokens)} in {units.counted(past.kept_out_results, 'result')}"
-    parts.append(("Kept out", kept + _saves(past, past.kept_out_usd) if past.kept_out_tokens else "nothing"))
+    parts.append(("Kept out", kept + _saving_of_part(past, past.kept_out_usd) if past.kept_out_tokens else "nothing"))
     if past.compactions:
         times = units.counted(past.compactions, "compaction")
         words = f"at {times} {units.long_tokens(past.kept_tokens)} stay word for word, at once and without a model"
         more = ", because more stays than of a summary" if past.compactions_usd < -_LEAST_USD else ""
-        parts.append(("Compacted", words + _saves(past, past.compactions_usd) + more))
+        parts.append(("Compacted", words + _saving_of_part(past, past.compactions_usd) + more))
     if past.auto_usd >= _LEAST_USD:
-        parts.append(("With auto", f"compacts between turns, too, when that pays{_saves(past, past.auto_usd)}"))
+        parts.append(("With auto", f"compacts between turns, too, when that pays{_saving_of_part(past, past.auto_usd)}"))
     return [line for name, words in parts for line in text.pair(name, words, _ASIDE)]
 
 
-def _saves(past: PastSums, saved: float) -> str:
+def _saving_of_part(past: PastSums, saved: float) -> str:
     if not past.usd:
         return ""
     if abs(saved) < _LEAST_USD:
@@ -93,8 +93,8 @@ def _cost(past: PastSums) -> str:
     return f"~{amounts.usd(past.usd)} for {requests}{unpriced}"
 
 
-def _how(past: PastSums) -> str:
-    """Return how it was counted."""
+def _method(past: PastSums) -> str:
+    """Return how the figures were counted."""
     words = "Replayed request by request at the prices of the models that answered, as `popkit lab` does; ~ marks estimates."
     if past.left:
         words += f" The newest are counted: {units.counted(past.left, 'transcript')} did not fit into {past.seconds:.0f} s."

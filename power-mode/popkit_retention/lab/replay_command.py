@@ -37,8 +37,8 @@ _STDOUT = "-"
 
 
 def write_decisions(args: Parsed, _environ: Mapping[str, str]) -> int:
-    """Write a line for each request, with what is cleared before it and what enters shorter, and the totals on standard error; Refused
-    where it cannot."""
+    """Write a line for each request, with the results that are cleared before it or enter shorter, and the totals on standard error.
+    Refused where the session or the file cannot be used."""
     gc.enable()
     check_policies([args.policy])
     session = session_of(args.argument)
@@ -62,10 +62,10 @@ def _decide(args: Parsed, session: Session, prices: Prices) -> None:
 
 def in_words(prices: Prices) -> str:
     """Return the prices of a calculation in words."""
-    whose = clean(prices.model) or "an unknown model"
+    model = clean(prices.model) or "an unknown model"
     unknown = "" if replay_policies.has_price(prices.model) else ", whose price is not known: decided as with the most cautious ones"
     bound = ", thinking bound" if prices.bound else ""
-    return f"{whose}{unknown} (read {prices.read:g}, write {prices.write:g}, output {prices.output:g}{bound})"
+    return f"{model}{unknown} (read {prices.read:g}, write {prices.write:g}, output {prices.output:g}{bound})"
 
 
 def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextIO) -> str:
@@ -73,15 +73,15 @@ def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextI
 
     def write(request: Request, decisions: list, entered: list) -> None:
         clear, inputs, whole = [], [], []
-        for block, put, reasons in decisions:
+        for block, content, reasons in decisions:
             if not block.id:
-                inputs.append({"id": block.asks, "input": put, "reasons": list(reasons)})
-            elif put == block.text:
+                inputs.append({"id": block.asks, "input": content, "reasons": list(reasons)})
+            elif content == block.text:
                 whole.append({"id": block.id, "reasons": list(reasons)})
             else:
-                clear.append({"id": block.id, "placeholder": put, "reasons": list(reasons)})
+                clear.append({"id": block.id, "placeholder": content, "reasons": list(reasons)})
         line: dict[str, object] = {"before_message_id": request.message_id, "request": request.number, "clear": clear}
-        line.update({name: some for name, some in (("inputs", inputs), ("whole", whole)) if some})
+        line.update({name: items for name, items in (("inputs", inputs), ("whole", whole)) if items})
         if entered:
             line["once"] = [{"id": block.id, "content": text} for block, text in entered]
         file.write(json.dumps(line) + "\n")

@@ -29,10 +29,10 @@ from .survey_card import digest_of
 
 SCHEMA = 1
 LEAST_REQUESTS = 5
-# Sessions of at least so many requests are asked whether their look-ups keep within a bound.
+# Only sessions of at least this many requests are checked for whether their look-ups keep within the bound.
 BOUND_REQUESTS = 100
-_PARTS = 1_000_000  # of a unit, in which costs are added
-_FILES_NAMED = 50  # at most, of those that were left out
+_PARTS = 1_000_000  # parts of a unit, in which costs are added
+_FILES_NAMED = 50  # at most, of the files that were left out
 
 
 class PolicyScore(NamedTuple):
@@ -79,7 +79,7 @@ class Table(Protocol):
 
 def repository_of(path: str, cwd: str = "") -> str:
     """Return the repository of a session: the part before "__" of the file's name, else the name of the repository that the folder where it
-    began belongs to, whichever of its worktrees that was, else the project's folder."""
+    began belongs to, whichever of its worktrees that is, else the project's folder."""
     folder, name = os.path.split(os.path.abspath(path))
     if "__" in name:
         return name.partition("__")[0]
@@ -135,14 +135,14 @@ def survey(
     known: Known = POLICIES,
     row_of: Callable[..., SessionScores] = row_of,
 ) -> dict[str, Any]:
-    """Score the sessions below some paths or addresses under policies (names; USUAL by default; "nothing" is always there); Unusable.
+    """Score the sessions below some paths or addresses under policies (names; USUAL by default; "nothing" is always added); PolicyUnusable.
 
     `jobs`: processes (one for each processor by default) · `progress(bytes done, of all)` is called after each file · `model`: at whose
     prices, "" for the one that answered each session · `scheduler`: address of a Dask cluster's, which works in place of processes ·
     `table` receives every row, and the files that were left out · `known`: all policies that may be named, with a `row_of` that knows them.
     """
-    asked = list(dict.fromkeys(USUAL if policies is None else policies))
-    names = asked if NOTHING in asked else [NOTHING, *asked]
+    wanted = list(dict.fromkeys(USUAL if policies is None else policies))
+    names = wanted if NOTHING in wanted else [NOTHING, *wanted]
     descriptions = {name: described(name, known) for name in names}
     total = Total(names, list(ttls))
 
@@ -237,13 +237,13 @@ class Total:
             "failed": {name: dict(sorted(reasons.items())) for name, reasons in sorted(self.failed.items())},
             "ttls": lifetimes if self.rows else {},
             "rows": sorted(self.rows, key=lambda row: row["path"]),
-            "models": dict(sorted(self.models.items(), key=lambda one: (-one[1], one[0]))),
+            "models": dict(sorted(self.models.items(), key=lambda count: (-count[1], count[0]))),
         }
 
     def _policy(self, ttl_s: float, name: str, repositories: list[str]) -> dict[str, float]:
         pooled = self.pooled[ttl_s, name]
         pairs = [(self.sums[ttl_s, repository, name], self.sums[ttl_s, repository, "nothing"]) for repository in repositories]
-        means = [_share(sum(own[at] / base[at] for own, base in pairs), len(pairs)) for at in (0, 1)]
+        means = [_share(sum(scored[at] / base[at] for scored, base in pairs), len(pairs)) for at in (0, 1)]
         return {
             "cost": means[0],
             "carried": means[1],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _TTL_IN_WORDS = {"300": "5 minutes", "3600": "1 hour"}
 _NAME = 22
-_REASONS = 5  # at most, of each policy that failed
+_REASONS = 5  # at most, for each policy that failed
 
 
 def lines_of(result: dict) -> list[text.Line]:
@@ -25,15 +25,15 @@ def lines_of(result: dict) -> list[text.Line]:
     repositories = "1 repository" if result["repositories"] == 1 else f"{result['repositories']:,} repositories"
     counts = [units.counted(result["sessions"], "session"), repositories]
     lines = text.title("Past sessions under each policy")
-    lines.append(f"{', '.join(counts)}, {units.counted(result['requests'], 'request')}; {_megabytes(result)}")
+    lines.append(f"{', '.join(counts)}, {units.counted(result['requests'], 'request')}; {_volume(result)}")
     if result["sessions"]:
-        lines += text.wrap(_priced(result))
+        lines += text.wrap(_prices(result))
     for ttl_s, scores in result["ttls"].items():
         lines += ["", *text.wrap(f"Prompt cache of {_TTL_IN_WORDS[ttl_s]}; cost and carried tokens against clearing nothing")]
         lines.append(_row(" ", "policy", ("cost", "carried", "misses/100", "dearer", "cleared")))
-        for name, one in sorted(scores.items(), key=order):
-            shares = (f"{one['dearer']:.1%}", f"{one['cleared_share']:.1%}")
-            figures = (f"{one['cost']:.3f}", f"{one['carried']:.3f}", f"{one['misses_per_100']:.2f}", *shares)
+        for name, score in sorted(scores.items(), key=order):
+            shares = (f"{score['dearer']:.1%}", f"{score['cleared_share']:.1%}")
+            figures = (f"{score['cost']:.3f}", f"{score['carried']:.3f}", f"{score['misses_per_100']:.2f}", *shares)
             lines.append(_row("►" if name in replay_policies.INSTALLED else " ", text.clean(own_policies.shown(name)), figures))
         lines += _look_ups(scores)
     if result["ttls"]:
@@ -49,20 +49,21 @@ def lines_of(result: dict) -> list[text.Line]:
 
 
 def _look_ups(scores: dict) -> list[text.Line]:
-    """Return what is installed costs in look-ups, and how often that keeps within the bound."""
+    """Return the look-ups that the installation costs, and how often they keep within the bound."""
     installed = [(name, scores[name]) for name in replay_policies.INSTALLED if name in scores]
-    each = ", ".join(
-        f"{name} {one['look_ups_per_100']:.2f} (at most {AUTO_MISSES} in {one['within_bound']:.0%} of sessions of {BOUND_REQUESTS} or more)"
-        for name, one in installed
+    figures = ", ".join(
+        f"{name} {score['look_ups_per_100']:.2f} (at most {AUTO_MISSES} in {score['within_bound']:.0%} of sessions of {BOUND_REQUESTS} or"
+        " more)"
+        for name, score in installed
     )
-    return text.wrap(f"Look-ups because of PopKit in 100 requests: {each}", indent="  ") if installed else []
+    return text.wrap(f"Look-ups because of PopKit in 100 requests: {figures}", indent="  ") if installed else []
 
 
 def order(policy: tuple[str, dict]) -> tuple[int, float, str]:
-    """Return the key by which tables list policies with their figures: what is installed first, then the cheapest."""
-    name, one = policy
+    """Return the key by which tables sort policies with their figures: what is installed first, then the cheapest."""
+    name, score = policy
     installed = replay_policies.INSTALLED
-    return installed.index(name) if name in installed else len(installed), one["cost"], name
+    return installed.index(name) if name in installed else len(installed), score["cost"], name
 
 
 def _row(mark: str, name: str, figures: tuple[str, ...]) -> text.Line:
@@ -80,7 +81,7 @@ def _row(mark: str, name: str, figures: tuple[str, ...]) -> text.Line:
 
 
 def _failed(result: dict) -> list[text.Line]:
-    """Return in how many sessions the user's own policies failed, and why."""
+    """Return how many sessions the user's own policies failed in, and why."""
     lines: list[text.Line] = []
     for name, reasons in result["failed"].items():
         sessions = units.counted(sum(reasons.values()), "session")
@@ -102,7 +103,7 @@ def _card(card_: dict) -> list[text.Line]:
     return ["", *text.wrap(f"Card: {' · '.join(parts)}", indent="  "), *text.wrap(note, indent="  ")]
 
 
-def _priced(result: dict) -> str:
+def _prices(result: dict) -> str:
     """Return the prices of the calculation, in words."""
     of = f", as of {result['dated']}" if result["dated"] else ""
     if result["model"]:
@@ -111,5 +112,5 @@ def _priced(result: dict) -> str:
     return f"At the prices of the models that answered them{of}: {text.listed(models, 3)}."
 
 
-def _megabytes(result: dict) -> str:
+def _volume(result: dict) -> str:
     return f"{result['bytes'] / 1e6:,.1f} MB in {units.span(result['seconds'])}"

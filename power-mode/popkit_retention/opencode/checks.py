@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def opencode_checks(environ: Mapping[str, str]) -> list[Check]:
-    """Return what `popkit doctor` says of OpenCode; nothing where no configuration names our plugin."""
+    """Return the findings on OpenCode; [] where no configuration names our plugin."""
     scope = next((scope for scope in SCOPES if is_in_opencode(environ, scope)), "")
     if not scope:
         return []
@@ -32,6 +32,6 @@ def opencode_checks(environ: Mapping[str, str]) -> list[Check]:
         if not os.path.isdir(place):
             return [Check("OpenCode", WARNING, f"{paths[kind]} names a plugin that no longer exists: {place}", f"Run {again}.", **facts)]
         if os.path.realpath(place) != os.path.realpath(folder()):
-            what = f"{paths[kind]} names the plugin of another PopKit: {place}"
-            return [Check("OpenCode", WARNING, what, f"To use this one, run {again}.", **facts)]
+            summary = f"{paths[kind]} names the plugin of another PopKit: {place}"
+            return [Check("OpenCode", WARNING, summary, f"To use this one, run {again}.", **facts)]
     return [Check("OpenCode", OK, f"the plugin is in {' and '.join(paths.values())}", **facts)]

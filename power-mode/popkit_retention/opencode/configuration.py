@@ -36,26 +36,26 @@ def spec() -> str:
 
 
 def path_of(kind: str, scope: str, environ: Mapping[str, str]) -> str:
-    """Return the file of a kind to change: the one that is there, else the one to make."""
+    """Return the path of a kind of file: that of the existing file, or of the one to create."""
     place = os.getcwd() if scope == "project" else _user_folder(environ)
     names = [os.path.join(place, kind + ending) for ending in (".json", ".jsonc")]
     return os.path.realpath(next(filter(os.path.exists, names), names[0]))
 
 
 def _user_folder(environ: Mapping[str, str]) -> str:
-    own = environ.get("OPENCODE_CONFIG_DIR")
-    return own or os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home.user_folder(environ), ".config"), "opencode")
+    chosen = environ.get("OPENCODE_CONFIG_DIR")
+    return chosen or os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home.user_folder(environ), ".config"), "opencode")
 
 
 def plugins_of(path: str, text: str, undo: bool) -> list[Any]:
-    """Return the plugins that a configuration names; Refused for one that is not understood."""
+    """Return the plugins that a configuration names. Refused where it is not understood."""
     try:
         value = json_text.value_text(text, KEY)
         plugins = loads(value) if value else []
     except (ValueError, RecursionError) as error:
-        what = f"Remove {FOLDER[1:]} from its {KEY} list" if undo else f'Add this to it: "{KEY}": ["{spec()}"]'
+        remedy = f"Remove {FOLDER[1:]} from its {KEY} list" if undo else f'Add this to it: "{KEY}": ["{spec()}"]'
         why = "it has comments, or is broken" if _has_comments(text) else f"it is not valid JSON: {error}"
-        raise Refused(f"{path} is left alone, because {why}. {what}") from None
+        raise Refused(f"{path} is left alone, because {why}. {remedy}") from None
     if not isinstance(plugins, list):
         raise Refused(f'{path} is left alone, because its "{KEY}" is not a list')
     return plugins
@@ -72,7 +72,7 @@ def plugin_named(plugin: object) -> str:
 
 
 def is_ours(plugin: object) -> bool:
-    """Return whether an entry of the list is our plugin, in whatever folder."""
+    """Return whether an entry of the list is our plugin, whatever its folder."""
     return plugin_named(plugin).rstrip("/").endswith(FOLDER)
 
 

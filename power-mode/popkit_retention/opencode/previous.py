@@ -20,14 +20,14 @@ STORAGE = (Storage(LOGS, {"": r"opencode\.previous\.json"}),)
 
 
 class Before(NamedTuple):
-    """What a file was: its `text`, None where there was no file. `is_as_left`: nobody has changed it since we did."""
+    """The earlier state of a file: its `text`, None where there was no file. `is_as_left`: nobody has changed the file since we did."""
 
     text: str | None
     is_as_left: bool
 
 
 def previous(path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
-    """Return what a file was that now has this text; None where that is not known."""
+    """Return the earlier state of a file that now has this text; None where it is unknown."""
     record: Any = kept(environ).of(path)
     try:
         before, after = record["before"], record["after"]
@@ -38,7 +38,7 @@ def previous(path: str, text: str | None, environ: Mapping[str, str]) -> Before 
 
 
 def keep(path: str, before: Before, after: str, environ: Mapping[str, str]) -> None:
-    """Keep what a file was, which is about to get the text `after`. OSError where our folder cannot be written."""
+    """Keep the state of a file that is about to get the text `after`. OSError where our folder cannot be written."""
     kept(environ).keep(path, {"before": before.text, "after": _hash(after)})
 
 

@@ -34,8 +34,8 @@ class Change(NamedTuple):
 
 
 def set_up_opencode(undo: bool, scope: str, yes: bool, environ: Mapping[str, str]) -> int:
-    """Show the changes, ask, make them. Return 0 when the configuration is as it was asked for afterwards; Refused for a file that is left
-    alone, once the others are changed."""
+    """Show the changes, ask, make them. Return 0 if the configuration is then as requested. Refused for a file that is left alone, after
+    the others are changed."""
     if not undo and not os.path.isdir(folder()):
         raise Refused(
             f"{folder()} is missing: this PopKit was installed without its plugins. Run popkit setup {OPENCODE} in a clone of PopKit"
@@ -52,17 +52,17 @@ def set_up_opencode(undo: bool, scope: str, yes: bool, environ: Mapping[str, str
         for change in changes:
             kept(environ).forget(change.path)
     if changes:
-        print(_done(undo, [change.path for change in needed or changes], bool(needed)))
+        print(_summary(undo, [change.path for change in needed or changes], bool(needed)))
     if refused:
         raise Refused(". ".join(refused))
     return 0
 
 
 def _make(change: Change, undo: bool, environ: Mapping[str, str]) -> None:
-    """Make a change; the first one of ours keeps what the file was."""
+    """Make a change. Our first change of a file keeps its earlier state."""
     path, before, after = change
     if not undo:
-        was = _was(path, before, environ)
+        was = _state_before(path, before, environ)
         if was is not None:
             keep(path, was, after or "", environ)
     if after is None:
@@ -71,8 +71,8 @@ def _make(change: Change, undo: bool, environ: Mapping[str, str]) -> None:
         settings_file.write(path, before, after)
 
 
-def _was(path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
-    """Return what a file was before any change of ours; None where that is not known."""
+def _state_before(path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
+    """Return the state of a file before any change of ours; None where it is unknown."""
     known = previous(path, text, environ)
     if known is not None and known.is_as_left:
         return known
@@ -81,7 +81,7 @@ def _was(path: str, text: str | None, environ: Mapping[str, str]) -> Before | No
     return Before(text or ("" if os.path.exists(path) else None), is_as_left=True)
 
 
-def _done(undo: bool, paths: list[str], is_made: bool) -> str:
+def _summary(undo: bool, paths: list[str], is_made: bool) -> str:
     where = " and ".join(paths)
     if undo:
         return f"PopKit is no longer in {where}." if is_made else f"PopKit is not in {where}, so nothing was changed."
@@ -110,29 +110,29 @@ def _change(kind: str, undo: bool, scope: str, environ: Mapping[str, str]) -> Ch
     if [plugin_named(plugin) for plugin in plugins if is_ours(plugin)] == [plugin_named(plugin) for plugin in wanted if is_ours(plugin)]:
         return Change(path, text, text)
     if undo:
-        return Change(path, text, _undone(path, before, others, environ))
-    if kind == TERMINAL and text is None and _moves(scope, environ):
+        return Change(path, text, _text_without_ours(path, before, others, environ))
+    if kind == TERMINAL and text is None and _has_settings_to_move(scope, environ):
         raise Refused(f"{path} is not made yet, because OpenCode first moves your theme and keys into it. Start OpenCode, then try again")
-    return Change(path, text, _with(before, wanted))
+    return Change(path, text, _with_plugins(before, wanted))
 
 
-def _undone(path: str, text: str, others: list[Any], environ: Mapping[str, str]) -> str | None:
-    """Return what a file is to be without our plugin: what it was before, or where somebody has changed it since, what else is in it. None
-    for no file: we made it, and nobody has put anything into it."""
+def _text_without_ours(path: str, text: str, others: list[Any], environ: Mapping[str, str]) -> str | None:
+    """Return the text of a file without our plugin: its earlier text, or if somebody has changed it since, the rest of its text. None where
+    the file is to go, because we created it and nobody has added anything."""
     was = previous(path, text, environ)
     if was is not None and was.is_as_left:
         return was.text
-    rest = _with(text, others)
+    rest = _with_plugins(text, others)
     is_bare = {member.name for member in json_text.members_of(rest)} <= {_SCHEMA}
     return None if was is not None and was.text is None and is_bare else rest
 
 
-def _with(text: str, plugins: list[Any]) -> str:
-    """Return the text of a configuration with these plugins, or without that member for none."""
+def _with_plugins(text: str, plugins: list[Any]) -> str:
+    """Return the text of a configuration with these plugins; without any, the member goes."""
     return json_text.with_value(text, KEY, json_text.formatted(text, plugins)) if plugins else json_text.without(text, KEY)
 
 
-def _moves(scope: str, environ: Mapping[str, str]) -> bool:
+def _has_settings_to_move(scope: str, environ: Mapping[str, str]) -> bool:
     """Return whether OpenCode has yet to move settings into a tui.json, which it does only where there is none."""
     text = settings_file.read(path_of(SERVER, scope, environ)) or "{}"
     return any(f'"{name}"' in text for name in _MOVES)

@@ -14,7 +14,7 @@ def pair(name: str, content: str) -> list[text.Line]:
 
 def pairs(name: str, contents: list[str]) -> list[text.Line]:
     """Return a name, and its text in several lines."""
-    return [line for at, each in enumerate(contents) for line in pair("" if at else name, each)]
+    return [line for at, content in enumerate(contents) for line in pair("" if at else name, content)]
 
 
 def beside(head: str, words: str, indent: str = "") -> text.Line:

@@ -24,14 +24,14 @@ def minute(stamp: str) -> str:
 
 
 def matches(rows: Sequence[Found], everywhere: bool, more: int) -> list[text.Line]:
-    """Return the matches of a search in this project, or `everywhere`; `more`: how many are shown where there are more, else 0."""
+    """Return the matches of a search in this project, or `everywhere`; `more`: how many are shown if there are more, else 0."""
     if not rows:
         where, wider = ("", "") if everywhere else (" in this project", " --everywhere searches all projects.")
         return text.wrap(f"Nothing cleared{where} contains any of these words.{wider}")
     lines: list[text.Line] = []
-    for each in rows:
-        lines.append(text.fitted(f"{each.record.id:<8}  {minute(each.record.created_at)}  {text.clean(each.record.label)}"))
-        lines += [text.fitted("    " + text.clean(line)) for line in each.lines]
+    for match in rows:
+        lines.append(text.fitted(f"{match.record.id:<8}  {minute(match.record.created_at)}  {text.clean(match.record.label)}"))
+        lines += [text.fitted("    " + text.clean(line)) for line in match.lines]
     lines.append("")
     if more:
         lines += text.wrap(f"There is more: --limit shows more than {units.counted(more, 'record')}.")

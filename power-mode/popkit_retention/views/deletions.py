@@ -36,8 +36,7 @@ def on_hold(deleted: archive.Pruned) -> list[text.Line]:
 
 
 def unrestorable(placed: Mapping[str, Sequence[Record]], is_done: bool) -> list[text.Line]:
-    """Return which placeholders can no longer be restored after a deletion. `placed`: transcript -> the records whose placeholders are in
-    it."""
+    """Return which placeholders a deletion makes unrestorable. `placed`: transcript -> the records whose placeholders are in it."""
     many = sum(map(len, placed.values()))
     remain, can = "it remains" if many == 1 else "them remain", "can" if is_done else "could"
     lines = text.wrap(f"{units.counted(many, 'placeholder')} for {remain} in transcripts and {can} no longer be restored:")
