@@ -1,4 +1,4 @@
-"""Change a settings file, after showing the change and asking, only if the file has not changed meanwhile."""
+"""Change a settings file, once the user agrees to the change that was shown, only if the file has not changed meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find sessions in files, folders and at addresses that fsspec knows, and make each available as a file. Nothing is written.
+"""The sessions in files, in folders or at addresses that fsspec knows, each available as a file. Nothing is written.
 
 A session is named by its place: its folder is its project's, `subagents` marks a subagent. A copy of a remote one therefore keeps the end
 of its address.
