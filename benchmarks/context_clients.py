@@ -26,7 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "power-mode")]
 
 from popkit_retention.clients import with_context  # noqa: E402  found through the path above
-from popkit_retention.context.service import ContextService, configured_service  # noqa: E402
+from popkit_retention.context.configured_service import configured_service  # noqa: E402
+from popkit_retention.context.service import ContextService  # noqa: E402
 from tests.context.clients.callers import KINDS, Kind, id_of  # noqa: E402
 from tests.context.clients.providers import Providers  # noqa: E402
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.io import to_html
 from plotly.offline import get_plotlyjs
 
-from popkit_retention.lab import command as lab_command
+from popkit_retention.lab import survey_views
 from popkit_retention.lab.replay_policies import DEFAULT_AUTO, INSTALLED
 
 LIFETIMES = {"300": "5 minutes", "3600": "1 hour"}
@@ -187,7 +187,7 @@ def _tables(survey: dict) -> str:
     parts = ["<section><h2>All policies</h2>"]
     for ttl_s, policies in survey["ttls"].items():
         rows = []
-        for name, one in sorted(policies.items(), key=lab_command.order):
+        for name, one in sorted(policies.items(), key=survey_views.order):
             numbers = [f"{one['cost']:.3f}", f"{one['carried']:.3f}", f"{one['misses_per_100']:.2f}", *(f"{one[key]:.1%}" for key in keys)]
             described = html.escape(survey["descriptions"].get(name, ""))
             cells = "".join(f"<td>{number}</td>" for number in numbers)

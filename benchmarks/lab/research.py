@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from popkit_retention.lab import survey
 from popkit_retention.lab.replay_policies import POLICIES as SHIPPED
 from popkit_retention.lab.replay_policies import Factory, Known
@@ -45,6 +43,6 @@ ORACLES: Known = {
 POLICIES: Known = {**SHIPPED, **RIVALS, **ORACLES}
 
 
-def row_of(path: str, names: list[str], ttls: list[float], model: str = "") -> dict[str, Any]:
+def row_of(path: str, names: list[str], ttls: list[float], model: str = "") -> survey.SessionScores:
     """Return the numbers of one session as `survey.row_of`, which other processes are told by name."""
     return survey.row_of(path, names, ttls, model, POLICIES)

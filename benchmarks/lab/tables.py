@@ -20,11 +20,10 @@ from lab.research import POLICIES, row_of
 
 from hooks.utils import text
 from popkit_retention.cli.commands import version
-from popkit_retention.lab import command as lab_command
-from popkit_retention.lab import survey
+from popkit_retention.lab import arguments, survey, survey_views
 from popkit_retention.lab.survey_card import card_of
 
-LIFETIMES = {**{name: [ttl_s] for name, ttl_s in lab_command.TTLS.items()}, "both": list(lab_command.TTLS.values())}
+LIFETIMES = {**{name: [ttl_s] for name, ttl_s in arguments.TTLS.items()}, "both": list(arguments.TTLS.values())}
 
 
 def main() -> int:
@@ -42,7 +41,7 @@ def main() -> int:
         asked.transcripts, asked.policy, LIFETIMES[asked.ttl], asked.jobs, model=asked.model, known=POLICIES, row_of=row_of
     )
     found["card"] = card_of(found, version())
-    print(json.dumps(found) if asked.json else "\n".join(text.laid_out(lab_command.lines_of(found))))
+    print(json.dumps(found) if asked.json else "\n".join(text.laid_out(survey_views.lines_of(found))))
     if asked.html:
         from lab.page import page  # noqa: PLC0415  it needs plotly
 

@@ -14,8 +14,7 @@ from hooks.utils import text
 from hooks.utils.operations import offers
 from hooks.utils.state import hidden_tools, prompt_breakdowns
 from hooks.utils.views import bill as views
-from popkit_retention.bill import costs, statement
-from popkit_retention.bill import views as spending
+from popkit_retention.bill import costs, miss_views, statement
 from popkit_retention.bill.digest import digest_of
 from popkit_retention.bill.paid import MONTH_S
 from popkit_retention.parallel.sources import DAMAGED, NO_CONVERSATION
@@ -196,13 +195,13 @@ def test_a_single_tool_can_be_hidden_and_one_that_was_used_says_so(shop: Shop):
 
 
 @pytest.mark.parametrize(("words", "says"), [(("hide", "jira"), f"{SERVER}, {OTHER}"), (("show", "jira"), "Nothing is")])
-def test_a_name_that_is_none_is_refused_with_those_that_are(words: tuple[str, str], says: str, shop: Shop):
+def test_an_unknown_name_is_refused_with_the_known_ones(words: tuple[str, str], says: str, shop: Shop):
     done = shop.run(*words)
     assert done.returncode == 1
     assert all(name in " ".join(done.stderr.split()) for name in says.split(", "))
 
 
-def test_what_is_kept_is_the_users_alone(shop: Shop):
+def test_stored_files_are_readable_only_by_the_user(shop: Shop):
     shop.run("hide", SERVER, "--yes")
     kept = [path for path in (shop.home / prompt_breakdowns.BREAKDOWNS).iterdir() if path.suffix == ".json"]
     assert len(kept) == 2
@@ -266,7 +265,7 @@ def test_people_read_a_table_with_the_dearest_cause_first(columns: int, tmp_path
     lost_caches = costs.misses(
         [digest_of(str(path), path.stat().st_size) for path in sorted(lost(tmp_path / "sessions").iterdir())], MODELS
     )
-    lines = text.laid_out(spending.misses(lost_caches, "sessions since 2026-10-25", "2026-11"), columns)
+    lines = text.laid_out(miss_views.misses(lost_caches, "sessions since 2026-10-25", "2026-11"), columns)
     assert max(map(text.width, lines)) <= columns
     golden(GOLDENS / f"misses-{columns}.txt", "\n".join(lines) + "\n")
 

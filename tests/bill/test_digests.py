@@ -62,7 +62,7 @@ def test_a_home_that_cannot_be_written_is_read_all_the_same(place: Path):
     assert len(both) == 2
 
 
-def test_a_link_in_the_place_of_the_store_is_no_store(place: Path):
+def test_a_link_in_place_of_the_store_is_not_opened(place: Path):
     home = place.parents[2] / "home"
     home.mkdir(mode=0o700)
     (home / digests.FILE).symlink_to("/etc/hostname")
@@ -242,7 +242,7 @@ def test_copies_in_a_subagents_file_and_files_that_are_copied_whole_count_once(p
     assert sum(counted(list(named)).values()) == sum(counted(results).values())
 
 
-def test_answers_that_share_only_their_id_are_none_of_each_others_copies(place: Path):
+def test_answers_that_share_only_their_id_are_not_copies(place: Path):
     for name in ("one", "two"):
         conversation = Conversation()
         conversation.at += 60 * (name == "two")
@@ -259,7 +259,7 @@ def test_a_store_that_is_corrupt_is_made_again_from_the_transcripts(place: Path)
     assert asked(place)[0] == results
 
 
-def test_lines_that_are_none_are_passed_over(tmp_path: Path):
+def test_lines_that_are_not_json_are_ignored(tmp_path: Path):
     conversation = Conversation()
     path = Path(conversation.write(tmp_path / "one.jsonl"))
     lines = [

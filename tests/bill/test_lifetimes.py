@@ -126,7 +126,7 @@ def test_what_other_sessions_kept_of_a_prompt_stays_read():
     assert reads(requests) == [(0, 0), (5_000, 100_000)]
 
 
-def test_two_that_hardly_differ_are_as_good_as_each_other():
+def test_two_lifetimes_that_hardly_differ_are_equally_good():
     requests = session([60.0, 9 * DAY_S], [80_000, 1_000, 1_000], 300)
     nearly = Models({"claude-opus-4-6": {**PRICED, "write_1h": 1.26}})
     found = compared([digest(requests)] * LEAST_REQUESTS, nearly, True, 30 * DAY_S)
@@ -149,7 +149,7 @@ def test_without_a_price_the_share_is_told():
     assert unpriced == {**told(digest(session(pauses, [80_000, 1_000, 1_000], 300))), "usd_per_month": None}
 
 
-def test_what_cannot_be_replayed_says_nothing():
+def test_requests_that_cannot_be_replayed_give_no_comparison():
     requests = session([600.0], [80_000, 1_000], 300)
     old = digest(requests)
     for used in old["used"]:

@@ -21,7 +21,7 @@ from hooks.utils.policy.models import Models
 from hooks.utils.state import shipped
 from hooks.utils.views.plan_limits import limits_pane_lines
 from popkit_retention import extras
-from popkit_retention.bill import views as spending
+from popkit_retention.bill import limit_views
 from popkit_retention.bill.digest import digest_of
 from popkit_retention.bill.limit_window import took
 from popkit_retention.bill.sums import SLOT_S
@@ -161,7 +161,7 @@ def test_people_read_the_windows_and_what_used_them(columns: int, tmp_path: Path
              "resets_at": now + 90 * HOUR, "began": now - 78 * HOUR, "took": took([], 0.0, MODELS)}  # fmt: skip
     spent = {**seven, "kind": "spend_limit", "percent": 104.5, "resets_at": None, "began": None, "took": None}
     limits = {"last_reading_at": now, "prices_of": MODELS.dated, "windows": [five, seven, spent]}
-    lines = text.laid_out(spending.windows(limits, now), columns)
+    lines = text.laid_out(limit_views.windows(limits, now), columns)
     in_pane = text.laid_out(limits_pane_lines(limits, now), columns)
     assert max(map(text.width, [*lines, *in_pane])) <= columns
     golden(GOLDENS / f"limits-{columns}.txt", "\n".join(lines) + "\n")
@@ -313,7 +313,7 @@ def test_limits_are_set_only_on_the_users_word(environ: dict[str, str], capsys: 
 @pytest.mark.parametrize(
     "word", ["month_usd", "weeks=3", "month_usd=0", "session_tokens=1.5", "month_tokens=-1", "month_usd=much", "database=x"]
 )
-def test_what_is_no_limit_is_refused_and_changes_nothing(environ: dict[str, str], word: str, capsys: pytest.CaptureFixture) -> None:
+def test_an_invalid_limit_is_refused_and_changes_nothing(environ: dict[str, str], word: str, capsys: pytest.CaptureFixture) -> None:
     assert main.main(["budget", "set", word, "--yes"], environ) == 1
     assert "popkit budget: " in capsys.readouterr().err
     assert not configuration(environ).exists()
@@ -330,7 +330,7 @@ others = st.dictionaries(st.sampled_from(["profile", "pins", "memory"]), st.inte
 
 
 @given(others, st.booleans(), st.booleans())
-def test_what_else_the_file_says_stays(other: dict, wrapped: bool, has_database: bool) -> None:
+def test_other_settings_in_the_file_stay(other: dict, wrapped: bool, has_database: bool) -> None:
     settings = {**other, **({"context": {"database": "postgresql://db/x"}} if has_database else {})}
     before = json.dumps({"retention": settings} if wrapped else settings, indent=2)
     after = json.loads(settings_file.with_settings(before, {"context": {"month_usd": 5.0}}))

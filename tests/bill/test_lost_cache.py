@@ -211,7 +211,7 @@ def test_the_notes_of_requests_tell_the_cause(requests: list[dict], cause: str, 
 
 
 @pytest.mark.parametrize("what", [lost_cache.COMPACTION, lost_cache.REWIND, lost_cache.COMMAND, lost_cache.INTERRUPTION, lost_cache.DATE])
-def test_what_has_left_the_request_as_it_was_is_not_the_cause(what: str, tmp_path: Path):
+def test_an_event_that_left_the_request_unchanged_is_not_the_cause(what: str, tmp_path: Path):
     conversation = Conversation()
     conversation.sent(messages=ONE)
     conversation.request()
@@ -288,7 +288,7 @@ def test_a_subagent_is_known_by_the_notes_of_its_own_requests(tmp_path: Path):
         ("previous_message_not_found", lost_cache.UNKNOWN), ("unavailable", lost_cache.UNKNOWN), ("model_changed", lost_cache.UNKNOWN),
     ],
 )  # fmt: skip
-def test_the_provider_s_word_is_taken(says: str, cause: str, tmp_path: Path):
+def test_the_provider_s_reason_is_believed(says: str, cause: str, tmp_path: Path):
     conversation = Conversation()
     conversation.request()
     conversation.prompt("go on")

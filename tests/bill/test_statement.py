@@ -141,7 +141,7 @@ def test_a_large_section_with_subsections_could_be_a_skill_but_a_title_could_not
     assert draft == {"name": "Deploying", "file": "CLAUDE.md", "tokens": parts["Deploying"] + parts["At night"]}
 
 
-def test_what_is_hidden_is_listed_nowhere():
+def test_a_hidden_server_is_listed_nowhere():
     by_row = by_name(rows(hidden={"mcp__linear__": {}, DOCS[0]: {}}))
     assert SERVER not in by_row
     assert sum(row["tokens"] for row in by_row.values()) == breakdown()["totalTokens"] - 3_900 - 400

@@ -84,7 +84,7 @@ def test_only_this_project_is_searched_unless_everything_is_asked_for(shell: She
     assert found("--session", "session-2") == set()
 
 
-def test_json_has_all_that_a_program_needs(shell: Shell) -> None:
+def test_json_has_everything_that_a_program_needs(shell: Shell) -> None:
     ids = shell.fill()
     answer = json.loads(shell("login", "--json")[1])
     assert {**answer, "found": []} == {"found": [], "more": False, "not_searched": 0}
@@ -110,7 +110,7 @@ def test_what_is_only_queued_is_indexed_first_and_a_terminal_sees_how_far(shell:
     assert (done.stderr, ids[1] in done.stdout) == ("", True)
 
 
-def test_nothing_that_came_from_outside_moves_the_cursor(shell: Shell) -> None:
+def test_no_text_from_outside_moves_the_cursor(shell: Shell) -> None:
     evil = "needle \x1b[2J\r\u202e"
     db = archive.open_archive(str(shell.home / "archive.sqlite"))
     archive.add_records(db, archive.Chain("s", "s", project=str(shell.shop)), [archive.NewRecord("t", "read", evil, json.dumps(evil * 9))])

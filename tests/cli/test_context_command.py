@@ -79,7 +79,7 @@ def test_without_a_name_it_takes_the_newest_session_of_this_folders_project(shel
         assert json.loads(shell("context", "--json")[1])["session"] == "newer"
 
 
-def test_the_transcripts_of_subagents_are_no_sessions(shell: Shell, tmp_path, monkeypatch) -> None:
+def test_the_transcript_of_a_subagent_is_not_a_session(shell: Shell, tmp_path, monkeypatch) -> None:
     shell.session("main", str(tmp_path), 1_000.0)
     shell.session("agent-1234", str(tmp_path), 2_000.0)
     monkeypatch.chdir(tmp_path)
@@ -94,13 +94,13 @@ def test_a_session_goes_by_the_beginning_of_its_id(shell: Shell) -> None:
     assert (code, "2 sessions begin with ab: abd-2, abc-1" in error or "abc-1, abd-2" in error) == (1, True)
 
 
-def test_a_session_of_which_another_is_the_beginning_is_meant_exactly(shell: Shell) -> None:
+def test_an_id_that_begins_another_id_names_only_its_own_session(shell: Shell) -> None:
     shell.session("abc")
     shell.session("abc-2")
     assert json.loads(shell("context", "--session", "abc", "--json")[1])["session"] == "abc"
 
 
-def test_a_transcript_file_may_lie_anywhere(shell: Shell, tmp_path: Path) -> None:
+def test_a_transcript_file_may_be_anywhere(shell: Shell, tmp_path: Path) -> None:
     written = spec_session(tmp_path / "copies", session="mine")
     data = json.loads(shell("context", "--transcript", str(written.path), "--json")[1])
     assert (data["session"], data["calls"], data["project"]) == ("mine", 14, "/home/dev/shop")
@@ -139,7 +139,7 @@ def test_a_mistake_exits_1_and_says_what_is_known(shell: Shell, words: list, mes
         (["why", "T99", "--session", "one"], "there is no call T99"),
     ],
 )
-def test_what_does_not_exist_exits_1_and_says_what_to_do_without_a_word_of_help(shell: Shell, words: list, message: str) -> None:
+def test_a_missing_session_exits_1_and_says_what_to_do_without_the_help_text(shell: Shell, words: list, message: str) -> None:
     error = error_of(shell, words, message)
     assert "help lists" not in error
 
@@ -172,7 +172,7 @@ def test_a_file_that_is_no_transcript_is_refused(shell: Shell, tmp_path: Path, c
     assert not (shell.claude / "popkit").exists()
 
 
-def test_a_folder_is_no_transcript(shell: Shell, tmp_path: Path) -> None:
+def test_a_folder_is_not_a_transcript(shell: Shell, tmp_path: Path) -> None:
     assert "not a regular file" in shell("context", "--transcript", str(tmp_path))[2]
 
 
@@ -198,7 +198,7 @@ def test_a_projects_folder_has_a_dash_for_every_other_character(project: str, na
     assert folder_name(project) == name
 
 
-def test_pins_and_profiles_are_the_sessions(shell: Shell) -> None:
+def test_pins_and_profiles_belong_to_the_session(shell: Shell) -> None:
     written = shell.session("one")
     assert shell("context", "pin", "T3", "--session", "one")[0] == 0
     assert shell("context", "--session", "one", "--conservative")[0] == 0
@@ -223,7 +223,7 @@ def test_without_a_command_the_eight_that_a_person_needs_are_listed_a_line_each(
 
 
 @pytest.mark.parametrize("words", [["help", "--all"], ["--help", "--all"]])
-def test_all_commands_are_listed_where_one_asks_for_all(shell: Shell, words: list) -> None:
+def test_help_all_lists_every_command(shell: Shell, words: list) -> None:
     code, shown, _ = shell(*words)
     assert code == 0
     assert listed(shown) == names()
@@ -302,7 +302,7 @@ def test_where_the_encoding_has_no_blocks_plain_ascii_is_drawn(shell: Shell) -> 
     assert all(len(line) <= 70 for line in drawn.splitlines())
 
 
-def test_a_reader_that_leaves_early_is_no_error(shell: Shell) -> None:
+def test_a_reader_that_leaves_early_is_not_an_error(shell: Shell) -> None:
     shell.session("one")
     done = shell.alone("context retention --json --session one | head -c 10")
     assert (done.returncode, done.stderr) == (0, b"")

@@ -35,7 +35,7 @@ def names_of(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink()}
 
 
-def test_what_others_keep_beside_it_stays(played: Played) -> None:
+def test_files_of_others_in_our_folder_stay(played: Played) -> None:
     played.started()
     assert (played.home / "sessions" / SESSION / "session.json").exists()
     lay(played.home, FOREIGN)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.cli import doctor_command
+from popkit_retention.cli import doctor_interpreter, doctor_plugin
 from tests.cli.healthy import INSTALLED, found, installed, is_busy, machine
 from tests.cli.played import ROOT, SESSION, Played
 from tests.client.installs import OLDEST_SUPPORTED
@@ -85,7 +85,7 @@ def test_an_interpreter_that_does_not_start_is_reported_and_replaced(played: Pla
     assert found(played, "interpreter")["interpreter"] == str(played.bin / "python3")
 
 
-def test_what_hooks_were_started_with_is_not_what_doctor_needs(played: Played) -> None:
+def test_doctor_checks_the_interpreter_of_hooks_not_its_own(played: Played) -> None:
     played.started()
     venv = played.project / ".venv"
     (venv / "bin").mkdir(parents=True)
@@ -99,7 +99,7 @@ def test_what_hooks_were_started_with_is_not_what_doctor_needs(played: Played) -
 
 
 def test_no_python_at_all_is_a_problem(tmp_path: Path) -> None:
-    check = doctor_command.interpreter(str(tmp_path), {"PATH": str(tmp_path)})
+    check = doctor_interpreter.interpreter(str(tmp_path), {"PATH": str(tmp_path)})
     assert (check.level, check.advice) == ("problem", "Install Python 3.9 or later.")
 
 
@@ -181,7 +181,7 @@ def test_a_plugin_that_is_not_installed_but_runs_was_loaded_by_hand(played: Play
     assert found(played, "hooks")["level"] == "problem"
 
 
-def test_a_command_that_has_looked_at_a_session_is_no_hook(played: Played) -> None:
+def test_a_command_that_looked_at_a_session_does_not_count_as_a_hook(played: Played) -> None:
     installed(played, {}, {"plugins": {}})
     played.now = time.time()
     played.call("Read", {"file_path": str(played.project / "a.py")}, {"file": {"content": "x"}}, hooked=False)
@@ -226,7 +226,7 @@ def test_states_that_were_set_aside_are_counted(played: Played) -> None:
     assert (check["level"], check["corrupt"]) == ("warning", [f"sessions/{SESSION}/main.state.json.corrupt"])
 
 
-def test_a_state_folder_that_is_no_folder_is_a_problem(played: Played) -> None:
+def test_a_state_folder_that_is_not_a_folder_is_a_problem(played: Played) -> None:
     played.home.write_text("")
     assert played.run("doctor").returncode == 1
     assert found(played, "state folder")["text"] == f"{played.home} is not a folder"
@@ -243,7 +243,7 @@ def test_a_full_or_closed_state_folder_is_a_problem(played: Played) -> None:
 
 
 def test_the_oldest_client_is_the_one_that_the_tests_run() -> None:
-    assert ".".join(map(str, doctor_command.OLDEST_CLIENT)) == OLDEST_SUPPORTED
+    assert ".".join(map(str, doctor_plugin.OLDEST_CLIENT)) == OLDEST_SUPPORTED
     assert OLDEST_SUPPORTED in (ROOT / "README.md").read_text()
 
 
@@ -260,7 +260,7 @@ def test_it_says_how_large_each_part_of_our_folder_is(played: Played) -> None:
     assert sum(part["bytes"] for part in check["parts"].values()) == pytest.approx(check["bytes"], abs=50_000)
 
 
-def test_doctor_says_to_keep_the_plugin_s_source_folder_and_misses_it_once_gone(played: Played, tmp_path: Path) -> None:
+def test_doctor_says_to_keep_the_plugin_s_source_folder_and_reports_its_loss(played: Played, tmp_path: Path) -> None:
     installed(played, {"popkit@popkit": True})
     clone = tmp_path / "clone"
     clone.mkdir()

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from hooks.utils.version import VERSION
-from popkit_retention.cli import doctor_session
+from popkit_retention.cli import doctor_helper
 from tests.cli.healthy import found, machine
 from tests.cli.played import ROOT, SESSION, Played
 from tests.patience import HANG_S
@@ -62,7 +62,7 @@ def helper(played: Played) -> Iterator[subprocess.Popen]:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slowly a helper answers."""
-    monkeypatch.setattr(doctor_session, "LIMIT_S", HANG_S)
+    monkeypatch.setattr(doctor_helper, "LIMIT_S", HANG_S)
 
 
 @pytest.mark.usefixtures("patient")

@@ -145,12 +145,12 @@ def test_names_that_are_paths_or_sql_are_names(shop: Remembered, tmp_path: Path)
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\xfa\n", b"\0" * 5_000, b'{"popkit_memory": 1}\n\xed\xa0\x80\n', b"[" * 200_000, b"9" * 20_000])
-def test_bytes_that_are_no_export_are_refused(shop: Remembered, data: bytes) -> None:
+def test_bytes_that_are_not_an_export_are_refused(shop: Remembered, data: bytes) -> None:
     assert "line" in shop.mistake("admin", "import", "-", stdin=data)
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
-def test_what_is_no_file_is_neither_waited_for_nor_read_without_end(shop: Remembered, tmp_path: Path, kind: str) -> None:
+def test_a_path_that_is_not_a_regular_file_is_never_waited_for_or_read_endlessly(shop: Remembered, tmp_path: Path, kind: str) -> None:
     path = tmp_path / "got.jsonl"
     if kind == "folder":
         path.mkdir()

@@ -13,8 +13,7 @@ import pytest
 
 from hooks.utils import text
 from popkit_retention.cli.main import main
-from popkit_retention.lab import command as lab_command
-from popkit_retention.lab import sent_requests
+from popkit_retention.lab import replay_command, sent_requests, survey_views
 from popkit_retention.lab.replay_policies import POLICIES
 from tests.lab.test_own_policies import GOOD, MASKING, written
 from tests.lab.test_survey import session
@@ -54,7 +53,7 @@ def test_the_table_lists_policies_from_the_cheapest_and_says_what_was_left_out(e
 
 def test_in_a_narrow_terminal_figures_stand_below_their_policy(environ, capsys) -> None:
     answer = json.loads(lab(environ, capsys, *FEW, "--json")[1])
-    shown = text.laid_out(lab_command.lines_of(answer), 40)
+    shown = text.laid_out(survey_views.lines_of(answer), 40)
     assert re.fullmatch(r" \d\.\d{3} +\d\.\d{3} +\d\.\d\d +\d+\.\d% +\d+\.\d%", shown[shown.index("► default") + 1])
     assert all(text.width(line) <= 40 for line in shown)
 
@@ -65,7 +64,7 @@ def test_both_lifetimes_of_the_cache_have_a_table(environ, capsys) -> None:
     assert "Prompt cache of 1 hour" in shown
 
 
-def test_it_says_at_which_prices_it_reckoned(environ, capsys, repo_root) -> None:
+def test_it_names_the_prices_of_the_calculation(environ, capsys, repo_root) -> None:
     dated = json.loads((repo_root / "retention-config.json").read_text())["retention"]["models"]["dated"]
     _, shown, _ = lab(environ, capsys, *FEW)
     assert f"At the prices of the models that answered them, as of {dated}: claude-opus-5." in " ".join(shown.split())
@@ -125,7 +124,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_is_refused_with_what_to_do(environ, capsys, tmp_path, what: str) -> None:
+def test_invalid_arguments_are_refused_with_what_to_do(environ, capsys, tmp_path, what: str) -> None:
     projects = tmp_path / "claude" / "projects"
     sessions = {"one": projects / "-shop" / "one.jsonl", "empty": projects / "-forum" / "empty.jsonl"}
     places = {"own": written(tmp_path / "own"), "here": tmp_path, **sessions}
@@ -138,7 +137,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(environ, capsys, tmp_path, wh
     assert "\x1b" not in err
 
 
-def test_a_policy_of_ones_own_is_listed_with_the_others_and_its_errors_are_shown(environ, capsys, tmp_path) -> None:
+def test_a_users_own_policy_is_listed_with_the_others_and_its_errors_are_shown(environ, capsys, tmp_path) -> None:
     path = written(tmp_path)
     code, shown, _ = lab(environ, capsys, "--policy", f"{path}:OldReads", f"{path}:Sometimes", "spec", "--jobs", "1")
     assert code == 0
@@ -238,7 +237,7 @@ def test_a_line_says_what_is_cleared_before_which_message(tmp_path) -> None:
     session = sent_requests.read(_transcript().write(tmp_path / "session.jsonl"))
     policy = Script({2: {"a": "[gone]"}, 3: {"b": "[gone too] …"}})
     with (tmp_path / "out.jsonl").open("w+") as file:
-        summary = lab_command.replay(session, policy, prices(), file)
+        summary = replay_command.replay(session, policy, prices(), file)
         file.seek(0)
         lines = [json.loads(line) for line in file]
     assert lines == [
@@ -265,7 +264,7 @@ def test_decisions_are_written_to_a_private_file_and_the_sum_to_standard_error(t
     assert [line["before_message_id"] for line in lines] == [f"msg_{number}" for number in numbers]
 
 
-def test_it_can_be_reckoned_at_the_prices_of_another_model_and_says_so(tmp_path, capsys) -> None:
+def test_the_prices_of_another_model_can_be_used_and_are_named(tmp_path, capsys) -> None:
     code, _, summary = _replay(str(_long(tmp_path).path), "--policy", "spec", "--model", "of-nobody", capsys=capsys)
     assert code == 0
     unpriced = "whose price is not known: decided as with the most cautious ones (read 0.025, write 1.25, output 5, thinking bound)"
@@ -273,7 +272,7 @@ def test_it_can_be_reckoned_at_the_prices_of_another_model_and_says_so(tmp_path,
     assert "cost" not in summary.partition(" requests, ")[2]
 
 
-def test_a_policy_of_ones_own_decides_and_what_it_prints_is_not_among_it(tmp_path, capsys) -> None:
+def test_a_users_own_policy_decides_and_its_output_stays_out_of_the_results(tmp_path, capsys) -> None:
     path = written(tmp_path / "own")
     code, shown, summary = _replay(str(_long(tmp_path).path), "--policy", f"{path}:OldReads", capsys=capsys)
     assert code == 0
@@ -302,7 +301,7 @@ def test_a_line_says_which_inputs_leave_and_what_is_whole_again(tmp_path) -> Non
 
     session = sent_requests.read(_transcript().write(tmp_path / "session.jsonl"))
     with (tmp_path / "out.jsonl").open("w+") as file:
-        lab_command.replay(session, Stubs({2: {"a": "[gone]"}}), prices(), file)
+        replay_command.replay(session, Stubs({2: {"a": "[gone]"}}), prices(), file)
         file.seek(0)
         lines = [json.loads(line) for line in file]
     assert lines[1]["inputs"] == [{"id": "a", "input": "{}", "reasons": ["stubbed"]}]

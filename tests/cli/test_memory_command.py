@@ -49,7 +49,7 @@ def test_what_is_printed_of_one_item(filled: Remembered, golden) -> None:
     golden(GOLDENS / "item.txt", anywhere(whole + shown))
 
 
-def test_who_has_marked_what_is_shown(filled: Remembered, golden) -> None:
+def test_the_author_of_a_mark_is_shown(filled: Remembered, golden) -> None:
     ids = sorted(filled.items())[:4]
     with closing(sqlite3.connect(filled.home / "memory.sqlite")) as db, db:
         for id, by in zip(ids, ("tool", "job", "policy", "policy")):
@@ -69,7 +69,7 @@ def test_before_anything_is_remembered_it_says_how_to_begin(shop: Remembered, go
     golden(GOLDENS / "nothing.txt", shown)
 
 
-def test_who_only_asks_leaves_nothing_behind(shop: Remembered) -> None:
+def test_a_query_leaves_nothing_behind(shop: Remembered) -> None:
     for words in (["status"], ["list"], *(["admin", word] for word in ("file", "run", "loss", "export", "verify"))):
         shop.memory(*words)
     shop.memory("admin", "search", "anything")
@@ -335,7 +335,7 @@ def test_all_that_waits_is_accepted_at_once_and_nothing_else(house: Remembered) 
     assert "accept --all" in house.mistake("admin", "accept")
 
 
-def test_who_adds_what_an_agent_added_before_has_accepted_it_as_he_says_it(house: Remembered) -> None:
+def test_adding_an_item_that_an_agent_added_accepts_it_in_the_users_words(house: Remembered) -> None:
     id = added(house)
     assert house.json("add", "--key", "--", RULE)["items"][0]["id"] == id
     assert (house.items()[id]["source"], house.items()[id]["tier"]) == ("accepted", "ARCHIVE")

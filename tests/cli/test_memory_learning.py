@@ -72,7 +72,7 @@ def test_a_session_teaches_the_project_that_it_began_in_wherever_one_is(shop: Re
     assert "src/checkout/basket_total.ts" in texts(shop, "--project", str(other)), "unless one says which"
 
 
-def test_what_is_no_transcript_is_left_out_of_many_with_its_reason(shop: Remembered) -> None:
+def test_files_that_are_not_transcripts_are_left_out_with_the_reason(shop: Remembered) -> None:
     path = shop.session("first")
     empty, foreign = shop.project / "empty.jsonl", shop.project / "foreign.jsonl"
     empty.write_text("")

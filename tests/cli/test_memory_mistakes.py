@@ -56,12 +56,12 @@ def test_a_mistake_exits_1_and_says_what_to_do(shop: Remembered, words: list, me
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\x00binary", b"a\0b", b"x" * (5 << 20), b"x" * 1_000_001])
-def test_what_no_item_can_be_is_refused(shop: Remembered, data: bytes) -> None:
+def test_an_invalid_item_is_refused(shop: Remembered, data: bytes) -> None:
     shop.mistake("add", "-", stdin=data)
     assert shop.items() == {}
 
 
-def test_what_is_remembered_already_is_not_added_again(shop: Remembered) -> None:
+def test_an_item_that_is_remembered_already_is_not_added_again(shop: Remembered) -> None:
     shop.add("run the tests")
     assert "there already" in shop.mistake("add", "run the tests")
 
@@ -127,7 +127,7 @@ def test_several_processes_at_once_lose_nothing(forks: Forks, shop: Remembered) 
 
 
 @pytest.mark.parametrize("words", ["list", "admin export"])
-def test_a_reader_that_leaves_early_is_no_error(shop: Remembered, words: str) -> None:
+def test_a_reader_that_leaves_early_is_not_an_error(shop: Remembered, words: str) -> None:
     for number in range(3):
         shop.add(f"thing number {number} " + "and more " * 5_000)
     done = shop.in_shell(f"popkit memory {words} | head -c 10")
@@ -150,7 +150,7 @@ def test_no_hostile_text_reaches_a_terminal(shop: Remembered) -> None:
         assert not set("\x1b\x07\u202e\u200b\U000e0041") & set(shop.memory(*words))
 
 
-def test_what_is_on_hold_is_not_forgotten(shop: Remembered) -> None:
+def test_an_item_on_hold_is_not_forgotten(shop: Remembered) -> None:
     id = shop.add("run the linter before you commit")
     hold = {"id": "h7", "scope": "item", "target": id, "who": "alice", "why": "audit", "created_at": 0, "until": 4e9, "released_at": None}
     with sqlite3.connect(shop.home / "memory.sqlite") as db:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.cli import json_text
-from popkit_retention.opencode import setup as opencode_setup
+from popkit_retention.opencode import configuration
 from tests.cli.played import ROOT, Played
 
 SPEC = (ROOT / "power-mode" / "opencode").as_uri()
@@ -81,7 +81,7 @@ def test_a_file_that_it_made_goes_with_what_opencode_puts_into_every_file(played
     assert not config.exists()
 
 
-def test_what_somebody_has_put_into_a_file_since_stays(played: Played, config: Path) -> None:
+def test_additions_by_others_to_a_file_stay(played: Played, config: Path) -> None:
     played.run("setup", "opencode", "--yes")
     config.write_text(json.dumps({"model": "x", "plugin": ["theirs", SPEC]}))
     played.run("setup", "opencode", "--undo", "--yes")
@@ -97,7 +97,7 @@ def test_an_undo_keeps_nothing_of_the_file_even_if_somebody_took_the_plugin_out(
     assert not (played.home / "opencode.previous.json").exists()
 
 
-def test_what_no_file_can_hold_is_not_put_back(played: Played, config: Path) -> None:
+def test_a_text_that_no_file_can_hold_is_not_put_back(played: Played, config: Path) -> None:
     played.run("setup", "opencode", "--yes")
     kept = json.loads((played.home / "opencode.previous.json").read_text())
     kept[str(config)]["before"] = "\ud800"
@@ -177,7 +177,7 @@ LEFT_ALONE = {
 
 @pytest.mark.parametrize("what", LEFT_ALONE)
 @pytest.mark.parametrize("undo", [[], ["--undo"]])
-def test_what_is_not_understood_is_left_alone_with_a_word(played: Played, config: Path, what: str, undo: list[str]) -> None:
+def test_a_configuration_that_is_not_understood_is_left_alone_and_named(played: Played, config: Path, what: str, undo: list[str]) -> None:
     text, why = LEFT_ALONE[what]
     config.write_bytes(text.encode("utf-8", "surrogateescape"))
     done = played.run("setup", "opencode", "--yes", *undo)
@@ -192,7 +192,7 @@ def test_of_a_commented_file_it_says_what_to_add(played: Played, config: Path) -
     assert says(played.run("setup", "opencode", "--yes"), f'Add this to it: "plugin": ["{SPEC}"]')
 
 
-def test_what_can_be_changed_is_although_the_other_file_is_left_alone(played: Played, config: Path) -> None:
+def test_one_file_is_changed_even_if_the_other_has_to_be_left_alone(played: Played, config: Path) -> None:
     config.with_name("tui.json").write_text("{ // mine\n}")
     done = played.run("setup", "opencode", "--yes")
     assert done.returncode == 1
@@ -226,7 +226,7 @@ def test_a_folder_that_cannot_be_made_is_named_in_a_line(played: Played) -> None
 
 
 @pytest.mark.parametrize("words", [["opencode", "--json"], ["tokens", "--undo"], ["tokens", "--scope", "project"], ["--yes"]])
-def test_flags_that_say_nothing_here_are_refused(played: Played, words: list[str]) -> None:
+def test_flags_without_a_meaning_here_are_refused(played: Played, words: list[str]) -> None:
     done = played.run("setup", *words)
     assert done.returncode == 1
     assert says(done, "popkit setup opencode")
@@ -281,6 +281,6 @@ entries = st.one_of(words, st.tuples(words, st.dictionaries(words, st.integers()
 )
 def test_whatever_else_is_configured_stays_and_undo_is_the_inverse(other: dict, theirs: list, indent: object) -> None:
     before = json.dumps({**other, "plugin": theirs}, indent=indent, ensure_ascii=False)  # type: ignore[arg-type]
-    there = json_text.with_value(before, "plugin", json_text.formatted(before, [*theirs, opencode_setup.spec()]))
+    there = json_text.with_value(before, "plugin", json_text.formatted(before, [*theirs, configuration.spec()]))
     assert json.loads(there) == {**other, "plugin": [*theirs, SPEC]}
-    assert [plugin for plugin in json.loads(there)["plugin"] if not opencode_setup.is_ours(plugin)] == theirs
+    assert [plugin for plugin in json.loads(there)["plugin"] if not configuration.is_ours(plugin)] == theirs

@@ -173,7 +173,7 @@ def test_a_session_without_a_tool_call_is_passed_over(environ: dict, tmp_path: P
         (["."], "there is no session with a tool call in it"),
     ],
 )
-def test_what_is_not_there_is_reported(words: list, says: str, environ: dict, tmp_path: Path, capsys, monkeypatch) -> None:
+def test_a_missing_session_is_reported(words: list, says: str, environ: dict, tmp_path: Path, capsys, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["try", *words], environ) == 1
     assert says in " ".join(capsys.readouterr().err.split())

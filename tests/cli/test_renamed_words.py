@@ -97,7 +97,7 @@ def test_where_a_word_is_missing_the_message_has_the_new_name(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("words", ["memory add search", "memory add cold", "retention explain log", "context why -- cold"])
-def test_an_argument_is_no_old_word(words: str, tmp_path: Path) -> None:
+def test_an_argument_is_not_read_as_a_renamed_word(words: str, tmp_path: Path) -> None:
     assert "is now" not in run(words, tmp_path).stderr
 
 

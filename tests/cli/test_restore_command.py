@@ -81,7 +81,7 @@ def test_the_placeholder_names_the_command(cleared: Cleared) -> None:
 
 
 @pytest.mark.parametrize("word", ["toolu_05Bash", "prefix", "T5", "5"])
-def test_it_goes_by_what_it_was_called_too(cleared: Cleared, word: str) -> None:
+def test_the_command_still_answers_to_its_previous_name(cleared: Cleared, word: str) -> None:
     word = cleared.handles[5][:6] if word == "prefix" else word
     code, shown, _ = cleared("restore", word)
     assert (code, shown.strip("\n")) == (0, cleared.original[5].strip("\n"))
@@ -92,7 +92,7 @@ def test_a_path_prints_the_newest_of_each_kind_that_was_cleared(cleared: Cleared
     assert cleared("restore", f"{cleared.project}/src/*.ts")[1] == cleared.original[1] + "\n"
 
 
-def test_several_are_told_apart(cleared: Cleared) -> None:
+def test_several_contents_are_printed_with_their_labels(cleared: Cleared) -> None:
     _, shown, _ = cleared("restore", cleared.handles[1], cleared.handles[5])
     assert f"=== {cleared.handles[1]}  Read src/auth.ts\n{cleared.original[1]}\n" in shown
     assert f"=== {cleared.handles[5]}  Bash npm test\n{cleared.original[5]}\n" in shown
@@ -127,7 +127,7 @@ def test_in_place_of_a_session_that_does_not_run_is_noted_for_when_it_is_resumed
     assert cleared.false_expirations() == 0
 
 
-def test_since_prints_all_that_was_cleared_since(cleared: Cleared) -> None:
+def test_since_prints_everything_cleared_after_that_time(cleared: Cleared) -> None:
     shown = cleared("restore", "--since", "1h", "--session", SESSION)[1]
     assert [f"=== {handle}" in shown for handle in cleared.handles.values()] == [True] * 3
     code, _, error = cleared("restore", "--since", "2027-01-01", "--session", SESSION)
@@ -158,7 +158,7 @@ def test_a_mistake_exits_1_and_prints_nothing(cleared: Cleared, words: list, mes
     assert json.loads(cleared("restore", *words, "--json")[1]).keys() == {"error"}
 
 
-def test_what_was_pruned_is_gone_for_good(cleared: Cleared) -> None:
+def test_a_pruned_content_is_gone_for_good(cleared: Cleared) -> None:
     cleared.environ["POPKIT_CLOCK"] = "1800000000"
     assert cleared("restore", "prune", "--older-than", "1d", "--yes")[0] == 0
     code, shown, error = cleared("restore", cleared.handles[5])
@@ -189,7 +189,7 @@ def test_before_anything_was_cleared_it_says_so(tmp_path: Path, capsys: pytest.C
     assert not list(tmp_path.rglob("archive*")), "asking makes none"
 
 
-def test_it_starts_without_what_only_other_commands_need(cleared: Cleared) -> None:
+def test_it_starts_without_the_modules_of_other_commands(cleared: Cleared) -> None:
     code = "import sys; from popkit_retention.cli.main import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", code, "restore", cleared.handles[5]],
@@ -206,7 +206,7 @@ def test_it_starts_without_what_only_other_commands_need(cleared: Cleared) -> No
     assert not {"hooks.utils.state.rebuild", "hooks.utils.reclaim.undoing", "asyncio", "dataclasses"} & loaded
 
 
-def test_a_content_comes_back_though_nobody_can_count_it(cleared: Cleared) -> None:
+def test_a_content_comes_back_even_if_the_restore_cannot_be_counted(cleared: Cleared) -> None:
     lock = cleared.claude / "popkit" / "sessions" / SESSION / "main.lock"
     lock.unlink()
     lock.mkdir()  # as a disk that cannot be written, for root too

@@ -40,11 +40,11 @@ def test_the_overview_names_every_word(house: Governed, golden) -> None:
     golden(GOLDENS / "help.txt", shown)
 
 
-def test_no_word_at_all_shows_how_things_stand(house: Governed) -> None:
+def test_without_a_word_the_current_state_is_shown(house: Governed) -> None:
     assert house.retention() == house.retention("show")
 
 
-def test_who_only_asks_leaves_nothing_behind(house: Governed) -> None:
+def test_a_query_leaves_nothing_behind(house: Governed) -> None:
     for words in (
         ["show"],
         ["admin", "history"],
@@ -165,7 +165,7 @@ def test_the_log_has_everything_newest_first_and_verify_proves_it(house: Governe
     assert house.retention("admin", "verify").startswith("Everything is as it was written")
 
 
-def test_who_changed_the_file_behind_our_back_is_found_out(house: Governed) -> None:
+def test_a_change_of_the_file_by_others_is_detected(house: Governed) -> None:
     house.retention("set", "memory.older_than_days=90")
     path = house.home / "data" / "state" / "retention-policies.json"
     path.write_text(path.read_text().replace("90", "91"))
@@ -311,7 +311,7 @@ def test_a_session_may_be_named_by_the_beginning_of_its_id(house: Governed) -> N
     assert {hold["target"] for hold in holds} == {"elsewhere"}
 
 
-def test_who_wants_a_hold_is_the_user_unless_somebody_is_named(aged: Governed) -> None:
+def test_the_user_is_the_author_of_a_hold_unless_somebody_is_named(aged: Governed) -> None:
     old = id_of(aged, "make check")
     done = aged.asked("hold", "add", old, "--why", "audit", "--json", LOGNAME="bob")
     assert json.loads(done.stdout)["holds"][0]["who"] == "bob"
@@ -364,7 +364,7 @@ def test_an_accepted_policy_is_shown_with_how_to_end_it(house: Governed) -> None
     assert house.answers("show")["own"] == []
 
 
-def test_what_is_declined_waits_no_longer(house: Governed) -> None:
+def test_a_declined_proposal_no_longer_waits(house: Governed) -> None:
     id = asks(house, older_than_days=7)
     assert house.retention("admin", "decline", id) == f"Declined {id}. Nothing else changed.\n"
     assert f"declined {id} of memory of {key(house)}: older_than_days = 7" in unwrapped(house.retention("admin", "log"))

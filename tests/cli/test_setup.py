@@ -185,7 +185,7 @@ def test_a_module_in_the_folder_at_hand_is_not_taken_for_the_library(indexed: Pl
     assert not (indexed.project / "ran").exists()
 
 
-def test_an_environment_of_somebody_elses_is_left_alone(indexed: Played) -> None:
+def test_an_environment_that_setup_did_not_make_is_left_alone(indexed: Played) -> None:
     """POPKIT_HOME may be the user's home: `venv` there is theirs, and making ours would empty it."""
     mine = indexed.home / "venv" / "mine"
     mine.parent.mkdir(parents=True)

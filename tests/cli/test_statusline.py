@@ -149,7 +149,7 @@ def test_switched_off_it_shows_only_what_the_client_says(worked: Played, off: di
     assert worked.run("statusline", stdin=worked.status(), **off).stdout == "context 50%\n"
 
 
-def test_colour_only_where_it_is_wanted(played: Played) -> None:
+def test_colour_is_used_only_where_it_is_wanted(played: Played) -> None:
     full = played.status(context_window={"used_percentage": 93})
     assert played.run("statusline", stdin=full).stdout == "\033[31mcontext 93%\033[0m\n"
     assert played.run("statusline", stdin=full, NO_COLOR="1").stdout == "context 93%\n"
@@ -165,14 +165,14 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
-def test_whatever_comes_in_one_short_line_goes_out(played: Played, data: bytes) -> None:
+def test_any_input_gives_one_short_line(played: Played, data: bytes) -> None:
     answer = played.run("statusline", stdin=data)
     assert (answer.returncode, answer.stderr) == (0, "")
     assert answer.stdout in ("popkit\n", "context –\n")
     assert [path.name for path in played.user.rglob("*") if path.is_file()] in ([], ["hooks.log"])
 
 
-def test_files_that_cannot_be_read_do_not_put_the_line_out(worked: Played) -> None:
+def test_unreadable_files_do_not_suppress_the_line(worked: Played) -> None:
     folder = worked.home / "sessions" / SESSION
     (folder / "main.state.json").write_text("{broken")
     assert worked.run("statusline", stdin=worked.status()).stdout == "context 75% · cache warm 5 min\n"
@@ -290,7 +290,7 @@ def test_a_linked_settings_file_stays_a_link(played: Played, tmp_path: Path) -> 
     assert [path.name for path in target.parent.iterdir()] == ["claude.json"]
 
 
-def test_a_missing_file_is_made_and_a_projects_one_holds_no_path_of_this_machine(played: Played) -> None:
+def test_a_missing_file_is_created_and_a_projects_file_holds_no_local_path(played: Played) -> None:
     assert played.run("statusline", "install", "--yes", "--scope", "project").returncode == 0
     settings = played.project / ".claude" / "settings.json"
     assert json.loads(settings.read_text()) == {"statusLine": value("project", str(played.home))}

@@ -29,7 +29,7 @@ from popkit_retention.governance.operations import RETENTION
 from popkit_retention.governance.policies import DOMAINS
 from popkit_retention.memory.items import TIERS
 from popkit_retention.memory.operations import MEMORY
-from popkit_retention.opencode import setup as opencode_setup
+from popkit_retention.opencode import configuration
 from tests.cli import inside
 from tests.patience import HANG_S
 
@@ -87,7 +87,7 @@ def test_help_with_another_flag_says_what_it_takes(tmp_path: Path) -> None:
 
 def test_words_that_stand_in_a_table_and_elsewhere_are_the_same() -> None:
     """The tables load nothing of what they are about."""
-    assert SETUP.operations[0].type.known == (*EXTRAS, opencode_setup.OPENCODE, shell_setup.SHELL)
+    assert SETUP.operations[0].type.known == (*EXTRAS, configuration.OPENCODE, shell_setup.SHELL)
     assert MEMORY.flags_of(MEMORY.by_name["list"])["--tier"].type.known == TIERS
     assert RETENTION.flags_of(RETENTION.by_name["show"])["--domain"].type.known == DOMAINS
 
@@ -100,7 +100,7 @@ def test_what_help_calls_the_usage_is_understood(table: Table, operation: Operat
 
 
 @pytest.mark.parametrize(("table", "operation"), OPERATIONS, ids=NAMES)
-def test_the_example_of_an_argument_is_one(table: Table, operation: Operation) -> None:
+def test_the_example_of_an_argument_is_a_valid_argument(table: Table, operation: Operation) -> None:
     example = table.examples.get(operation.label.strip("[]…"))
     if example:
         needed = [word for flag in operation.flags if flag.needed for word in (flag.name, right(flag.type))]
@@ -158,7 +158,7 @@ def test_whether_a_word_follows_a_flag_does_not_depend_on_the_operation(table: T
 
 
 @given(st.sampled_from(sorted(TABLES)), LINES, st.booleans())
-def test_no_line_of_words_does_anything_but_parse_or_say_what_is_right(name: str, words: list[str], shell: bool) -> None:
+def test_any_line_of_words_parses_or_is_answered_with_a_correction(name: str, words: list[str], shell: bool) -> None:
     answer = answer_to(name, words, shell)
     if isinstance(answer, UsageError):
         assert any(word in str(answer) for word in ("Known", "knows", "takes", "needs", "works only in a shell"))
@@ -235,7 +235,7 @@ BUTTONS = "clear, clear --now, undo, pin T1, unpin T1, restore T1 --in-place, au
 
 
 @pytest.mark.parametrize("id", BUTTONS.split(", "))
-def test_what_a_button_does_is_an_operation_that_may_stand_on_one(id: str) -> None:
+def test_a_button_runs_an_operation_that_is_offered_on_buttons(id: str) -> None:
     assert parse(id.split(), TABLES["context"], shell=False).operation.offered
 
 
@@ -277,7 +277,7 @@ ROOT = Path(__file__).resolve().parents[2]
         ("help retention", {"show", "gc", "admin"}),
     ],
 )
-def test_what_may_come_next_is_offered(line: str, some: set[str]) -> None:
+def test_completion_offers_the_words_that_may_come_next(line: str, some: set[str]) -> None:
     assert some <= set(words_after(line.split()))
 
 

@@ -73,7 +73,7 @@ def test_where_popkit_has_run_it_does_not_say_how_to_install_it(tmp_path, capsys
     assert "Install PopKit" not in _try(tmp_path, capsys)[1]
 
 
-def test_its_answer_is_the_sessions_as_it_stood_at_its_last_call(tmp_path, capsys, golden) -> None:
+def test_its_answer_shows_the_session_as_of_its_last_call(tmp_path, capsys, golden) -> None:
     written = spec_session(tmp_path, session="shop")
     shown = _try(tmp_path, capsys, str(written.path))[1]
     install = shown.index("Install PopKit")
@@ -211,10 +211,10 @@ def test_sessions_that_are_older_leave_the_newest_of_them(tmp_path, capsys) -> N
     assert (code, shown.count("In this session"), shown.count("Session   one")) == (0, 1, 1)
 
 
-def test_what_did_not_fit_into_the_time_is_said(tmp_path) -> None:
+def test_sessions_that_did_not_fit_into_the_time_are_counted(tmp_path) -> None:
     paths = [str(_afternoon(tmp_path, "newer")), str(_afternoon(tmp_path, "older", 3))]
-    done = try_command._of_past(paths, {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}, seconds=0.0)
-    shown = " ".join(text.laid_out(try_command._first(done, True, False)))
+    done = try_command._past_sums(paths, {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude")}, seconds=0.0)
+    shown = " ".join(text.laid_out(try_command._past_lines(done, True, False)))
     assert "In 1 session of the last 30 days" in shown
     assert "The newest are counted: 1 transcript did not fit into 0 s." in shown
 
@@ -254,17 +254,16 @@ def test_every_flag_and_command_that_it_names_works(tmp_path, capsys, words: lis
 
 
 @pytest.mark.parametrize(
-    ("cleared", "verdict", "words"),
+    ("has_cleared", "takes_now", "words"),
     [
-        (0, "clear", "Cleared nothing, though a clear now takes something"),
-        (9, "clear", "A clear now is what would leave before the next request"),
-        (9, "nothing", "A clear now would take nothing"),
-        (0, "nothing", "A clear now has too little as well"),
+        (False, True, "Cleared nothing, though a clear now takes something"),
+        (True, True, "A clear now is what would leave before the next request"),
+        (True, False, "A clear now would take nothing"),
+        (False, False, "A clear now has too little as well"),
     ],
 )
-def test_what_a_clear_takes_now_and_what_it_would_have_taken_explain_each_other(cleared: int, verdict: str, words: str) -> None:
-    said = try_command._now_and_then({"cleared_tokens": cleared}, {"verdict": {"kind": verdict}}, "an hour")  # type: ignore[arg-type, typeddict-item]
-    assert words in said
+def test_what_a_clear_takes_now_and_what_it_would_have_taken_explain_each_other(has_cleared: bool, takes_now: bool, words: str) -> None:
+    assert words in try_command._difference_in_words(has_cleared, takes_now, "an hour")
 
 
 # --- without a session -------------------------------------------------------------------------------------------------------------------
@@ -305,7 +304,7 @@ def test_the_install_lines_can_be_pasted_however_long_the_path_is(tmp_path) -> N
     root = tmp_path / ("a folder with a long name " * 4)
     (root / ".claude-plugin").mkdir(parents=True)
     shutil.copy(ROOT / ".claude-plugin" / "marketplace.json", root / ".claude-plugin")
-    lines = text.laid_out(try_command._install(str(root)))
+    lines = text.laid_out(try_command._install_lines(str(root)))
     assert lines[lines.index("  claude plugin marketplace add \\") + 1] == f"    '{root}'"
 
 
@@ -316,7 +315,7 @@ def _reclaimable(capsys: pytest.CaptureFixture, environ: dict, *words: str) -> d
 
 
 @pytest.mark.parametrize("noted", [None, ["/p/shop/b.ts"], []], ids=["without hooks", "b.ts", "nothing of ours"])
-def test_what_a_commit_ended_is_the_same_for_it_as_for_context(tmp_path, capsys, noted) -> None:
+def test_a_commit_ends_the_same_results_in_try_as_in_context(tmp_path, capsys, noted) -> None:
     written = Written(tmp_path / "claude" / "projects" / "-p-shop", session="shop", project="/p/shop")
     written.say("go")
     for name in ("a.ts", "b.ts"):

@@ -14,7 +14,8 @@ from hooks.utils.config.schema import json_schema
 from hooks.utils.config.validation import usable
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.ruleset import TIERS, Ruleset
-from popkit_retention.cli.config_command import BUILT_IN, check_document, check_text, leaves, sources
+from popkit_retention.cli.config_command import BUILT_IN, leaves, sources
+from popkit_retention.cli.config_problems import check_document, check_text
 from tests.examples import examples
 
 JUNK = st.recursive(

@@ -12,7 +12,7 @@ from hooks.utils.config import GONE, gone, layers
 from hooks.utils.handlers import session_events
 from popkit_retention.cli import main
 from popkit_retention.cli.commands import tables
-from popkit_retention.cli.config_command import check_file
+from popkit_retention.cli.config_problems import check_file
 
 TABLES = tables()
 TABLES = tables()

@@ -9,7 +9,7 @@ import pytest
 
 from hooks.utils.config import GONE, gone, layers
 from hooks.utils.state.told_once import is_news
-from popkit_retention.cli.config_command import check_document
+from popkit_retention.cli.config_problems import check_document
 
 VALUES = {"keep_warm": "on", "keep_warm_requests": 3, "keep_warm_usd": 0.5}
 

@@ -13,7 +13,7 @@ from hooks.utils.config.fields import FIELDS, NOTHING, USER_ONLY
 from hooks.utils.config.layers import Layer, merge
 from hooks.utils.hosts.claude_code import TOOLS
 from hooks.utils.policy.ruleset import Ruleset
-from popkit_retention.cli.config_command import check_document, check_layers
+from popkit_retention.cli.config_problems import check_document, check_layers
 
 ROOT = pathlib.Path(__file__).parents[2]
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from popkit_retention.cli.config_command import Problem, check_file, check_layers, check_text, dotted, layer_of
+from popkit_retention.cli.config_problems import Problem, check_file, check_layers, check_text, dotted, layer_of
 
 ROOT = pathlib.Path(__file__).parents[2]
 

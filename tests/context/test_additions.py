@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from popkit_retention.context import FileText, Provider
 from popkit_retention.context.additions import summary, whole
 from popkit_retention.context.file_references import MOST_REFERENCES, in_text, referenced
-from popkit_retention.context.provider_forms import FORMS, Parsed
+from popkit_retention.context.message_records import Parsed
+from popkit_retention.context.provider_forms import FORMS
 from popkit_retention.context.shown_files import is_shown, shown_files
 from tests.examples import examples
 
@@ -57,7 +58,7 @@ def called(result: object, **given: object) -> list[dict]:
         ],
     ],
 )
-def test_a_file_is_shown_by_a_reading_by_a_write_and_by_what_edits_make_of_it(messages):
+def test_a_file_is_shown_by_a_read_by_a_write_and_by_later_edits(messages):
     assert is_shown(FILE, shown_files(parsed(messages)))
 
 
@@ -77,7 +78,7 @@ def test_a_file_that_is_shown_in_part_or_as_it_was_is_not_shown(messages):
     assert not is_shown(FILE, shown_files(parsed(messages)))
 
 
-def test_a_part_that_is_read_later_takes_nothing_away():
+def test_a_partial_read_later_does_not_hide_a_file_that_was_shown_whole():
     messages = [
         *called(numbered(TEXT), file_path="/p/src/a.py"),
         *called("     2→    return sum(basket)", file_path="/p/src/a.py", offset=2),
@@ -105,7 +106,7 @@ def test_whatever_has_been_read_whole_is_shown(lines):
         assert is_shown(FileText("a.py", text, "", ""), shown_files(parsed(called(numbered(text), file_path="/p/a.py"))))
 
 
-def test_what_a_call_that_failed_gave_shows_nothing():
+def test_a_failed_call_shows_no_file():
     messages = called(numbered(TEXT), file_path="/p/src/a.py")
     messages[1]["content"][0]["is_error"] = True
     assert not is_shown(FILE, shown_files(parsed(messages)))
@@ -147,7 +148,7 @@ def test_a_text_refers_to_the_files_that_it_names(text, paths):
     assert referenced([text]) == paths
 
 
-def test_there_is_a_bound():
+def test_the_number_of_references_is_bounded():
     texts = [" ".join(f"src/f{at}.py" for at in range(200))]
     assert len(referenced(texts)) == MOST_REFERENCES
     assert referenced(texts, 2) == ["src/f199.py", "src/f198.py"]
@@ -169,7 +170,7 @@ def test_any_text_gives_plain_paths(text):
 
 @pytest.mark.bench
 @pytest.mark.parametrize("piece", ["a", "a/", ".", "@", "a.", "<system-reminder>", "/", "a-+", "://", "[(", "`", "\\"])
-def test_no_text_takes_long(piece):
+def test_no_text_takes_long_to_search(piece):
     began = time.process_time()
     list(in_text(piece * 20_000))
     assert time.process_time() - began < 1

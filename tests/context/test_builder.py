@@ -338,7 +338,7 @@ def test_of_messages_that_are_not_understood_pictures_count_as_pictures(provider
 
 
 @BOTH
-def test_what_nobody_can_send_is_given_back_too(provider):
+def test_messages_that_cannot_be_sent_come_back_unchanged(provider):
     deep: list = []
     for _ in range(5_000):
         deep = [deep]
@@ -357,13 +357,13 @@ def test_what_nobody_can_send_is_given_back_too(provider):
 
 
 @pytest.mark.parametrize("state", [None, {}, {"schema": 99}, {"schema": 1}, {"schema": 1, "digests": "x", "left": 3}])
-def test_a_state_that_is_none_of_ours_is_passed_over(state):
+def test_a_state_that_is_not_ours_is_ignored(state):
     talk = worked()
     talk.state = state
     assert faults(talk.build(50.0).messages) == []
 
 
-def test_what_the_caller_has_taken_back_is_built_again_behind_what_stays():
+def test_messages_after_a_rewind_are_built_behind_those_that_stay():
     talk = worked()
     talk.state = None
     before = talk.build(30.0)

@@ -190,7 +190,7 @@ def test_junk_raises_nothing_and_comes_back_as_it_was(messages, provider, state,
 
 @settings(max_examples=examples(20, 500), deadline=None)
 @given(EXCHANGES, st.data())
-def test_a_state_that_was_damaged_is_passed_over(exchanges, data):
+def test_a_damaged_state_is_ignored(exchanges, data):
     talk = Talk()
     talk.went_on(exchanges)
     state = talk.build(50.0).state

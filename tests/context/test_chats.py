@@ -54,7 +54,7 @@ def test_a_chat_of_401_messages_shrinks_and_every_figure_says_what_was_sent(prov
     assert (faults if provider is Provider.ANTHROPIC else openai_faults)(result.messages) == []
 
 
-def test_above_80_percent_a_chat_is_sent_whole_and_said_so():
+def test_above_80_percent_a_chat_is_sent_whole_and_the_result_says_so():
     result = chat(30).build(10.0)
     assert len(result.messages) == 61
     assert result.pruning_strategy.tier4_messages == result.tier_breakdown.tier4.items == 30

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from popkit_retention.cli.doctor_session import messages as checked
+from popkit_retention.cli.doctor_failures import messages as checked
 from popkit_retention.context import Provider
+from popkit_retention.context.configured_service import configured_service
 from popkit_retention.context.message_faults import MOST_FAULTS, faults_of
 from popkit_retention.context.requests import Caller, Request
-from popkit_retention.context.service import configured_service
 from tests.context.talking import EXCHANGES, Talk
 from tests.examples import examples
 

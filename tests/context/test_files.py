@@ -70,7 +70,7 @@ def test_a_project_that_is_a_link_itself_is_read(project, tmp_path):
         "\ud800.py", "a" * 5_000, "src/a.py/b", "a" * 300, "//etc/passwd",
     ],
 )  # fmt: skip
-def test_what_is_outside_or_no_file_is_not_read(project, path):
+def test_paths_outside_the_project_and_non_files_are_not_read(project, path):
     assert ProjectFiles(str(project)).read(path) is None
 
 
@@ -112,7 +112,7 @@ def test_a_link_to_what_holds_secrets_is_not_followed(project):
         ".env copy", "credentials (1).json", "key copy 2.pem", "#.env#", ".env_prod", ".envrc.local",
     ],
 )  # fmt: skip
-def test_what_holds_secrets_by_its_nature_is_not_read(project, name):
+def test_files_that_hold_secrets_are_not_read(project, name):
     place = project / name
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text("a text\n")
@@ -135,7 +135,7 @@ def test_what_holds_secrets_by_its_nature_is_not_read(project, name):
         "environment.py",
     ],
 )
-def test_what_only_sounds_like_it_is_read(project, name):
+def test_files_whose_names_only_resemble_those_of_secrets_are_read(project, name):
     place = project / name
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text("a text\n")
@@ -153,7 +153,7 @@ def test_secrets_in_a_file_are_masked(project):
 
 
 @pytest.mark.parametrize("data", [b"a\0b", b"\x89PNG\r\n\x1a\n\xff\xfe\xfd" * 9, b"x" * (MOST_BYTES + 1), bytes(range(128, 256)) * 9])
-def test_what_is_no_text_or_too_large_is_not_read(project, data):
+def test_files_that_are_not_text_or_too_large_are_not_read(project, data):
     (project / "data").write_bytes(data)
     assert ProjectFiles(str(project)).read("data") is None
 

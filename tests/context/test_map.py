@@ -40,5 +40,5 @@ def test_the_public_names_are_those_that_are_promised():
     assert [name for name in context.__all__ if getattr(context, name) is None] == []
 
 
-def test_a_name_that_is_not_public_is_no_attribute():
+def test_a_private_name_is_not_an_attribute_of_the_package():
     assert not hasattr(context, "history_of_everything")

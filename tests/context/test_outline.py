@@ -51,7 +51,7 @@ def test_each_line_of_an_outline_is_in_the_source_on_that_line(extension, data):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_broken_source_gives_what_of_it_parses(name):
+def test_a_broken_source_gives_an_outline_of_the_part_that_parses(name):
     source = (SOURCES / (name + ".source")).read_text(encoding="utf-8")
     assert len(outline(source[: len(source) * 2 // 3], name).splitlines()) >= 3
 
@@ -85,7 +85,7 @@ def test_an_outline_has_a_bound_and_says_what_is_left_out():
 
 
 @pytest.mark.parametrize("source", ["x" * 3_000, "def f(): pass\n" * 10_000])
-def test_what_nobody_wrote_by_hand_has_no_outline(source):
+def test_a_generated_source_has_no_outline(source):
     assert outline(source, "a.py") == ""
 
 

@@ -22,6 +22,17 @@ from tests.examples import examples
 
 pytestmark = pytest.mark.skipif(find_spec("bpe_openai") is None, reason="bpe-openai is not installed")
 
+
+class SdkCall:
+    """A call as a client's package hands it out."""
+
+    def __init__(self, call: dict) -> None:
+        self._call = call
+
+    def model_dump(self, **_options: object) -> dict:
+        return self._call
+
+
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">II", 750, 1_000)
 JPEG = b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(10) + b"\xff\xc0\0\x11\x08" + struct.pack(">HH", 1_000, 750)
 WEBP = b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0" + bytes(4) + (749).to_bytes(3, "little") + (999).to_bytes(3, "little")
@@ -70,7 +81,7 @@ def test_a_text_longer_than_the_counter_takes_is_counted_as_one():
 
 @settings(max_examples=examples(60, 600))
 @given(st.text(max_size=300), st.sampled_from(["", "gpt-4o", "gpt-4", "claude-opus-5-5"]))
-def test_any_text_has_tokens_and_the_same_ones_again(text, model):
+def test_any_text_has_a_count_of_tokens_that_repeats(text, model):
     tokens = count(text, model)
     assert (tokens.tokens == 0) == (text == "")
     assert count(text, model) == tokens
@@ -150,12 +161,14 @@ def test_calls_and_results_count_with_all_that_they_hold():
 
 
 @pytest.mark.parametrize(("kind", "field"), [("function", "arguments"), ("custom", "input")])
-def test_calls_of_openai_count_what_they_are_given(kind, field):
+def test_calls_of_openai_count_their_arguments(kind, field):
     given = '{"path": "' + "src/app/" * 100 + '"}'
-    calls = [{"id": "a", "type": kind, kind: {"name": "read", field: given}}]
+    call = {"id": "a", "type": kind, kind: {"name": "read", field: given}}
     meter = Meter("gpt-4o", Provider.OPENAI)
-    assert meter.message({"role": "assistant", "content": None, "tool_calls": calls}) > count_tokens(given, "gpt-4o")
+    tokens = meter.message({"role": "assistant", "content": None, "tool_calls": [call]})
+    assert tokens > count_tokens(given, "gpt-4o")
     assert meter.exact
+    assert meter.message({"role": "assistant", "content": None, "tool_calls": [SdkCall(call)]}) == tokens
 
 
 @pytest.mark.parametrize(
@@ -163,7 +176,7 @@ def test_calls_of_openai_count_what_they_are_given(kind, field):
     [None, "", [], [None, 3, {}], [{"type": "new"}], [{"type": "image"}], [{"type": "document"}], [{"type": "tool_result"}], {"a": 1}, 7],
 )
 @pytest.mark.parametrize("provider", Provider)
-def test_a_message_that_is_not_as_it_should_be_counts_without_an_error(content, provider):
+def test_a_malformed_message_is_counted_without_an_error(content, provider):
     assert Meter("gpt-4o", provider).message({"role": "user", "content": content, "tool_calls": [None, {"function": 3}]}) > 0
 
 

@@ -162,7 +162,7 @@ def test_a_string_that_stood_before_a_compaction_and_is_written_behind_it_is_a_n
     assert ALPHA in [string for string, _ in looked_up(tmp_path, late=late).requests[-1].needs]
 
 
-def test_what_the_summary_says_is_none(tmp_path: Path):
+def test_a_string_in_the_summary_is_not_a_need(tmp_path: Path):
     assert looked_up(tmp_path, summary=f"see {ALPHA} and go on with it").requests[-1].needs == []
 
 
@@ -177,7 +177,7 @@ def test_a_file_that_the_host_puts_back_is_not_missed(tmp_path: Path):
     assert score(looked_up(tmp_path, path="/shop/a.ts"), measure.Policy()).missed == 0
 
 
-def test_what_stands_behind_ours_is_not_missed(tmp_path: Path):
+def test_results_that_our_compaction_keeps_are_not_missed(tmp_path: Path):
     assert ours(looked_up(tmp_path), target=1.0)[0].missed == 0
 
 
@@ -234,7 +234,7 @@ def test_it_is_not_compacted_again_and_again(tmp_path: Path, cold: bool):
     assert (scored.compactions, policy.compacted) == (1, [])
 
 
-def test_what_can_not_be_made_smaller_is_compacted_again_only_once_it_has_grown():
+def test_a_conversation_that_cannot_shrink_is_compacted_again_only_after_it_grew():
     builder = compacted_once()
     for _ in range(40):
         builder.session.steps.append(("add", Block(10_000 + len(builder.session.steps), 2_000)))  # words

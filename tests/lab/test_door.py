@@ -66,25 +66,25 @@ def test_with_off_nothing_is_changed():
 
 
 @pytest.mark.parametrize("gone", [lambda builder: builder.compact(), lambda builder: builder.cut(0)])
-def test_nothing_leans_on_what_a_compaction_or_a_rewind_took(gone):
+def test_no_reference_depends_on_a_result_that_a_compaction_or_a_rewind_removed(gone):
     assert _twice(gone).under(policy()).entered == {}
 
 
-def test_nothing_leans_on_what_was_cleared():
+def test_no_reference_depends_on_a_cleared_result():
     played = _twice().under(policy(then=Script({2: {"T1": "[gone]"}})))
     assert (played.cleared, played.entered) == (["T1"], {})
 
 
-def test_what_a_standing_reference_leans_on_is_not_cleared_unless_both_go():
+def test_a_result_that_a_reference_depends_on_is_cleared_only_together_with_it():
     assert _twice().under(policy(then=Script({4: {"T1": "[gone]"}}))).cleared == []
     assert _twice().under(policy(then=Script({4: {"T1": "[gone]", "T2": "[gone too]"}}))).cleared == ["T1", "T2"]
 
 
-def test_once_the_reference_is_gone_nothing_holds_what_it_leant_on():
+def test_once_its_reference_is_gone_a_result_may_be_cleared():
     assert _twice().under(policy(then=Script({3: {"T2": "[gone]"}, 4: {"T1": "[gone too]"}}))).cleared == ["T2", "T1"]
 
 
-def test_what_holds_one_holds_all_that_it_leans_on():
+def test_keeping_a_result_keeps_everything_that_it_depends_on():
     builder = SessionBuilder()
     first, second = numbered("a"), numbered("b")
     builder.result("Read", first, file_path="/p/a.py")
@@ -104,7 +104,7 @@ def test_the_same_call_made_at_once_again_enters_whole():
     assert list(builder.under(policy()).entered) == ["T2", "T4"]
 
 
-def test_what_was_left_out_and_is_elsewhere_is_no_miss_and_what_is_nowhere_is_one():
+def test_a_string_left_out_at_the_door_is_a_miss_only_if_nothing_else_shows_it():
     builder = SessionBuilder()
     whole = builder.result("Read", numbered("a"), file_path="/p/a.py")
     again = builder.result("Read", numbered("a"), file_path="/p/a.py", limit=60)

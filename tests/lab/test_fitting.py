@@ -54,7 +54,7 @@ def test_only_the_newest_of_several_holders_is_needed():
     assert labels(builder) == [0, 1]
 
 
-def test_what_a_compaction_folded_gives_no_rows_any_more():
+def test_compacted_results_give_no_further_rows():
     builder = SessionBuilder()
     builder.read("/p/a.py")
     builder.request()
@@ -63,7 +63,7 @@ def test_what_a_compaction_folded_gives_no_rows_any_more():
     assert labels(builder) == [0]
 
 
-def test_what_was_taken_back_gives_no_rows_any_more():
+def test_rewound_results_give_no_further_rows():
     builder = SessionBuilder()
     builder.read("/p/a.py")
     builder.read("/p/b.py")
@@ -232,7 +232,7 @@ def test_sessions_without_a_need_teach_nothing():
         learn([], RULES)
 
 
-def test_one_session_teaches_nothing_that_another_could_judge():
+def test_a_single_session_teaches_nothing_because_no_other_can_judge_it():
     with pytest.raises(ValueError, match="two sessions"):
         learn([_taught(1)], RULES)
 

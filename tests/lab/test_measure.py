@@ -163,7 +163,7 @@ def test_where_thinking_is_not_bound_nothing_of_it_is_carried_or_lost(tmp_path) 
     assert total.cost == pytest.approx(1.25 * (10_100 + 510 + 330) + 0.1 * (10_100 + 10_100) + 5 * 30)
 
 
-def test_what_was_thought_is_lost_once(tmp_path) -> None:
+def test_thinking_is_lost_only_once(tmp_path) -> None:
     transcript = thoughtful()
     transcript.prompt(filled(10))
     transcript.answer(filled(10), "m-4")
@@ -235,7 +235,7 @@ def test_a_tool_input_needs_as_a_text_does(tmp_path) -> None:
     assert misses_of(transcript, tmp_path, {3: {"a": "gone"}}) == ["a"]
 
 
-def test_what_the_user_said_since_is_no_miss(tmp_path) -> None:
+def test_a_string_that_the_user_has_written_since_is_not_a_miss(tmp_path) -> None:
     transcript = needing(writes="")
     transcript.prompt(f"see {ALPHA}")
     transcript.answer(filled(20, ALPHA), "m-5")
@@ -309,7 +309,7 @@ def test_a_smaller_placeholder_may_take_the_place_of_one(tmp_path) -> None:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(tales())
-def test_clearing_nothing_costs_what_a_plain_reckoning_says(tmp_path, tale: Tale) -> None:
+def test_clearing_nothing_costs_what_a_plain_calculation_gives(tmp_path, tale: Tale) -> None:
     session = sent_requests.read(tale.write(tmp_path / "tale.jsonl"))
     for ttl_s, read in product((300, 3_600), (0.1, 0.025)):
         priced = prices(ttl_s, read)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from benchmarks.lab.research import POLICIES
 from popkit_retention.lab import sent_requests
-from popkit_retention.lab.command import replay
 from popkit_retention.lab.recorded import Session
+from popkit_retention.lab.replay_command import replay
 from tests.examples import examples
 from tests.lab.tales import Tale, begun, tales
 from tests.lab.transcripts import Transcript

@@ -196,13 +196,13 @@ def changes(what: str, value: object):
         (lambda self, view: 1 / 0, "decide raised ZeroDivisionError: division by zero (test_own_policies.py, line "),
     ],
 )  # fmt: skip
-def test_nonsense_is_named(decide, message) -> None:
+def test_invalid_choices_are_named(decide, message) -> None:
     with pytest.raises(PolicyFailed) as raised:
         played(decide)
     assert str(raised.value).startswith(message)
 
 
-def test_what_a_policy_changed_of_the_session_is_put_right() -> None:
+def test_changes_of_the_session_by_a_policy_are_undone() -> None:
     builder = SessionBuilder()
     block = builder.read()
     builder.request()
@@ -212,7 +212,7 @@ def test_what_a_policy_changed_of_the_session_is_put_right() -> None:
     assert block.tokens == tokens
 
 
-def test_prices_that_a_policy_changed_are_put_right() -> None:
+def test_changes_of_prices_by_a_policy_are_undone() -> None:
     builder = SessionBuilder()
     builder.read()
     builder.request()

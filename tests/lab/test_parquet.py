@@ -39,9 +39,9 @@ def test_there_is_a_row_per_session_lifetime_and_policy_and_per_left_out_session
     assert out.stat().st_mode & 0o777 == 0o600
     task = survey.row_of(str(folder / "-shop" / "one.jsonl"), ["nothing", *NAMES], [3_600])
     (one,) = (row for row in rows if (Path(row["session"]).stem, row["cache_ttl_s"], row["policy"]) == ("one", 3_600, "spec"))
-    scores = task["scores"][3_600]
-    assert {name: one[name] for name in scores["spec"]} == scores["spec"]
-    assert one["cost_share"] == scores["spec"]["cost"] / scores["nothing"]["cost"]
+    scores = task.scores[3_600]
+    assert {name: one[name] for name in scores["spec"]._fields} == scores["spec"]._asdict()
+    assert one["cost_share"] == scores["spec"].cost / scores["nothing"].cost
 
 
 def test_a_run_that_ends_with_an_error_leaves_no_file(tmp_path: Path) -> None:

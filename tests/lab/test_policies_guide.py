@@ -102,7 +102,7 @@ def test_pointers_are_whole_and_permissively_licensed() -> None:
         assert set(each) == {"path", "commit", "characters", "sha256"}
 
 
-def test_what_is_missing_is_named_with_where_it_is_published(tmp_path) -> None:
+def test_a_missing_source_is_named_with_its_place_of_publication(tmp_path) -> None:
     (tmp_path / "another.jsonl").write_text("{}\n")
     done = corpus(tmp_path)
     assert done.returncode == 1

@@ -144,6 +144,6 @@ def test_a_result_whose_content_is_in_doubt_keeps_its_stand_in(tmp_path) -> None
     assert {id: handle for id, handle in named(path).items() if id not in left} == {id: whole[id] for id in whole if id not in left}
 
 
-def test_a_survey_takes_no_look_at_handles(tmp_path) -> None:
+def test_a_survey_does_not_compute_handles(tmp_path) -> None:
     session = sent_requests.read(str(spec_session(tmp_path).path))
     assert {step[1].handle for step in session.steps if step[0] == "add"} == {NO_HANDLE}

@@ -85,7 +85,7 @@ def test_values_of_the_wrong_type_end_no_replay(tmp_path, capsys, count) -> None
     assert report["sessions"] > sum(report["skipped"].values())
 
 
-def test_a_type_that_is_none_is_counted_too(tmp_path, capsys) -> None:
+def test_entries_without_a_type_are_counted_too(tmp_path, capsys) -> None:
     lines = entries(1)
     path = written(tmp_path / "odd.jsonl", [*lines[:9], {**lines[9], "type": ["user"]}, *lines[10:]])
     replayed(path, capsys)
@@ -137,7 +137,7 @@ UNDERSTOOD = ("openai, a line each", "gemini, with uuids", "blanks")  # as lines
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_what_other_tools_write_is_no_conversation(tmp_path, capsys, name: str) -> None:
+def test_files_of_other_tools_are_not_conversations(tmp_path, capsys, name: str) -> None:
     path, content = tmp_path / "x.jsonl", FOREIGN[name]
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     assert surveyed(tmp_path)["skipped"] == {NO_CONVERSATION if name in UNDERSTOOD else DAMAGED: 1}
@@ -155,7 +155,7 @@ def test_a_file_may_be_cut_anywhere(tmp_path, capsys, count) -> None:
     assert not [reason for reason in surveyed(tmp_path)["skipped"] if "could not" in reason]
 
 
-def test_what_is_no_file_is_counted_and_never_opened(tmp_path, capsys, monkeypatch) -> None:
+def test_paths_that_are_not_regular_files_are_counted_and_never_opened(tmp_path, capsys, monkeypatch) -> None:
     session(tmp_path / "folder.jsonl" / "good.jsonl", 8)
     os.mkfifo(tmp_path / "pipe.jsonl")
     (tmp_path / "round.jsonl").symlink_to(tmp_path / "about.jsonl")
@@ -176,7 +176,7 @@ def test_what_is_no_file_is_counted_and_never_opened(tmp_path, capsys, monkeypat
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to this user")
-def test_what_may_not_be_read_is_counted(tmp_path, capsys) -> None:
+def test_unreadable_files_are_counted(tmp_path, capsys) -> None:
     closed = session(tmp_path / "closed" / "a.jsonl", 8)
     secret = session(tmp_path / "secret.jsonl", 8)
     secret.chmod(0)

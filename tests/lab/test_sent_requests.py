@@ -147,7 +147,7 @@ def test_an_answer_that_is_given_again_takes_the_place_of_the_first(tmp_path) ->
     assert steps(read(transcript, tmp_path)) == ["prompted", ".", "prompted", ".", "#1", ".", "cut 2", "#2", "."]
 
 
-def test_what_is_written_once_more_is_there_once(tmp_path) -> None:
+def test_a_message_that_is_written_again_counts_once(tmp_path) -> None:
     transcript = opened()
     transcript.call("a", message="m1")
     transcript.result("a", filled(10))
@@ -159,7 +159,7 @@ def test_what_is_written_once_more_is_there_once(tmp_path) -> None:
     assert steps(read(transcript, tmp_path)) == ["prompted", ".", "#1", ".", "a", "#2", ".", "#3", "."]
 
 
-def test_the_hosts_own_answers_are_no_requests(tmp_path) -> None:
+def test_the_hosts_own_answers_are_not_requests(tmp_path) -> None:
     transcript = opened()
     body = {"id": "x", "role": "assistant", "content": [{"type": "text", "text": "API Error: overloaded"}], "model": "<synthetic>"}
     transcript.add("assistant", message=body)
@@ -277,13 +277,13 @@ def test_a_file_that_was_cut_short_is_read_up_to_there(tmp_path) -> None:
     assert session.bad == 1
 
 
-def test_an_empty_file_is_a_session_of_nothing(tmp_path) -> None:
+def test_an_empty_file_is_a_session_without_requests(tmp_path) -> None:
     (tmp_path / "empty.jsonl").write_bytes(b"")
     session = sent_requests.read(str(tmp_path / "empty.jsonl"))
     assert (session.steps, session.requests, session.size) == ([], [], 0)
 
 
-def test_what_can_not_be_read_is_an_error(tmp_path) -> None:
+def test_an_unreadable_file_is_an_error(tmp_path) -> None:
     with pytest.raises(OSError, match="No such file"):
         sent_requests.read(str(tmp_path / "none.jsonl"))
     with pytest.raises(OSError, match="regular"):

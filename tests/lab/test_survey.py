@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.lab import measure, replay_policies, sent_requests, survey
-from popkit_retention.lab.survey import COUNTS, Total
+from popkit_retention.lab.survey import COUNTS, PolicyScore, SessionScores, Total
 from popkit_retention.parallel.sources import DAMAGED
 from tests.lab.transcripts import Transcript, filled
 from tests.views.written import spec_session
@@ -84,7 +84,7 @@ def test_all_worktrees_of_a_repository_are_one(cwd: str) -> None:
     assert survey.repository_of("/home/x/.claude/projects/-anything/5e55.jsonl", cwd) == "shop"
 
 
-def test_what_has_no_price_is_left_out_and_named(tmp_path: Path) -> None:
+def test_a_session_without_a_known_price_is_left_out_and_named(tmp_path: Path) -> None:
     path = session(tmp_path / "-shop" / "one.jsonl")
     path.write_text(path.read_text().replace("claude-opus-5", "their-model-9"))
     report = surveyed(tmp_path)
@@ -103,7 +103,7 @@ def test_a_file_that_is_named_twice_counts_once(folder) -> None:
     assert survey.survey([str(folder), path, path], [], (300,), 1)["sessions"] == 3
 
 
-def test_what_is_no_session_is_left_out_and_counted_with_its_reason(folder) -> None:
+def test_a_file_that_is_not_a_session_is_left_out_and_counted_with_its_reason(folder) -> None:
     odd = folder / "odd"
     session(odd / "short.jsonl", 4)
     (odd / "empty.jsonl").write_text("")
@@ -167,7 +167,7 @@ def test_progress_goes_up_to_all_bytes(folder) -> None:
     assert transcript[-1] == (whole, whole)
 
 
-def test_nothing_found_is_no_error(tmp_path) -> None:
+def test_finding_nothing_is_not_an_error(tmp_path) -> None:
     report = surveyed(tmp_path)
     assert (report["sessions"], report["rows"], report["ttls"]) == (0, [], {})
 
@@ -185,23 +185,15 @@ numbers = st.integers(0, 10**9)
 
 
 @st.composite
-def rows(draw: st.DrawFn, name: int) -> dict:
-    """A session's row, as `survey.row_of` returns it."""
+def rows(draw: st.DrawFn, name: int) -> SessionScores:
     requests = draw(st.integers(5, 50))
     scores = {
-        policy: {"cost": draw(st.floats(1e-3, 1e12)), "carried": draw(st.integers(1, 10**12)), **{key: draw(numbers) for key in COUNTS}}
+        policy: PolicyScore(draw(st.floats(1e-3, 1e12)), draw(st.integers(1, 10**12)), **{key: draw(numbers) for key in COUNTS})
         for policy in SUMMED
     }
     named = {"path": f"/{name}.jsonl", "repository": draw(st.sampled_from("ab")), "model": draw(st.sampled_from("mn")), "digest": f"{name}"}
     failed = draw(st.dictionaries(st.sampled_from(("own:A", "own:B")), st.sampled_from(("why", "because"))))
-    return {
-        **named,
-        "requests": requests,
-        "bytes": draw(numbers),
-        "bad_lines": 0,
-        "scores": {300: scores},
-        "failed": failed,
-    }
+    return SessionScores(**named, requests=requests, bytes=draw(numbers), bad_lines=0, scores={300: scores}, failed=failed)
 
 
 def result_of(events: list) -> str:

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from popkit_retention.clients import with_context
-from popkit_retention.context.service import ContextService, configured_service
+from popkit_retention.context.configured_service import configured_service
+from popkit_retention.context.service import ContextService
 from popkit_retention.usage import postgres, writer
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.server_address import Server

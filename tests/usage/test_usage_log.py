@@ -12,9 +12,10 @@ import pytest
 
 from popkit_retention.clients import with_context
 from popkit_retention.context import ContextBuildOptions, Provider, build_context
+from popkit_retention.context.configured_service import configured_service
 from popkit_retention.context.newest_snapshot import get_context_status
 from popkit_retention.context.requests import Caller, Request, Used
-from popkit_retention.context.service import ContextService, configured_service
+from popkit_retention.context.service import ContextService
 from popkit_retention.context.usage_log import DatabaseLog, snapshot_of
 from popkit_retention.usage.configured_database import open_store
 from tests.context.clients.callers import KINDS, QUESTION, Backend, Kind, id_of

@@ -1,1 +1,1 @@
-"""The costs of sessions and their causes: read from the host's transcripts, stored per session."""
+"""The costs of sessions with their causes, read from the host's transcripts, stored per session."""

@@ -32,7 +32,7 @@ _KEY_BYTES = 8
 
 
 class Read(NamedTuple):
-    """What was read of a transcript: its digest, when its first line was written (seconds), the keys of all its requests, and ids of the
+    """The content of a transcript: its digest, when its first line was written (seconds), the keys of all its requests, and ids of the
     messages that count elsewhere."""
 
     digest: Digest
@@ -42,14 +42,15 @@ class Read(NamedTuple):
 
 
 def key_of(request: Sent) -> int:
-    """Return what tells a request from all others, wherever its answer is written: a copy keeps the message's id and time, where the host
-    gives it no others."""
+    """Return a key that identifies a request wherever its answer is written: a copy keeps the message's id and time, unless the host gives
+    it others."""
     named = (request.key or f"{request.id} {request.usage.at}").encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(named, digest_size=_KEY_BYTES).digest(), "big", signed=True)
 
 
 def read(path: str, size: int, copies: Collection[int] = ()) -> Read:
-    """Return what the first `size` bytes of a transcript hold, without the requests of these keys; OSError where it cannot be read."""
+    """Return the content of the first `size` bytes of a transcript, without the requests that have these keys; OSError where it cannot be
+    read."""
     session = sent.read(path, size, (lambda request: key_of(request) in copies) if copies else None)
     every = session.requests
     losses = lost_cache.losses(every, lambda at: time.localtime(at)[:3], _models())
@@ -90,5 +91,5 @@ def _digest(path: str, session: sent.Session, requests: list[Sent], of_request: 
 
 def _session_of(path: str) -> str:
     folder, agent = os.path.split(os.path.dirname(path))
-    own = session_id_of(path)
-    return f"{os.path.basename(folder)}/{own}" if agent == "subagents" else own
+    session_id = session_id_of(path)
+    return f"{os.path.basename(folder)}/{session_id}" if agent == "subagents" else session_id

@@ -1,4 +1,4 @@
-"""Digests of transcripts, in a SQLite file in our folder, so that a transcript is read once, and again only when it has changed.
+"""Digests of transcripts, in a SQLite file in our folder, so that a transcript is read once, or again where it has changed.
 
 The digest of a transcript that Claude Code has deleted stays for a year. A request counts once, however many files have its answer: forks
 and copies begin with those of other files. It counts in the file that was begun first. The digest of another one is made again without it,
@@ -40,16 +40,17 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], object]
 
 FILE = "bills.sqlite"
-_OLDEST = 9  # that can still be read, where the transcript is gone
-KINDS_SINCE, PRICES_SINCE = 11, 12  # these forms kinds, and prices by time and lifetimes are known
+_OLDEST = 9  # the oldest form that can still be read where the transcript is gone
+KINDS_SINCE, PRICES_SINCE = 11, 12  # since these forms, kinds are known, and prices by time and lifetimes
 KEPT_S = 365 * 86_400
-# One process reads fewer bytes before others would have started.
+# Fewer bytes are read by one process before others would have started.
 _ALONE_BYTES = 64 * 1024 * 1024
 _TABLE = (
     "CREATE TABLE digests (path TEXT NOT NULL PRIMARY KEY, size INTEGER NOT NULL, changed_ns INTEGER NOT NULL, form INTEGER NOT NULL,"
     " ended REAL NOT NULL, digest TEXT NOT NULL)"
 )
-# `requests`: the keys of all requests in the file, `copies`: of those that count elsewhere; `begun`: when its first line was written.
+# `requests`: the keys of all requests in the file, `copies`: the keys of those that count elsewhere; `begun`: when its first line was
+# written.
 _ONCE = tuple(
     f"ALTER TABLE digests ADD COLUMN {column} NOT NULL DEFAULT {default}"
     for column, default in (("begun REAL", "0"), ("requests BLOB", "x''"), ("copies BLOB", "x''"))
@@ -64,13 +65,13 @@ def of_sources(sources: Sequence[Source], progress: Progress, skip: Skip, where:
     """Yield the digests of transcripts, in their order. `progress(bytes done, bytes in all)`; `skip(path, reason)` is called for what
     cannot be read or counted."""
     found: list[tuple[Source, Read]] = []
-    for source, got, reason in _each(sources, progress, where, _countable):
-        if got is None:
+    for source, reading, reason in _results_of(sources, progress, where, _countable):
+        if reading is None:
             skip(source.address, reason)
         else:
-            found.append((source, got))
-    copies = copies_in({source.address: (got.begun, got.requests) for source, got in found})
-    for source, got in found:
+            found.append((source, reading))
+    copies = copies_in({source.address: (reading.begun, reading.requests) for source, reading in found})
+    for source, reading in found:
         if copies[source.address]:
             task = partial(read_file, copies=copies[source.address])
             [(_, again, reason)] = results(task, [source], where.worth([source], _ALONE_BYTES))
@@ -79,11 +80,11 @@ def of_sources(sources: Sequence[Source], progress: Progress, skip: Skip, where:
             elif again.digest["used"]:
                 yield again.digest
         else:
-            yield got.digest
+            yield reading.digest
 
 
 def copies_in(files: Mapping[str, tuple[float, bytes]]) -> dict[str, frozenset[int]]:
-    """Return for each file, given when it was begun and the keys of its requests, those that count in another file."""
+    """Return, for each file, the requests that count in another file. A file is given by when it was begun and the keys of its requests."""
     owners: dict[int, str] = {}
     copies: dict[str, frozenset[int]] = {}
     for path in sorted(files, key=lambda path: (files[path][0], path)):
@@ -99,25 +100,26 @@ def _keys(stored: bytes) -> array[int]:
 
 
 def _countable(path: str) -> Read:
-    """Return what a transcript holds; Skipped where it has no request to count."""
-    got = read_file(path)
-    if not got.digest["used"]:
-        raise SessionSkipped(_NO_USAGE if got.digest["calls"] else why_nothing(path))
-    return got
+    """Return the content of a transcript; SessionSkipped where it has no request to count."""
+    reading = read_file(path)
+    if not reading.digest["used"]:
+        raise SessionSkipped(_NO_USAGE if reading.digest["calls"] else why_nothing(path))
+    return reading
 
 
-def _each(
+def _results_of(
     sources: Sequence[Source], progress: Progress, where: Workplace, task: Callable[[str], Read]
 ) -> Iterator[tuple[Source, Read | None, str]]:
     whole, done = sum(source.size for source in sources), 0
-    for each in results(task, sources, where.worth(sources, _ALONE_BYTES)):
-        done += each[0].size
+    for result in results(task, sources, where.worth(sources, _ALONE_BYTES)):
+        done += result[0].size
         progress(done, whole)
-        yield each
+        yield result
 
 
 def read_file(path: str, copies: Collection[int] = ()) -> Read:
-    """Return the content of a transcript at its current length, without the requests of these keys; OSError where it cannot be read."""
+    """Return the content of a transcript at its current length, without the requests that have these keys; OSError where it cannot be
+    read."""
     return read(path, entries.size_of(path), copies)
 
 
@@ -125,28 +127,28 @@ def of_user(
     environ: Mapping[str, str], since: float, now: float, progress: Progress, where: Workplace = ALL_CORES,
 ) -> list[Digest]:  # fmt: skip
     """Return the digests of all sessions and subagents of the user that had a request since a time, including those of deleted transcripts.
-    Changed transcripts are read first, and their digests stored."""
+    Changed transcripts are read first, and their digests are stored."""
     path = os.path.join(home.popkit_home(environ), FILE)
     transcripts = projects.every(environ)
     transcripts += [agent for transcript in transcripts for agent in projects.transcripts_of_agents(transcript)]
     with _open(path) as db:
         known = {row[0]: row[1:] for row in db.execute("SELECT path, size, changed_ns FROM digests WHERE form = ?", (FORM,))}
-        stamps = {one: stamp for one in transcripts for stamp in [_stamp(one)] if stamp is not None}
-        changed = [one for one, stamp in stamps.items() if known.get(one) != stamp]
-        _read(db, [Source(one, stamps[one][0]) for one in changed], stamps, progress, where)
+        stamps = {path: stamp for path in transcripts for stamp in [_stamp(path)] if stamp is not None}
+        changed = [path for path, stamp in stamps.items() if known.get(path) != stamp]
+        _read(db, [Source(path, stamps[path][0]) for path in changed], stamps, progress, where)
         _count_once(db, stamps)
         with Transaction(db):
             db.execute("DELETE FROM digests WHERE form NOT BETWEEN ? AND ?", (_OLDEST, FORM))
             old = db.execute("SELECT path FROM digests WHERE ended < ?", (now - KEPT_S,)).fetchall()
-            # The digest of an existing one would be made again the next time.
+            # The digest of an existing transcript would be made again the next time.
             db.executemany("DELETE FROM digests WHERE path = ?", [row for row in old if row[0] not in stamps])
         rows = db.execute("SELECT digest, form FROM digests WHERE ended >= ? ORDER BY ended", (since,)).fetchall()
-    return [_brought_up(json.loads(text), form) for text, form in rows]
+    return [_upgraded(json.loads(text), form) for text, form in rows]
 
 
-def _brought_up(digest: Digest, form: int) -> Digest:
-    """Return a digest of an older form in the present one, before PRICES_SINCE without prices by time and lifetimes, and before KINDS_SINCE
-    without kinds."""
+def _upgraded(digest: Digest, form: int) -> Digest:
+    """Return a digest of an older form in the current one: from before PRICES_SINCE it lacks prices by time and lifetimes, from before
+    KINDS_SINCE also kinds."""
     if form < PRICES_SINCE:
         digest["by_price"] = []
         for used in digest["used"]:
@@ -164,7 +166,7 @@ def _brought_up(digest: Digest, form: int) -> Digest:
 def _open(path: str) -> closing[sqlite3.Connection]:
     """Open the store of digests, or a copy of it in memory if ours cannot be written."""
     try:
-        # SQLite would notice with the first write; it writes beside the file, too.
+        # SQLite would notice only at the first write, and it also writes beside the file.
         places = () if os.path.islink(path) else (os.path.dirname(path), path)
         if any(os.path.exists(place) and not os.access(place, os.W_OK) for place in places):
             return closing(_in_memory(path))
@@ -207,13 +209,17 @@ def _stamp(path: str) -> tuple[int, int] | None:
 def _read(
     db: sqlite3.Connection, changed: list[Source], stamps: Mapping[str, tuple[int, int]], progress: Progress, where: Workplace
 ) -> None:
-    rows = [_row(path, got, stamps[path]) for (path, *_), got, _ in _each(changed, progress, where, read_file) if got is not None]
+    rows = [
+        _row(path, reading, stamps[path])
+        for (path, *_), reading, _ in _results_of(changed, progress, where, read_file)
+        if reading is not None
+    ]
     _store(db, rows)
 
 
-def _row(path: str, got: Read, stamp: tuple[int, int], copies: Iterable[int] = ()) -> tuple[object, ...]:
-    text = json.dumps(got.digest, ensure_ascii=True)
-    return (path, *stamp, FORM, got.digest["ended"], text, got.begun, got.requests, array("q", sorted(copies)).tobytes())
+def _row(path: str, reading: Read, stamp: tuple[int, int], copies: Iterable[int] = ()) -> tuple[object, ...]:
+    text = json.dumps(reading.digest, ensure_ascii=True)
+    return (path, *stamp, FORM, reading.digest["ended"], text, reading.begun, reading.requests, array("q", sorted(copies)).tobytes())
 
 
 def _store(db: sqlite3.Connection, rows: list[tuple[object, ...]]) -> None:
@@ -222,7 +228,7 @@ def _store(db: sqlite3.Connection, rows: list[tuple[object, ...]]) -> None:
 
 
 def _count_once(db: sqlite3.Connection, stamps: Mapping[str, tuple[int, int]]) -> None:
-    """Make the digests of files that have requests of others again without these, where that is not done."""
+    """Make the digests of files again that still count requests of other files."""
     stored = {path: row for path, *row in db.execute("SELECT path, begun, requests, copies FROM digests")}
     rows: list[tuple[object, ...]] = []
     for path, copies in copies_in({path: (begun, requests) for path, (begun, requests, _) in stored.items()}).items():

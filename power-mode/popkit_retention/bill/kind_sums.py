@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .records import Row, Used
 
 
-# Conversations that an earlier version has read and whose transcripts are gone: what they were made of is unknown.
+# The contents of conversations that an earlier version has read, and whose transcripts are gone, are unknown.
 UNATTRIBUTED = "untold"
 _SERVER = "mcp__"
 
@@ -34,7 +34,7 @@ def columns_of(used: Used) -> list[int]:
 
 
 def add_shares(sums: dict[str, list[float]], shares: Shares | None, hour: bool) -> None:
-    """Add the shares of a request, which writes for an hour or for five minutes, to sums by kind, of such columns."""
+    """Add the shares of a request, which writes for an hour or for five minutes, to sums by kind with these columns."""
     for kind, (plain, read, written, _) in (shares or {}).items():
         row = sums.setdefault(kind, [0.0, 0.0, 0.0, 0.0])
         row[0] += plain
@@ -43,13 +43,13 @@ def add_shares(sums: dict[str, list[float]], shares: Shares | None, hour: bool) 
 
 
 def add_unlost_shares(sums: dict[str, list[float]], shares: Shares | None) -> None:
-    """Add the shares of a request, without lost tokens, to sums by kind, of one column."""
+    """Add the shares of a request, without lost tokens, to sums by kind with one column."""
     for kind, (_, _, _, share) in (shares or {}).items():
         sums.setdefault(kind, [0.0])[0] += share
 
 
 def shared_by_kind(sums: Mapping[str, Sequence[float]], totals: Sequence[int]) -> dict[str, list[int]]:
-    """Return totals, one of each column, divided by kind: whole tokens that add up to them. A total without shares is OTHER."""
+    """Return the total of each column divided by kind, in whole tokens that add up to it. A total without shares is OTHER."""
     by_kind = {kind: [0] * len(totals) for kind in [*sums, OTHER]}
     for column, total in enumerate(totals):
         weights = [max(0.0, row[column]) for row in sums.values()]

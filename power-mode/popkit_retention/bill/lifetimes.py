@@ -1,5 +1,5 @@
-"""Compare the cost of a session's pauses under a prompt cache of five minutes and one of an hour: its requests are replayed under both, as
-Claude Code lets its user choose. Pure.
+"""Compare the cost of a session's pauses under the lifetimes of a prompt cache, five minutes or an hour: its requests are replayed under
+both, as Claude Code lets its user choose. Pure.
 
 Only what the lifetime decides is different. Tokens that were written again after a pause are read where the other lifetime is longer than
 the pause; after a pause that the other lifetime does not last, the whole prompt is written. What was lost for any other reason, and what
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 FIVE_MINUTES, HOUR = "5m", "1h"
 SECONDS = {FIVE_MINUTES: 300, HOUR: HOUR_S}
-# Two lifetimes whose bills differ by less are as good as each other.
+# Two lifetimes whose bills differ by less are equally good.
 LEAST_SHARE = 0.01
-# So few requests say nothing of anybody's pauses.
+# Fewer requests say nothing about anybody's pauses.
 LEAST_REQUESTS = 100
-# Dollars of a month are not told from less: a few days are not a month's pauses.
+# No dollars per month are given for fewer days: a few days do not show a month's pauses.
 LEAST_DAYS = 3
 _DAY_S, _MONTH_DAYS = 86_400, 30
 
@@ -57,10 +57,9 @@ def replayed(requests: Sequence[Sent], losses: Mapping[int, Loss]) -> list[tuple
 
 def compared(digests: Iterable[Digest], models: Models, is_priced: bool, period_s: float) -> dict[str, Any] | None:
     """Return which lifetime pays: `pays`, its name, "" where the two differ by less than LEAST_SHARE · `share` of the dearer bill that the
-    cheaper one saves · `usd_per_month`, None where that is not known or `is_priced` says that dollars mean nothing · `has`: the lifetime of
-    the newest session · `requests`, `pauses` that only an hour bridges, `days` that they cover. None where fewer than LEAST_REQUESTS can be
-    replayed.
-    `digests`: of main threads or of subagents; `period_s`: seconds that these cover at most."""
+    cheaper one saves · `usd_per_month`, None where that is unknown or `is_priced` is False because dollars mean nothing · `has`: the
+    lifetime of the newest session · `requests`, `pauses` that only an hour bridges, `days` that they cover. None where fewer than
+    LEAST_REQUESTS can be replayed. `digests`: of main threads or of subagents; `period_s`: seconds that these cover at most."""
     units, usd = dict.fromkeys(SECONDS, 0.0), dict.fromkeys(SECONDS, 0.0)
     requests = pauses = 0
     newest, has, began, ended = 0.0, "", float("inf"), 0.0
@@ -80,7 +79,7 @@ def compared(digests: Iterable[Digest], models: Models, is_priced: bool, period_
             if digest["ended"] >= newest and used["write_5m"] + used["write_1h"]:
                 newest, has = digest["ended"], HOUR if used["write_1h"] > used["write_5m"] else FIVE_MINUTES
             began, ended = min(began, digest["began"]), max(ended, digest["ended"])
-    # With one unknown price, dollars would weigh the other models alone.
+    # With one price unknown, dollars would weigh only the other models.
     costs = usd if is_known else units
     cheap, dear = sorted(costs, key=costs.__getitem__)
     if requests < LEAST_REQUESTS or not costs[dear]:

@@ -48,6 +48,26 @@ if TYPE_CHECKING:
         # What the conversations were made of, as rows of `kind_rows`, whose tokens add up to those of the conversation.
         kinds: list[Row]
 
+    class WindowUse(TypedDict):
+        """How full a window of the plan is (`percent`, as read `at`), its pace, when it will be full, when it resets, when it `began` (None
+        where the reading does not tell), and what `took` it; times in seconds."""
+
+        kind: str
+        percent: float
+        at: float
+        percent_per_hour: float | None
+        full_at: float | None
+        resets_at: float | None
+        began: float | None
+        took: Consumption | None
+
+    class PlanLimits(TypedDict):
+        """The windows of the plan that run; `prices_of`: the month of the prices, "" where none is known."""
+
+        last_reading_at: float | None
+        prices_of: str
+        windows: list[WindowUse]
+
 
 # The usage of subagents; of main threads their output, the tokens written to the cache again after a pause and for any other cause, those
 # before the first word, and the rest of their prompts.

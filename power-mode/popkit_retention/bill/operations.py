@@ -32,14 +32,14 @@ BILL = Table(
         type=FILE,
         more="A request is expected to read from the cache what the previous request left there. If it wrote that again, the cause is what"
         " the transcript shows between the two. " + PATH_NOTE,
-        does="misses",
+        does=f"{__package__}.misses_command:misses",
     ),
     Operation(
         "limits",
         "how full your plan's limits are, when they will be full, and what used them",
         more="Claude Code reports the limits while a session with PopKit's panel runs. The pace is that of the last hour, for the weekly"
         " limit that of the last day; when it will be full is shown only where that comes before the reset.",
-        does="limits",
+        does=f"{__package__}.limits_command:limits",
     ),
     Operation(
         "hide NAME",
@@ -47,7 +47,7 @@ BILL = Table(
         YES,
         effect=CHANGES,
         more="Then it costs no tokens, and Claude cannot call it. NAME is the name that the bill shows.",
-        does="take_out",
+        does=f"{__package__}.hiding_command:take_out",
     ),
     Operation(
         "defer NAME",
@@ -56,16 +56,21 @@ BILL = Table(
         effect=CHANGES,
         more="Claude Code does this by itself, unless the server or its settings say otherwise (alwaysLoad). It needs Claude Code's tool"
         " search, which ENABLE_TOOL_SEARCH=false switches off.",
-        does="take_out",
+        does=f"{__package__}.hiding_command:take_out",
     ),
-    Operation("show NAME", "bring back a hidden or deferred server or tool", effect=CHANGES, does="bring_back"),
+    Operation(
+        "show NAME",
+        "bring back a hidden or deferred server or tool",
+        effect=CHANGES,
+        does=f"{__package__}.hiding_command:bring_back",
+    ),
     Operation(
         "draft-skill FILE#SECTION",
         "write a section of CLAUDE.md as a draft of a skill",
         Flag("--out FILE", "the new file to write", FILE, needed=True),
         effect=CHANGES,
         more="The file itself is not changed.",
-        does="draft_skill",
+        does=f"{__package__}.skill_command:draft_skill",
     ),
     common=(JSON,),
     examples={"NAME": "linear", "FILE#SECTION": "CLAUDE.md#Deploying"},

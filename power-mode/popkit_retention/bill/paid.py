@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 MONTH_S = 30 * 86_400
-# What a bill consists of, in the order in which it is shown. Together they are the whole.
+# The parts of a bill, in the order in which they are shown. Together they are the whole.
 PARTS = ("standing", "conversation", "pauses", "lost", "output")
 
 
 def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str, Any]:
-    """Return the cost of a token in each prompt at this pace: `usd` a month, `requests` a month, `unpriced`: how many of the
-    requests have a model without a known price; and whether it `is_told`: some hours are no month's pace, and only requests are counted
-    then. `digests`: of main threads, over a period in seconds."""
+    """Return the cost of a token in each prompt at this pace: `usd` a month, `requests` a month, `unpriced`: how many of the requests have
+    a model without a known price; and whether it `is_told`: some hours do not show a month's pace, so then only requests are counted.
+    `digests`: of main threads, over a period in seconds."""
     usd, requests, unpriced = 0.0, 0, 0
     active = [digest for digest in digests if digest["used"]]
     for used in (used for digest in active for used in digest["used"]):
@@ -38,7 +38,7 @@ def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str
         short, hour, plain = used["cold"]
         units = (used["requests"] - sum(used["cold"])) * model.read + short * model.write_5m + hour * model.write_1h + plain
         usd += units * price / 1e6
-    covered_s = max((one["ended"] for one in active), default=0.0) - min((one["began"] for one in active), default=0.0)
+    covered_s = max((digest["ended"] for digest in active), default=0.0) - min((digest["began"] for digest in active), default=0.0)
     if active and covered_s < lifetimes.LEAST_DAYS * 86_400:
         return {"usd": 0.0, "requests": requests, "unpriced": unpriced, "is_told": False}
     scale = MONTH_S / period_s
@@ -46,8 +46,8 @@ def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str
 
 
 def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
-    """Return what requests were paid for: `usd`, `parts` (name of PARTS -> dollars; their sum is `usd`), `kinds`: what the conversations
-    were made of, as `kinds.rows` has it (their dollars are those of the conversation), `requests`, `sessions`, the names of their `hosts`,
+    """Return what requests were paid for: `usd`, `parts` (name of PARTS -> dollars; their sum is `usd`), `kinds`: the contents of the
+    conversations, as rows of `kind_rows` (their dollars are those of the conversation), `requests`, `sessions`, the names of their `hosts`,
     and `unpriced`: requests of models without a known price, whose dollars are in no sum."""
     parts = dict.fromkeys(PARTS, 0.0)
     usd_by_kind: dict[str, float] = {}
@@ -66,12 +66,12 @@ def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
             if paid is None:
                 unpriced += used["requests"]
                 continue
-            some = _divided(used, models)
+            dollars = _divided(used, models)
             for kind, sums in used["kinds"].items():
                 usd_by_kind[kind] = usd_by_kind.get(kind, 0.0) + _paid(sums, used, models)
-            some["output"] = paid["output"]
-            some["conversation"] = max(0.0, sum(paid.values()) - sum(some.values()))
-            for name, usd in some.items():
+            dollars["output"] = paid["output"]
+            dollars["conversation"] = max(0.0, sum(paid.values()) - sum(dollars.values()))
+            for name, usd in dollars.items():
                 parts[name] += usd
     counts = {"requests": requests, "sessions": sessions, "hosts": sorted(hosts), "unpriced": unpriced}
     made_of = kind_rows(tokens, usd_by_kind, calls_of(everything))
@@ -88,7 +88,7 @@ def _divided(used: Used, models: Models) -> dict[str, float]:
 
 
 def _paid(tokens: Sequence[int], used: Used, models: Models) -> float:
-    """Return the dollars of tokens that are plain, read, written for five minutes and for an hour."""
+    """Return the dollars for tokens: plain, read, written for five minutes, written for an hour."""
     model = models.model(used["model"])
     price, _ = model.usd(used["prompt"] + 1)
     units = sum(count * cost for count, cost in zip(tokens, (1.0, model.read, model.write_5m, model.write_1h)))

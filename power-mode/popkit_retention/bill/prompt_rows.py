@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .records import Digest, Row
 
 
-# Rows of the client's breakdown that this one divides; other rows stay as they are, and Messages came after the first word.
+# Rows of the client's breakdown that are divided here. Other rows stay as they are; Messages came after the first word.
 _TOOLS, _MEMORY, _AGENTS, _SKILLS, _MESSAGES = "MCP tools", "Memory files", "Custom agents", "Skills", "Messages"
 
 
@@ -23,8 +23,8 @@ def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any],
             read: Callable[[str], str | None]) -> list[Row]:  # fmt: skip
     """Return what prompts contain before the first word as rows {kind, name, tokens, deferred, used, parts}, the largest first. `tokens`:
     in each prompt, 0 for what is `deferred` (its size is `on_demand`) · `used`: [times, when last], None where use is not known · `parts`:
-    rows of the same kind · `hooks`: tokens that hooks add · `calls`: as `calls_of` returns them · `read` gives the text of a file, None for
-    none."""
+    rows of the same kind · `hooks`: tokens that hooks add · `calls`: as `calls_of` returns them · `read` returns the text of a file, None
+    where it cannot be read."""
     rows: list[Row] = []
     removed, deferred = parted(hidden)
     for category in breakdown.get("categories", ()):
@@ -33,7 +33,7 @@ def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any],
             continue
         if name == _TOOLS:
             tools = _tools(breakdown["tools"], tokens, calls)
-            tokens -= sum(row["tokens"] for row in tools if is_among(row["name"], hidden))  # the client may not know this yet
+            tokens -= sum(row["tokens"] for row in tools if is_among(row["name"], hidden))  # the client may not have reported this yet
             items = _servers(_on_demand(row, deferred) for row in tools if not is_among(row["name"], removed))
         elif name == _MEMORY:
             items = [
@@ -72,7 +72,7 @@ def _tools(tools: list[dict[str, Any]], tokens: int, calls: Mapping[str, list[fl
 
 
 def _on_demand(row: Row, deferred: Sequence[str]) -> Row:
-    """Return the row of a tool as it will be in the next session, where we defer it."""
+    """Return the row of a tool as it will be in the next session, if we defer it."""
     if not is_among(row["name"], deferred):
         return row
     return {**row, "tokens": 0, "deferred": True, "on_demand": row["on_demand"] or row["tokens"]}
@@ -149,8 +149,8 @@ def calls_of(digests: Iterable[Digest]) -> dict[str, list[float]]:
         for name, (times, at) in digest["calls"].items():
             word, _, rest = name.partition(" ")
             short = f"{word} {rest.rpartition(':')[2]}" if rest else name
-            for each in {name, short}:
-                known = calls.setdefault(each, [0, 0.0])
+            for alias in {name, short}:
+                known = calls.setdefault(alias, [0, 0.0])
                 known[0] += times
                 known[1] = max(known[1], at)
     return calls

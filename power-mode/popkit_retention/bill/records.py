@@ -1,10 +1,10 @@
-"""The records of a bill: the digest of a transcript, and its parts."""
+"""The records of a bill: the digest of a transcript, with its parts."""
 
 from __future__ import annotations
 
 from typing import Any, TypedDict
 
-# (id of the model, hundreds of thousands of tokens that the prompt has, at most 2: a price may hold up to a size of prompt)
+# (id of the model, hundreds of thousands of tokens in the prompt, at most 2, since a price may hold only up to a size of prompt)
 Priced = tuple[str, int]
 # A row of a table, by the names of its columns.
 Row = dict[str, Any]
@@ -34,7 +34,7 @@ class Used(TypedDict):
     write_5m: int
     write_1h: int
     output: int
-    # Requests that found nothing in the cache: [written for five minutes, for an hour, not written]; all others read what is before the
+    # Requests that found nothing in the cache: [written for five minutes, for an hour, not written]; all others read everything before the
     # first word.
     cold: list[int]
     # Tokens before the first word: [plain, read, written for five minutes, for an hour]. Lost ones count as read.
@@ -49,6 +49,36 @@ class Used(TypedDict):
     # not known. And how many requests came after a pause that only an hour bridges.
     lifetimes: list[int]
     bridged: int
+
+
+class Lost(TypedDict):
+    """`times` that a cache was lost, the `tokens` that were written again, the `usd` that this cost beyond reading them; `unpriced`: how
+    many of the times were with a model without a price."""
+
+    times: int
+    tokens: int
+    usd: float
+    unpriced: int
+
+
+class Cause(Lost):
+    """What one `cause` of lost caches cost; `details`: [(words, times)] of the most frequent ones."""
+
+    cause: str
+    details: list[tuple[str, int]]
+
+
+class Misses(TypedDict):
+    """The losses of caches over `sessions` with their `requests`, on `hosts`: `usd` of all requests, `unpriced` requests of models without
+    a price; all losses as `lost`, and by `causes`, the most expensive first."""
+
+    sessions: int
+    requests: int
+    hosts: list[str]
+    usd: float
+    unpriced: int
+    lost: Lost
+    causes: list[Cause]
 
 
 class Digest(TypedDict):

@@ -11,27 +11,31 @@ if TYPE_CHECKING:
     from .records import Row
 
 
-# Removing what a project's sessions do not use is proposed only once there are so many of them.
+# Removing unused servers and tools is proposed only once a project has this many sessions.
 LEAST_SESSIONS = 3
-# A section is proposed as a skill from so many tokens on; the level of its heading, since level 1 is the title of a file.
+# The least tokens of a section that is proposed as a skill; the level of its heading (level 1 is the title of a file).
 LEAST_DRAFT, _DRAFTED = 300, 2
 
 
 def proposals(rows: Iterable[Row], sessions: int) -> list[Row]:
-    """Return the rows of servers that are in each prompt and were never used, and of such tools of other servers, the largest first.
-    `sessions`: how many the project had in which they could have been used."""
+    """Return the rows of servers that are in each prompt but were never used, and of such tools of other servers, the largest first.
+    `sessions`: how many sessions could have used them."""
     if sessions < LEAST_SESSIONS:
         return []
     unused: list[Row] = []
     for row in rows:
         if row["kind"] == "server":
-            unused += [one for one in ([row] if not row["used"][0] else row["parts"]) if one["tokens"] and not one["used"][0]]
+            unused += [
+                candidate
+                for candidate in ([row] if not row["used"][0] else row["parts"])
+                if candidate["tokens"] and not candidate["used"][0]
+            ]
     return sorted(unused, key=lambda row: (-row["tokens"], row["name"]))
 
 
 def drafts(rows: Iterable[Row], project: str) -> list[Row]:
     """Return the sections of memory files that could be skills as {name, file, tokens}, including what is below them, the largest first. A
-    file of the `project` has its path in it. Whether sections are used is not known, so nothing is claimed about that."""
+    file of the `project` has its path in it. Whether a section is used is unknown, so nothing is claimed about that."""
     candidates: list[Row] = []
     for file in rows:
         path = os.path.relpath(file["name"], project) if is_inside(file["name"], project) else file["name"]

@@ -1,4 +1,4 @@
-"""A project's bill, made from the client's breakdown, which is stored in our folder, and from digests and prices."""
+"""A project's bill, made from the client's breakdown, which is stored in our folder, with the digests of its sessions."""
 
 from __future__ import annotations
 
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-
-
 def is_main(digest: Digest) -> bool:
     """Return whether a digest is of a main thread."""
     return "/" not in digest["session"]
@@ -41,9 +35,12 @@ _FILE_BYTES = 1_000_000
 def cache_lifetime(digests: Iterable[Digest], models: Models, is_priced: bool, period_s: float) -> dict[str, Any]:
     """Return which lifetime of the prompt cache pays for the `main` threads and for `subagents` of Claude Code, as `lifetimes.compared`
     does; None for each without requests."""
-    own = [digest for digest in digests if digest["host"] == CLAUDE_CODE]
-    threads = {"main": [one for one in own if is_main(one)], "subagents": [one for one in own if not is_main(one)]}
-    return {name: lifetimes.compared(some, models, is_priced, period_s) for name, some in threads.items()}
+    of_host = [digest for digest in digests if digest["host"] == CLAUDE_CODE]
+    threads = {
+        "main": [digest for digest in of_host if is_main(digest)],
+        "subagents": [digest for digest in of_host if not is_main(digest)],
+    }
+    return {name: lifetimes.compared(thread_digests, models, is_priced, period_s) for name, thread_digests in threads.items()}
 
 
 def bill_of(popkit_home: str, project: str, everything: list[Digest], since: float, now: float, models: Models) -> dict[str, Any]:
@@ -55,7 +52,7 @@ def bill_of(popkit_home: str, project: str, everything: list[Digest], since: flo
     own = [digest for digest in everything if digest["cwd"] in inside]
     lately = [digest for digest in own if digest["ended"] >= since]
     mains = [digest for digest in lately if is_main(digest)]
-    newest = max((digest for digest in own if is_main(digest) and digest["used"]), key=lambda one: one["ended"], default=None)
+    newest = max((digest for digest in own if is_main(digest) and digest["used"]), key=lambda digest: digest["ended"], default=None)
     used = calls_of(everything)
     rows = rows_of(breakdown, newest["hooks"] if newest else 0, hidden, used, text_of) if breakdown.get("categories") else []
     return {

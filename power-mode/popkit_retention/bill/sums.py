@@ -25,7 +25,7 @@ SLOT_S = 600  # columns of the sums by time
 _PRICED = ("model", "prompt", "plain", "read", "write_5m", "write_1h", "output")
 _BUCKET = 100_000
 _MOST_BUCKETS = 2
-_MOST_DETAILS = 3
+MOST_DETAILS = 3
 
 
 def of_models(

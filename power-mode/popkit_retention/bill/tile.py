@@ -1,5 +1,5 @@
-"""The bill of a project and what caches lost, as `popkit bill` and `popkit bill misses` have them: a thread reads transcripts when the page
-asks, and until all are read, an answer says how many are."""
+"""The tile of the bill: the bill of a project with what caches lost, as `popkit bill` has them. A thread reads transcripts when the page
+asks; until all are read, an answer says how many are."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from .records import Digest
 
 
-FRESH_S = 2.0  # how long transcripts are not looked at again
-PATIENCE_S = 0.5  # how long an answer waits for the reading
+FRESH_S = 2.0  # how long digests count as fresh
+PATIENCE_S = 0.5  # how long an answer waits for transcripts to be read
 
 
 class BillReport:
@@ -48,8 +48,8 @@ class BillReport:
         self._problem = ""
 
     def bill(self, project: str = "") -> Bill:
-        """Return the bill of a project ("": the one with the newest session) from the transcripts read so far; `reading` says how many
-        these are."""
+        """Return the bill of a project ("": the one with the newest session) from the transcripts read so far; `reading` says how far that
+        is."""
         reader = self._reading()
         if reader is not None:
             reader.join(PATIENCE_S)
@@ -81,7 +81,7 @@ class BillReport:
         )
 
     def _projects(self, known: list[Digest]) -> list[str]:
-        """Return the projects of sessions, that of the newest session first."""
+        """Return the projects of sessions, the project of the newest session first."""
         folders = dict.fromkeys(digest["cwd"] for digest in reversed(known) if digest["cwd"] and statement.is_main(digest))
         return list(dict.fromkeys(hidden_tools.project_of(self._app_state.home, os.path.realpath(folder)) for folder in folders))
 

@@ -1,4 +1,4 @@
-"""Run one line of words for a command, and show its answer or its error."""
+"""Run one line of words for a command, whose answer or error is shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Refused(PopkitError):
-    """What the user asked for cannot be done; the message says what to do, and `command` is what to type for it."""
+    """What the user asked for cannot be done; the message says what to do, and `command` is the line to type for that."""
 
     def __init__(self, message: str, command: str = ""):
         super().__init__(message)
@@ -44,7 +44,7 @@ def run(
 ) -> int:  # fmt: skip
     """Run one line of words, `help` by itself; return the exit code. `mistakes`: errors that are shown in a line, like Refused; `called`:
     how the reader calls the command; `name`: the command, where it is one word of the table ("popkit restore")."""
-    from hooks.utils import flag_parser  # the overview, and what needs no words parsed, do without
+    from hooks.utils import flag_parser  # the overview needs no parser
     from hooks.utils.flag_parser import UsageError
     from hooks.utils.operation_tables import HELP
 
@@ -52,8 +52,8 @@ def run(
     try:
         parsed = flag_parser.parse(words, table)
         if parsed.former:
-            own = called or table.name
-            say_renamed(f"{own} {parsed.former}", f"{own} {table.renamed[parsed.former]}", environ)
+            command = called or table.name
+            say_renamed(f"{command} {parsed.former}", f"{command} {table.renamed[parsed.former]}", environ)
         if parsed.operation is HELP:
             from hooks.utils.operations.help_text import help_lines
 
@@ -103,8 +103,10 @@ def fail(name: str, message: str, as_json: bool, environ: Mapping[str, str], aft
     if as_json:
         print(text.as_json({"error": text.clean(message)}))
     else:
-        own = name.rpartition(" ")[2] + " "
-        about = f"{name} {message[len(own) :]}" if message.startswith((own + "needs ", own + "takes ")) else f"{name}: {message}"
+        command = name.rpartition(" ")[2] + " "
+        about = (
+            f"{name} {message[len(command) :]}" if message.startswith((command + "needs ", command + "takes ")) else f"{name}: {message}"
+        )
         write_view([*text.wrap(about, indent="  "), *after], sys.stderr, environ)
     return 1
 

@@ -1,5 +1,5 @@
-"""`popkit restore` on the archive itself: list, search and show the records of cleared results, check that they are intact, and delete them
-for good. Exit 0 when all is well, 1 when there is no such record, something is broken, or the archive cannot be read."""
+"""`popkit restore` on the archive itself: list, search, show, check or delete the records of cleared results. Exit 0 when all is well, 1
+when there is no such record, something is broken, or the archive cannot be read."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from hooks.utils.units import size
 
 from .. import features
 from ..views import archive as views
+from ..views import deletions
 from . import terminal
 from .answering import Answer, Refused
 from .restore_table import RESTORE
@@ -55,8 +56,8 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 
 def _home_of(args: Parsed, environ: Mapping[str, str]) -> str:
-    """Return the folder with the archive to read: that of the session that runs us, which lies in memory where it is under a data
-    rule; what changes the archive, or is about all of it, goes by our own."""
+    """Return the folder with the archive to read: that of the session that runs us, which is in memory under a data rule. Operations on the
+    whole archive, and those that change it, use our own folder."""
     if args.word not in _READ:
         return home.popkit_home(environ)
     named = None if args.word == "show" else args.session
@@ -98,10 +99,10 @@ def show_record(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Ans
     record = _record_of(db, args.argument)
     content = archive.recover(db, record.id)
     data = {**record.to_json(), "content": None if content is None else archive.value_of(content)}
-    whose = archive.chain(db, record.task_id)
+    owner = archive.chain(db, record.task_id)
     lines = text.pair("Handle", f"{record.id} ({record.zone})") + text.pair("What", record.label)
-    if whose:
-        lines += text.pair("Session", whose.session_id + (f", subagent {whose.agent_id}" if whose.agent_id else ""))
+    if owner:
+        lines += text.pair("Session", owner.session_id + (f", subagent {owner.agent_id}" if owner.agent_id else ""))
     lines += text.pair("Call", f"{record.tool_use_id} {record.timestamp}")
     lines += text.pair("Archived", views.minute(record.created_at) + " UTC")
     lines += text.pair("Size", f"{units.long_tokens(record.tokens)}, {size(record.size)}")
@@ -112,7 +113,7 @@ def show_record(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Ans
 
 
 def _record_of(db: Connection, word: str) -> Record:
-    """Return the record that a word names; Refused for none, or several."""
+    """Return the record that a word names. Refused where it names no record, or several."""
     handles = archive.handles_of(db, word)
     known = archive.record(db, handles[0]) if len(handles) == 1 else None
     if known:
@@ -129,9 +130,9 @@ def verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     report = verification.verify(db)
     well = not (report.broken or report.lost or report.problems)
     lines: list[text.Line] = []
-    for each in report.broken:
-        which = each.id or "no record"
-        lines += text.wrap(f"Broken: {which}, number {each.place} of {each.task_id}: {each.what}", indent="  ")
+    for broken in report.broken:
+        which = broken.id or "no record"
+        lines += text.wrap(f"Broken: {which}, number {broken.place} of {broken.task_id}: {broken.what}", indent="  ")
     for id in report.lost:
         known = archive.record(db, id)
         lines += text.wrap(f"Lost: {id} {known.label if known else '(pruned meanwhile)'}: git no longer has its content", indent="  ")
@@ -142,7 +143,7 @@ def verify(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     lost += f", {units.counted(len(report.problems), 'other problem')}" if report.problems else ""
     lines.append(f"Everything is as it was written: {checked}." if well else f"{checked} checked, {len(report.broken)} broken{lost}.")
     data = {
-        "ok": well, "records": report.records, "chains": report.chains, "broken": [each.to_json() for each in report.broken],
+        "ok": well, "records": report.records, "chains": report.chains, "broken": [broken.to_json() for broken in report.broken],
         "lost": report.lost, "problems": report.problems,
     }  # fmt: skip
     return Answer(lines, data, code=int(not well))
@@ -167,20 +168,20 @@ def prune(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
         lines += text.wrap(f"{'Deleted' if doing else 'Would delete'} {units.counted(originals, 'transcript')} kept from before a change.")
     if not pruned.records:
         message = "No other content" if pruned.on_hold else "Nothing was deleted: no content"
-        return Answer([*lines, *views.on_hold(pruned), f"{message} was archived more than {args.older_than.word} ago."], data)
-    lines += views.would_delete(pruned) if args.dry_run else text.wrap(f"Deleted {views.records(pruned)} for good.")
+        return Answer([*lines, *deletions.on_hold(pruned), f"{message} was archived more than {args.older_than.word} ago."], data)
+    lines += deletions.would_delete(pruned) if args.dry_run else text.wrap(f"Deleted {deletions.records(pruned)} for good.")
     if doing and pruned.chains:
         lines.append(f"{units.counted(pruned.chains, 'context')} disappeared completely.")
-    lines += views.on_hold(pruned)
+    lines += deletions.on_hold(pruned)
     if placed and (args.dry_run or args.yes):
-        lines += views.unrestorable(placed, doing)
+        lines += deletions.unrestorable(placed, doing)
     if doing and not pruned.shrunk:
         lines += text.wrap("The file keeps its size for now, because there was no space or no time to rewrite it.")
     return Answer(lines, data)
 
 
 def _pruned(db: Connection, older_than: float, now: float, args: Parsed, environ: Mapping[str, str]) -> archive.Pruned:
-    """Prune the archive; features that log deletions do."""
+    """Prune the archive, and log that where a feature logs deletions."""
     if args.dry_run:
         return archive.prune(db, older_than, True, now)
     with ExitStack() as stack:
@@ -195,7 +196,9 @@ def _confirm(db: Connection, placed: dict[str, list[Record]], older_than: float,
         many = units.counted(sum(map(len, placed.values())), "placeholder")
         raise Refused(f"nothing was deleted: {many} in transcripts could no longer be restored. --dry-run lists them, --yes deletes anyway")
     would = archive.prune(db, older_than, dry_run=True, now=time_of_day(environ))
-    terminal.write_view(views.would_delete(would) + views.on_hold(would) + views.unrestorable(placed, False), sys.stdout, environ)
+    terminal.write_view(
+        deletions.would_delete(would) + deletions.on_hold(would) + deletions.unrestorable(placed, False), sys.stdout, environ
+    )
     if not terminal.is_confirmed("Delete anyway?"):
         raise Refused("nothing was deleted. --yes skips the question")
 
@@ -211,7 +214,7 @@ def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
                 if not dry_run:
                     os.unlink(path)
         except OSError:
-            continue  # there is none, or it was deleted meanwhile
+            continue  # missing, or deleted meanwhile
     return deleted
 
 
@@ -227,12 +230,12 @@ def search(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
         lines += text.wrap(
             f"{units.counted(unindexed, 'record')} cannot be searched: this Python's SQLite has no FTS5. Run popkit with another Python."
         )
-    return Answer(lines, {"found": [_match_data(db, each) for each in matches], "more": more, "not_searched": unindexed})
+    return Answer(lines, {"found": [_match_data(db, match) for match in matches], "more": more, "not_searched": unindexed})
 
 
 def _match_data(db: Connection, match: Found) -> dict[str, object]:
-    record, whose = match.record, chain(db, match.record.task_id)
+    record, owner = match.record, chain(db, match.record.task_id)
     return {
-        "handle": record.id, "label": record.label, "archived_at": record.created_at, "session": whose.session_id if whose else "",
-        "project": repository.of(whose.project).key if whose and whose.project else "", "lines": match.lines,
+        "handle": record.id, "label": record.label, "archived_at": record.created_at, "session": owner.session_id if owner else "",
+        "project": repository.of(owner.project).key if owner and owner.project else "", "lines": match.lines,
     }  # fmt: skip

@@ -1,5 +1,5 @@
-"""Change Claude Code's settings, only after showing the change and asking: `popkit statusline install` adds the status line, and
-`popkit statusline uninstall` removes it again.
+"""Change Claude Code's settings, on a yes after the change was shown: `popkit statusline install` adds the status line, `popkit statusline
+uninstall` removes it again.
 
 A file keeps its order, its spacing and its mode; another status line is put aside and comes back on `uninstall`.
 """
@@ -33,15 +33,15 @@ SHARED = f'popkit="{_FOLDER}"; case "$popkit" in "~"|"~/"*) popkit=$HOME${{popki
 
 
 def value(scope: str, popkit_home: str) -> dict[str, Any]:
-    """Return the status line for settings of a scope. In the user's own no variable counts: a project's settings may set any, and so choose
-    which program runs."""
+    """Return the status line for settings of a scope. In the user's own settings it uses no variable: a project's settings could set one,
+    and so choose which program runs."""
     command = f"sh {shlex.quote(os.path.join(popkit_home, SCRIPT))}" if scope == "user" else SHARED
     # Between events, the remaining time of the cache counts down.
     return {"type": "command", "command": command, "refreshInterval": 30}
 
 
 class Settings:
-    """One settings.json, read once, and our folder."""
+    """The status line in one settings.json, which is read once."""
 
     def __init__(self, scope: str, environ: Mapping[str, str]):
         self.environ = environ

@@ -1,4 +1,4 @@
-"""Name the commands of the command line, and what each is for: those of no feature, and those that features bring."""
+"""The commands of the command line: those of no feature, then those that features bring."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CORE = {
             "restore",
             f"{__package__}.restore_table:RESTORE",
             20,
-            f"{__package__}.context_command:restore",
+            f"{__package__}.restore_command:restore",
             renamed={"archive": ("restore", {})},
         ),
         Command("config", f"{_TABLES}:CONFIG", 90),
@@ -56,31 +56,31 @@ _COMMIT, _COMMIT_CHARS = frozenset("0123456789abcdef"), 12  # how Claude Code na
 def every() -> dict[str, Command]:
     """Return all commands by their names, in the order of their ranks."""
     brought = [command for feature in features.every() for command in feature.commands]
-    return {command.name: command for command in sorted((*CORE.values(), *brought), key=lambda each: each.rank)}
+    return {command.name: command for command in sorted((*CORE.values(), *brought), key=lambda command: command.rank)}
 
 
 def called(name: str) -> Command | None:
-    """Return the command of a name; None for a name that is none. What features bring is looked at only for a name that is not ours."""
+    """Return the command of a name; None for an unknown one. Features are looked at only for a name that is not ours."""
     return CORE.get(name) or every().get(name)
 
 
 def renamed() -> dict[str, tuple[str, Mapping[str, str]]]:
-    """Return what a command was called in the version before -> its words, and its flags of before -> those of now."""
+    """Return the name of a command in the previous version -> its words, with its previous flags -> the current ones."""
     return {old: new for command in every().values() for old, new in command.renamed.items()}
 
 
 def first() -> dict[str, str]:
     """Return the commands with which help begins -> what they do."""
     ranked = {**_FIRST, **{command.name: command.first for command in every().values() if command.first}}
-    return {name: title for name, (_, title) in sorted(ranked.items(), key=lambda each: each[1])}
+    return {name: title for name, (_, title) in sorted(ranked.items(), key=lambda entry: entry[1])}
 
 
 def words_of_context() -> dict[str, str]:
-    """Return word -> what it does, of the words of `popkit context` that are commands, too: those that no other command answers."""
+    """Return the words of `popkit context` that are commands, too, with what they do: those that no other command answers."""
     from hooks.utils.operations import CONTEXT
 
     others, words = ("", "help", *CORE), CONTEXT.by_name.items()
-    return {word: each.help for word, each in words if word not in others and not (each.raw or each.implied)}
+    return {word: operation.help for word, operation in words if word not in others and not (operation.raw or operation.implied)}
 
 
 def names() -> list[str]:
@@ -110,6 +110,6 @@ def overview(everything: bool = False) -> list[text.Line]:
 
 
 def version() -> str:
-    """Return the version, with the commit where Claude Code has installed one: it names the folder of a copy by that."""
+    """Return the version, with the commit where Claude Code has installed it: the folder of an installed copy is named for its commit."""
     copy = os.path.basename(home.plugin_root())
     return VERSION + (f" ({copy})" if _COMMIT.issuperset(copy) and len(copy) == _COMMIT_CHARS else "")

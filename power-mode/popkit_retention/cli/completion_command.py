@@ -1,4 +1,4 @@
-"""`popkit completion`: the words that a shell completes, and the scripts that ask for them."""
+"""`popkit completion`: the words that a shell completes, for which a script of ours asks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hooks.utils.flag_parser import Parsed
     from hooks.utils.operation_tables import Table
 
-# Each passes the words up to the cursor; where no word is returned, the shell completes file names.
+# Each script passes the words up to the cursor. Where no word comes back, the shell completes file names.
 SCRIPTS = {
     "bash": """_popkit() {
   local IFS=$'\\n'

@@ -42,7 +42,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 def value_text(text: str, name: str) -> str | None:
-    """Return the text of a member's value; None for no such member."""
+    """Return the text of a member's value; None where there is no such member."""
     return next((text[member.start : member.end] for member in members_of(text) if member.name == name), None)
 
 
@@ -75,7 +75,7 @@ def without(text: str, name: str) -> str:
 
 
 def newline(text: str) -> str:
-    """Return the line ending of a text; none for an object with members on one line."""
+    """Return the line ending of a text; "" for an object with its members on one line."""
     if "\n" not in text and members_of(text):
         return ""
     return "\r\n" if "\r\n" in text else "\n"

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-LACKING = 2  # the exit code of a command that needs a feature which is not there
+LACKING = 2  # the exit code of a command that needs a missing feature
 
 
 def main(argv: list[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
-    """Run one command; return the exit code: 0, 1 for what the user got wrong, LACKING."""
+    """Run one command; return the exit code: 0, 1 for a mistake of the user's, or LACKING."""
     argv = sys.argv[1:] if argv is None else argv
-    if sys.stdout is None:  # started with it closed: the next file that is opened would take its place
+    if sys.stdout is None:  # started with a closed stream: the next file that is opened would take its place
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         code = _run(argv, environ)
@@ -54,7 +54,7 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
     name, rest = (argv[0], argv[1:]) if argv else ("help", [])
     if name in ("help", "-h", "--help"):
         if not rest or rest in (["--json"], ["--all"]):
-            as_json = rest == ["--json"]  # what needs no table loads none
+            as_json = rest == ["--json"]  # the overview loads no tables
             return answering.show(Answer(commands.overview(rest == ["--all"]), commands.titles() if as_json else None), as_json, environ)
         name, rest = rest[0], [*rest[1:], "--help"]
         if name.startswith("-"):
@@ -98,7 +98,7 @@ def _unknown(name: str, rest: list[str], environ: Mapping[str, str]) -> int:
 
 
 def _lacking(name: str, lacks: list[str], as_json: bool, environ: Mapping[str, str]) -> int:
-    """Say that a command needs features that this installation has not; return the exit code."""
+    """Say that a command needs features that this installation lacks; return the exit code."""
     needed = f"it needs {text.listed(lacks)}, which this installation lacks. Install PopKit again, as README.md says"
     answering.fail(f"popkit {name}", needed, as_json, environ, [])
     return LACKING
@@ -111,6 +111,6 @@ def _not_known(message: str, environ: Mapping[str, str]) -> int:
 
 
 def _with_flags(words: list[str], flags: Mapping[str, str]) -> list[str]:
-    """Return words with flags of the version before replaced by those of now."""
+    """Return words with the flags of the previous version replaced by the current ones."""
     split = [word.partition("=") for word in words]
     return ["".join((flags.get(name, name), equals, value)) for name, equals, value in split]

@@ -1,4 +1,4 @@
-"""The operations of `popkit restore`: that of a session, and those on the archive."""
+"""The operations of `popkit restore`: one on a session, the others on the archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Change a settings file, after showing the change and asking, only if the file has not changed meanwhile."""
+"""Change a settings file, once the user agrees to the change that was shown, only if the file has not changed meanwhile."""
 
 from __future__ import annotations
 
@@ -80,17 +80,17 @@ class Previous:
         self._path = os.path.join(home.popkit_home(environ), name)
 
     def of(self, path: str) -> object:
-        """Return what a settings file had before; None where nothing is kept of it."""
+        """Return what a settings file had before; None where nothing is kept for it."""
         return files.read_object(self._path).get(path)
 
     def keep(self, path: str, value: object) -> None:
-        """Keep what a settings file has before a change. OSError where our folder cannot be written, or where what is kept of other
-        files cannot be read: it would be lost."""
+        """Keep what a settings file has before a change. OSError where our folder cannot be written, or where the values kept for other
+        files cannot be read: they would be lost."""
         files.read_bytes(self._path)
         self._write({**files.read_object(self._path), path: value})
 
     def forget(self, path: str) -> None:
-        """Delete what is kept of a settings file: the change is undone, or there was nothing before it."""
+        """Delete what is kept for a settings file: the change is undone, or there was nothing to keep."""
         kept = files.read_object(self._path)
         if kept.pop(path, None) is not None:
             self._write(kept)
@@ -105,7 +105,7 @@ class Previous:
 
 def change_own(changed: Mapping[str, Mapping[str, Any]], yes: bool, dry_run: bool, environ: Mapping[str, str]) -> bool:
     """Show a change of the user's own configuration, ask, and make it if the file has not changed meanwhile; return whether the file now
-    has the wanted text. `changed`: as `with_settings` takes it."""
+    has the wanted text. `changed`: as in `with_settings`."""
     path = _own_path(environ)
     before = read(path)
     try:
@@ -128,7 +128,8 @@ def change_own(changed: Mapping[str, Mapping[str, Any]], yes: bool, dry_run: boo
 
 
 def with_settings(text: str, changed: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a configuration with members of records changed; None removes one. ValueError for a text that is not a JSON object."""
+    """Return a configuration with members of records changed; a value of None removes the member. ValueError for a text that is not a JSON
+    object."""
     members = members_of(text)
     if any(member.name == WRAPPER for member in members) or not any(member.name in FIELDS for member in members):
         inner = json.loads(value_text(text, WRAPPER) or "{}")

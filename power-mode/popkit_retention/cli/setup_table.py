@@ -9,10 +9,10 @@ from .. import features
 from ..extras import EXTRAS
 from ..operations import JSON
 
-SHELL = "shell"  # the name of what it links
+SHELL = "shell"  # the command as it is named in `popkit setup shell`
 _SETUPS = features.setups()
-_ASKING = f"for {' and '.join((*(each.name for each in _SETUPS), SHELL))}"
-_TITLES = ["install what some commands need beyond Python", "make your shell find popkit", *(each.title for each in _SETUPS)]
+_ASKING = f"for {' and '.join((*(setup.name for setup in _SETUPS), SHELL))}"
+_TITLES = ["install what some commands need beyond Python", "make your shell find popkit", *(setup.title for setup in _SETUPS)]
 SETUP = Table(
     "popkit setup",
     f"{', '.join(_TITLES[:-1])}, or {_TITLES[-1]}",
@@ -21,13 +21,13 @@ SETUP = Table(
         "",
         Flag("--undo", f"{_ASKING}: take back what it changed"),
         Flag("--yes", f"{_ASKING}: make the change without asking"),
-        *(Flag("--scope user|project", f"for {each.name}: {each.scope}", default="user") for each in _SETUPS[:1]),
+        *(Flag("--scope user|project", f"for {setup.name}: {setup.scope}", default="user") for setup in _SETUPS[:1]),
         effect=CHANGES,
-        type=choice(*EXTRAS, *(each.name for each in _SETUPS), SHELL),
+        type=choice(*EXTRAS, *(setup.name for setup in _SETUPS), SHELL),
         more="\n\n".join(
             [
                 "Without NAME, it lists what can be set up. Packages go into a virtual environment in PopKit's folder.",
-                *(f"`popkit setup {each.name}` {each.more}" for each in _SETUPS),
+                *(f"`popkit setup {setup.name}` {setup.more}" for setup in _SETUPS),
                 f"`popkit setup {SHELL}` links popkit into a folder on your PATH, and asks first. It goes on working after an upgrade.",
             ]
         ),

@@ -1,6 +1,5 @@
-"""`popkit setup shell`: make a shell find `popkit`, and take that back again. The command is a script of ours that finds the copy which
-Claude Code uses, so that it goes on working after an upgrade; a link to it in a folder on the PATH is made only on the user's word.
-"""
+"""`popkit setup shell`: make a shell find `popkit`, or take that back again. The command is a script of ours that finds the copy which
+Claude Code uses, so that it goes on working after an upgrade; a link to it in a folder on the PATH is made only on the user's word."""
 
 from __future__ import annotations
 
@@ -24,13 +23,13 @@ _USUAL = (".local/bin", "bin")  # in the home folder: a person's own programs
 
 
 def set_up_shell(undo: bool, yes: bool, environ: Mapping[str, str]) -> int:
-    """Make the command, or remove it. Return 0 when it is as it was asked for afterwards."""
+    """Create the command, or remove it. Return 0 if that is done."""
     script = os.path.join(home.popkit_home(environ), SCRIPT)
     if undo:
         return _undo(script, environ)
     if is_package():
         raise Refused("this popkit came with pip, pipx or uv, which has put it among your programs. This is for the plugin's")
-    folder = _folder(environ)
+    folder = _link_folder(environ)
     link = os.path.join(folder, NAME)
     if os.path.lexists(link) and not _is_ours(link, script):
         raise Refused(f"{link} is there and not from popkit setup shell. Move it away, then try again")
@@ -43,8 +42,8 @@ def set_up_shell(undo: bool, yes: bool, environ: Mapping[str, str]) -> int:
     if not os.path.lexists(link):
         os.makedirs(folder, exist_ok=True)
         os.symlink(script, link)
-    terminal.say(f"Your shell finds popkit, also after an upgrade: {link}.{_to_keep(environ)}", environ)
-    if folder not in _path(environ):
+    terminal.say(f"Your shell finds popkit, also after an upgrade: {link}.{_folder_to_keep(environ)}", environ)
+    if folder not in _path_folders(environ):
         terminal.say(f"{folder} is not on your PATH yet. Add this line to your shell's profile, then open a new shell:", environ)
         print(f'  export PATH="{folder}:$PATH"')
     return 0
@@ -53,7 +52,7 @@ def set_up_shell(undo: bool, yes: bool, environ: Mapping[str, str]) -> int:
 def remove(environ: Mapping[str, str]) -> list[str]:
     """Remove every link to our script, and the script; return what was removed."""
     script = os.path.join(home.popkit_home(environ), SCRIPT)
-    links = [os.path.join(folder, NAME) for folder in dict.fromkeys([*_path(environ), *_own(environ)])]
+    links = [os.path.join(folder, NAME) for folder in dict.fromkeys([*_path_folders(environ), *_own_folders(environ)])]
     gone = [path for path in links if _is_ours(path, script)]
     if os.path.isfile(script):
         gone.append(script)
@@ -63,8 +62,8 @@ def remove(environ: Mapping[str, str]) -> list[str]:
 
 
 def copy_in_use(environ: Mapping[str, str]) -> str:
-    """Return shell lines that set `popkit` to the command of the copy that Claude Code uses: it marks those that an upgrade has replaced.
-    A clone that this runs from comes first, while it is there."""
+    """Return shell lines that set `popkit` to the command of the copy that Claude Code uses: Claude Code marks the copies that an upgrade
+    has replaced. The clone that this runs from comes first while it exists."""
     here = home.plugin_root()
     cache = os.path.join(home.claude_folder(environ), "plugins", "cache")
     lines = (
@@ -87,7 +86,7 @@ def is_package() -> bool:
 
 
 def is_copy(root: str, environ: Mapping[str, str]) -> bool:
-    """Return whether a folder of PopKit is one that Claude Code has made, and replaces by itself."""
+    """Return whether a folder of PopKit is a copy that Claude Code made and replaces by itself."""
     plugins = os.path.realpath(os.path.join(home.claude_folder(environ), "plugins"))
     return os.path.realpath(root).startswith(plugins + os.sep)
 
@@ -109,22 +108,22 @@ def _undo(script: str, environ: Mapping[str, str]) -> int:
     return 0
 
 
-def _to_keep(environ: Mapping[str, str]) -> str:
+def _folder_to_keep(environ: Mapping[str, str]) -> str:
     root = home.plugin_root()
     return "" if is_copy(root, environ) else f" It runs PopKit in {root}: keep this folder."
 
 
-def _folder(environ: Mapping[str, str]) -> str:
+def _link_folder(environ: Mapping[str, str]) -> str:
     """Return the folder for the link: one of the person's own that is on the PATH, else the usual one."""
-    own = _own(environ)
-    return next((folder for folder in own if folder in _path(environ)), own[0])
+    own = _own_folders(environ)
+    return next((folder for folder in own if folder in _path_folders(environ)), own[0])
 
 
-def _own(environ: Mapping[str, str]) -> list[str]:
+def _own_folders(environ: Mapping[str, str]) -> list[str]:
     return [os.path.join(home.user_folder(environ), name) for name in _USUAL]
 
 
-def _path(environ: Mapping[str, str]) -> list[str]:
+def _path_folders(environ: Mapping[str, str]) -> list[str]:
     return [folder.rstrip("/") for folder in (environ.get("PATH") or "").split(os.pathsep) if folder.startswith("/")]
 
 

@@ -74,6 +74,44 @@ def _draw_in_client(environ: Mapping[str, str]) -> int:
     return 0
 
 
+class ClientReport:
+    """What Claude Code reports to its status line, "" or 0 for a missing value: the `window` of the model, the `tokens` in use, and their
+    `ratio`, None where it is not known. A window smaller than its contents is a contradiction, and counts as missing."""
+
+    __slots__ = ("model", "project", "ratio", "session_id", "tokens", "transcript", "window")
+
+    def __init__(self, payload: dict) -> None:
+        self.session_id = _text(payload, "session_id")
+        self.transcript = _text(payload, "transcript_path")
+        self.model = _text(_object(payload, "model"), "id")
+        self.project = _text(_object(payload, "workspace"), "project_dir") or _text(payload, "cwd")
+        window_data = _object(payload, "context_window")
+        self.window = _number(window_data.get("context_window_size"))
+        self.tokens = usage.prompt_tokens(window_data.get("current_usage"))
+        self.ratio: float | None = None
+        percentage = window_data.get("used_percentage")
+        if self.window and self.tokens > self.window:
+            self.window = 0
+        elif self.tokens and self.window:
+            self.ratio = self.tokens / self.window
+        elif isinstance(percentage, (int, float)) and not isinstance(percentage, bool) and 0 <= percentage <= 100:
+            self.ratio = percentage / 100
+
+
+def _object(values: dict, name: str) -> dict:
+    value = values.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(values: dict, name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 0
+
+
 def line_for(data: str, environ: Mapping[str, str]) -> str:
     """Return the line for the JSON of the client."""
     try:
@@ -82,57 +120,36 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
         payload = None
     if not isinstance(payload, dict):
         return "popkit"
-    window, tokens, ratio = _context_of(payload)
-    facts: dict = {"ratio": ratio}
+    report = ClientReport(payload)
+    facts: dict = {"ratio": report.ratio}
     thresholds = THRESHOLDS
     try:
-        if os.path.isdir(home.popkit_home(environ)):  # else no hook has ever run
-            site = Site(environ, _text(payload, "session_id"), _project(payload))
+        if os.path.isdir(home.popkit_home(environ)):  # otherwise no hook has ever run
+            site = Site(environ, report.session_id, report.project)
             thresholds = site.rules().thresholds
             if site.enabled and not environ.get("POPKIT_OFF"):
-                facts["ratio"] = _bounded(ratio, window, site.session)
-                facts.update(_stored(site, payload, window, time_of_day(environ)))
-                if ratio is None and tokens:
-                    facts["ratio"] = tokens / usage.window_of(site.rules(), site.session, usage.Usage(tokens, 0.0, _model(payload)))[0]
+                facts["ratio"] = _bounded(report.ratio, report.window, site.session)
+                facts.update(_stored(site, report, time_of_day(environ)))
+                if report.ratio is None and report.tokens:
+                    window, _ = usage.window_of(site.rules(), site.session, usage.Usage(report.tokens, 0.0, report.model))
+                    facts["ratio"] = report.tokens / window
     except Exception as error:  # noqa: BLE001  the line is drawn even where a file of ours cannot be read
         hook_log.log_failure(environ, "statusline", error)
     return line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
 
 
-def _context_of(payload: dict) -> tuple:
-    """Return (window, tokens in use, ratio) as the client gives them, 0 and None for what is missing. What contradicts itself is: a window
-    smaller than what is in it."""
-    window_data = payload.get("context_window")
-    window_data = window_data if isinstance(window_data, dict) else {}
-    window = _number(window_data.get("context_window_size"))
-    tokens = usage.prompt_tokens(window_data.get("current_usage"))
-    percentage = window_data.get("used_percentage")
-    if window and tokens > window:
-        return 0, tokens, None
-    if tokens and window:
-        return window, tokens, tokens / window
-    if isinstance(percentage, (int, float)) and not isinstance(percentage, bool) and 0 <= percentage <= 100:
-        return window, tokens, percentage / 100
-    return window, tokens, None
-
-
 def _bounded(ratio: float | None, window: int, session: dict) -> float | None:
-    """Return a share of the window as one of where the client compacts, by the facts of the session."""
+    """Return a share of the window as a share of the size at which the client compacts, by the facts of the session."""
     used = round((ratio or 0.0) * window)
     return ratio if not used else used / compaction_point.point(window, session, used)
 
 
-def _model(payload: dict) -> str:
-    model = payload.get("model")
-    return _text(model, "id") if isinstance(model, dict) else ""
-
-
-def _stored(site: Site, payload: dict, window: int, now: float) -> dict:
-    """Return the facts of our state and of the transcript; remember the window, which the client reports exactly."""
+def _stored(site: Site, report: ClientReport, now: float) -> dict:
+    """Return the facts from our state and the transcript; remember the window, which the client reports exactly."""
     facts: dict = {}
-    newest = usage.newest_usage(_text(payload, "transcript_path"))
+    window, newest = report.window, usage.newest_usage(report.transcript)
     warm = newest is not None and newest.is_warm(now)
-    if site.session_id and os.path.isdir(site.paths().folder):  # else no hook has seen this session
+    if site.session_id and os.path.isdir(site.paths().folder):  # otherwise no hook has seen this session
         if window and site.session.get("window_tokens") != window:
             site.remember(window_tokens=window)
         facts = _reclaimable(site, warm)
@@ -146,8 +163,7 @@ def _stored(site: Site, payload: dict, window: int, now: float) -> dict:
 
 
 def _reclaimable(site: Site, warm: bool) -> dict:
-    """Return what a clear removes by its last plan, while that is valid: no call came since. Otherwise
-    return what has expired."""
+    """Return what a clear would remove by its last plan, which is valid until the next call; otherwise what has expired."""
     paths = site.paths()
     try:
         known = stored_contexts.stored_state(paths)
@@ -157,22 +173,5 @@ def _reclaimable(site: Site, warm: bool) -> dict:
     if known is None:
         return {}
     if planned and planned.get("calls") == known.index and (planned.get("warm") or not warm):
-        now, cold = planned.get("now"), planned.get("cold")
-        if isinstance(now, int) and isinstance(cold, int):
-            return {"now": now if warm else cold, "cold": cold}
+        return {"now": planned["now"] if warm else planned["cold"], "cold": planned["cold"]}
     return {"expired": stored_contexts.expired_of(paths, known)}
-
-
-def _project(payload: dict) -> str:
-    workspace = payload.get("workspace")
-    folder = _text(workspace, "project_dir") if isinstance(workspace, dict) else ""
-    return folder or _text(payload, "cwd")
-
-
-def _text(values: dict, name: str) -> str:
-    value = values.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 0

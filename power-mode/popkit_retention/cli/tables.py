@@ -1,4 +1,4 @@
-"""The operations of the commands that are no feature's own, from which parser, help, completion, documents and tools are made."""
+"""The operations of the commands that belong to no feature."""
 
 from __future__ import annotations
 

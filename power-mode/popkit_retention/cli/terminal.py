@@ -29,7 +29,7 @@ _BOLD, _DIM, _GREEN, _END = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[0m"
 
 
 def width(stream: TextIO) -> int:
-    """Return the width of lines (columns): that of the terminal; for a file or a pipe, that of Claude Code."""
+    """Return the width of lines in columns: the terminal's, or for a file or a pipe Claude Code's."""
     try:
         return width_of(os.get_terminal_size(stream.fileno()).columns - 1) if stream.isatty() else WIDTH
     except (OSError, ValueError, AttributeError):
@@ -53,7 +53,7 @@ class Bar:
             sys.stderr.write("\r\x1b[K")
 
     def show(self, done: int, whole: int) -> None:
-        """Show the progress: `done` of `whole`."""
+        """Show the progress, `done` of `whole`."""
         percent = 100 * done // whole if whole else 100
         now = time.monotonic()
         if self.on and (percent != self.shown or now - self.shown_at > _REFRESHED_S):
@@ -72,7 +72,7 @@ class Bar:
 
 def write_view(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str]) -> None:
     """Write the lines of a view, without the empty ones at their head (Claude Code writes a text of its own above those)."""
-    lines = _named(laid_out(view, width(stream)), environ)
+    lines = _with_called_name(laid_out(view, width(stream)), environ)
     while lines and not lines[0]:
         lines = lines[1:]
     encoding = getattr(stream, "encoding", None) or "ascii"
@@ -84,8 +84,8 @@ def write_view(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str])
     stream.write(("\n".join(lines) + "\n").encode(encoding, "replace").decode(encoding))
 
 
-def _named(lines: list[str], environ: Mapping[str, str]) -> list[str]:
-    """Name the command so that what a line tells to type works where it is read: as it was called, where the PATH does not lead to it."""
+def _with_called_name(lines: list[str], environ: Mapping[str, str]) -> list[str]:
+    """Name the command so that the lines to type work where they are read: as it was called, unless it is on the PATH."""
     called = environ.get(CALLED) or (sys.argv[0] if os.path.basename(sys.argv[0]) == "popkit" else "")
     if not called or not any("popkit " in line for line in lines):
         return lines
@@ -101,7 +101,7 @@ def _named(lines: list[str], environ: Mapping[str, str]) -> list[str]:
 
 
 def say_renamed(former: str, current: str, environ: Mapping[str, str]) -> None:
-    """Say on standard error what a command is called that was called by its name of the version before."""
+    """Say on standard error what a command is called that was called by its previous name."""
     from hooks.utils import flag_parser
 
     write_view(text.wrap("popkit: " + flag_parser.renaming(former, current), indent="  "), sys.stderr, environ)
@@ -143,7 +143,7 @@ def follow_locale(*streams: TextIO) -> None:
         encoding = nl_langinfo(CODESET)
         if encoding.upper() not in ("", "UTF-8", "UTF8", "ASCII", "US-ASCII", "ANSI_X3.4-1968", "646"):
             for stream in streams:
-                if hasattr(stream, "reconfigure"):  # a stream that replaces it may have none
+                if hasattr(stream, "reconfigure"):  # a stream that replaces it may lack this method
                     stream.reconfigure(encoding=encoding, errors="replace")
     except (ImportError, LookupError):
         return

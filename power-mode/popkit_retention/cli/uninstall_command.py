@@ -1,4 +1,4 @@
-"""`popkit uninstall`: delete what PopKit has stored, after showing what that is and which placeholders could no longer be restored. Claude
+"""`popkit uninstall`: delete what PopKit has stored, after showing it along with the placeholders that could no longer be restored. Claude
 Code removes the plugin itself; the commands for that are printed. Exit 0 when everything is deleted, else 1."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hooks.utils.state import placements, sockets
 
 from .. import features
 from ..operations import stores
-from ..views.archive import placeholders
+from ..views.deletions import placeholders
 from . import claude_settings, shell_setup, terminal
 from .answering import Answer, Refused
 
@@ -38,7 +38,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 def _uninstall(args: Parsed, environ: Mapping[str, str]) -> dict:
     folder = home.popkit_home(environ)
-    placed = _placed(folder, environ)
+    placed = _placeholders(folder, environ)
     parts = stores.sizes(folder)
     _tell(folder, parts, placed, environ)
     if args.json and not (args.yes or args.dry_run):
@@ -76,8 +76,8 @@ def _show(lines: Iterable[text.Line], environ: Mapping[str, str]) -> None:
     terminal.write_view(lines, sys.stdout, environ)
 
 
-def _placed(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
-    """Return transcript -> the archived records whose placeholders are in it."""
+def _placeholders(folder: str, environ: Mapping[str, str]) -> dict[str, list[Record]]:
+    """Return the archived records whose placeholders remain, by transcript."""
     try:
         db = archive.open_archive(home.archive_path(folder), create=False)
     except FileNotFoundError:
@@ -105,7 +105,7 @@ def _many(placed: dict[str, list[Record]]) -> str:
 def _tell(folder: str, parts: dict, placed: dict[str, list[Record]], environ: Mapping[str, str]) -> None:
     lines = text.title("Uninstall")
     lines += text.wrap(f"{folder} holds {stores.in_words(parts)}." if parts else f"There is nothing in {folder}.")
-    for advice, *where in [each.keep for each in stores.every() if each.keep and each.title in parts]:
+    for advice, *where in [storage.keep for storage in stores.every() if storage.keep and storage.title in parts]:
         lines += [*text.wrap(advice), text.whole(*("  " + line.format(folder) for line in where))]
     for warns in features.offering("warns"):
         lines += warns(environ, parts)
@@ -125,12 +125,12 @@ def _remove_status_line(scope: str, environ: Mapping[str, str]) -> None:
 
 
 def _delete(folder: str) -> tuple:
-    """Delete our files; return (what was deleted, what is left) of the names in our folder. Only files that PopKit makes are deleted, and
-    the folders that this leaves empty; no link is followed."""
+    """Delete our files; return (names deleted, names left) in our folder. Only files that PopKit makes are deleted, with the folders that
+    this leaves empty. No link is followed."""
     before = files.names(folder)
     sockets.end_all(folder)
     for in_memory, _ in volatile.folders(folder):
-        with contextlib.suppress(OSError):  # a session that is still at work in it removes it at its end
+        with contextlib.suppress(OSError):  # a session that still runs removes it at its end
             volatile.remove(in_memory)
     for top in stores.trees(folder):
         for inner, folders, names in os.walk(os.path.join(folder, top), topdown=False):
@@ -148,8 +148,8 @@ def _delete(folder: str) -> tuple:
 def _unlink_ours(popkit_home: str, folder: str, names: list) -> None:
     for path in [os.path.join(folder, name) for name in names]:
         is_folder = os.path.isdir(path) and not os.path.islink(path)
-        mine = None if is_folder else stores.owner(popkit_home, path)
-        if mine and not mine.stays:
+        store = None if is_folder else stores.owner(popkit_home, path)
+        if store and not store.stays:
             os.unlink(path)
 
 
@@ -157,4 +157,4 @@ def _remove_empty(folder: str) -> None:
     try:
         os.rmdir(folder)
     except OSError:
-        pass  # it has files of others, or was never created
+        pass  # it has files that are not ours, or was never created

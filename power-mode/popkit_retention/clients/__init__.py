@@ -8,7 +8,8 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from ..context.service import ContextService, default_service
+from ..context.configured_service import default_service
+from ..context.service import ContextService
 from .answers import watch, watch_async
 from .call import UNREAD, Call, Setting
 from .failures import may_pass_elsewhere

@@ -83,7 +83,7 @@ class Call:
 
     def build(self) -> None:
         """Replace the messages by built ones. This takes a moment: not for an event loop. BudgetExceeded."""
-        with self.service.careful("a request could not be read, so it was sent as it is", but=BudgetExceeded):
+        with self.service.careful("a request could not be read, so it was sent as it is", except_for=BudgetExceeded):
             messages, system, tools = [self._made_plain(name) for name in ("messages", "system", "tools")]
             self._caller = self._caller.within(messages)
             request = Request(self._form.provider, self._model, messages, system, tools, self._setting.max_context_tokens)

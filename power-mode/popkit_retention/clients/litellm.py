@@ -22,9 +22,10 @@ import anyio.to_thread
 from fastapi import HTTPException
 from litellm.integrations.custom_logger import CustomLogger
 
+from ..context.configured_service import default_service
 from ..context.provider_forms import Provider
 from ..context.requests import Caller, Notice, Request, Used
-from ..context.service import ContextService, default_service
+from ..context.service import ContextService
 from ..usage.budgets import BudgetExceeded
 from .session_user import made_plain, person_of
 
@@ -52,7 +53,7 @@ class PopkitContext(CustomLogger):
         user = user_of(user_api_key_dict, data)
         if provider is not None and user and isinstance(data.get("messages"), list):
             try:
-                with self._service.careful("a request could not be read, so it was sent as it is", but=BudgetExceeded):
+                with self._service.careful("a request could not be read, so it was sent as it is", except_for=BudgetExceeded):
                     data["messages"] = await anyio.to_thread.run_sync(self._built, user, provider, data) or data["messages"]
             except BudgetExceeded as error:
                 # As LiteLLM reports its own budgets: its endpoints turn this into a body in the form of each provider.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..context.provider_forms import plain
+from ..context.content_blocks import plain
 
 # `metadata.user_id` has device, account and session in one. Until version 2.1 as this text, since then as
 # {"device_id": "…", "account_uuid": "…", "session_id": "…", …}.

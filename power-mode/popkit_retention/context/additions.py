@@ -1,4 +1,4 @@
-"""Layers 2 and 3: the memories and the files that enter with a request. Pure but for their sources.
+"""What enters with a request: memories (layer 2) and files (layer 3). Pure but for their sources.
 
 A file enters where the user's texts refer to it (whether it exists and may be read is its source's to decide), unless the conversation
 shows it whole, as it is now.
@@ -12,22 +12,22 @@ from collections.abc import Collection
 from .build_types import PruningStrategy
 from .dialogue import Addition, Changes, Dialogue
 from .file_references import referenced
+from .message_records import REQUEST
 from .meter import Meter
-from .provider_forms import REQUEST
 from .shown_files import is_shown, shown_files
 from .sources import FileSource, FileText, MemorySource
 
 MEMORY = "memory"
 _HEAD = "From memory of earlier sessions:"
-# Tokens that all memories together may have: a session begins with them, it is not about them.
+# Tokens that all memories together may have: a session begins with them but is about something else.
 _MOST_OF_MEMORIES = 4_000
 
 
 def memories_for(
     source: MemorySource | None, request: str, strategy: PruningStrategy, present: Collection[Addition], room: float, meter: Meter
 ) -> list[Addition]:
-    """Return the memories that enter with a request, the best first: none that is already present, and together with these no more than the
-    strategy allows. `room`: the most tokens for them."""
+    """Return the memories that enter with a request, the best first: without those already present, and no more in all than the strategy
+    allows. `room`: the most tokens that they may have."""
     known = {addition.key for addition in present if addition.kind == MEMORY}
     items = strategy.tier2_items
     most = None if items == "all" else items - len(known)
@@ -50,7 +50,7 @@ FILE, OUTLINE = "file", "outline"
 FILES = (FILE, OUTLINE)
 # Tokens of one file, above which its outline enters; tokens that all files together may have.
 _MOST_OF_FILE, _MOST_OF_FILES = 8_000, 24_000
-_REQUESTS = 10  # of the user, the newest, whose texts are searched for references
+_REQUESTS = 10  # the user's newest, whose texts are searched for references
 
 
 def files_for(

@@ -9,11 +9,12 @@ from ..usage.budget_share import remaining_of, used_percent_of
 from . import continuity
 from .additions import FILES, MEMORY
 from .build_types import ContextBuildOptions, ContextResult, ContextTier, PruningStrategy, TierContent, calculate_tier_breakdown
+from .content_blocks import blocks_of, plain, text_of
 from .dialogue import Changes, Dialogue, texts_of
 from .exchange_remains import LEFT
 from .message_faults import faults_of
+from .message_records import SYSTEM
 from .meter import Meter
-from .provider_forms import SYSTEM, blocks_of, plain, text_of
 
 
 class Assembled:
@@ -31,7 +32,7 @@ class Assembled:
         self.level = level
 
     def result(self, changed_from: int | None, thinking_left_out: int, notes: list[str]) -> ContextResult:
-        """Return the result. `changed_from`: the number, among the messages sent, of the first that was sent otherwise before."""
+        """Return the result. `changed_from`: the number, among the messages sent, of the first that differs from what was sent before."""
         dialogue, options = self.dialogue, self.options
         tiers = self.tiers()
         breakdown = calculate_tier_breakdown(tiers)
@@ -68,7 +69,7 @@ class Assembled:
         return [layer for layer in layers if layer.token_count]
 
     def _exchanges_sent(self) -> int:
-        return len([each for each in self.dialogue.history if each.start not in self.changes.left])
+        return len([exchange for exchange in self.dialogue.history if exchange.start not in self.changes.left])
 
     def _is_history(self, number: int) -> bool:
         return number < self.dialogue.current.start and self.dialogue.can_leave(number) and self.dialogue.parsed[number].part != SYSTEM
@@ -86,19 +87,23 @@ class Assembled:
         return TierContent(tier=tier, content="\n\n".join(filter(None, texts)), token_count=max(0, tokens), source=source, items=items)
 
     def _text(self, number: int) -> str:
-        """Return a message as the model reads it: its texts, and those in the place of its results."""
+        """Return a message as the model reads it: its texts, and the texts that replace its results."""
         parsed, notices = self.dialogue.parsed[number], self.changes.notices.get(number, {})
         return "\n".join([*parsed.texts, *(self.dialogue.sent_text(result.text, notices.get(result.id)) for result in parsed.results)])
 
     def _added(self, tier: ContextTier, kinds: tuple[str, ...], source: str) -> TierContent:
         blocks = self._blocks(kinds)
-        items = len([each for additions in self.changes.additions.values() for each in additions if each.kind in kinds])
+        items = len([addition for additions in self.changes.additions.values() for addition in additions if addition.kind in kinds])
         return TierContent(tier=tier, content="\n\n".join(blocks), token_count=self._tokens(blocks), source=source, items=items)
 
     def _blocks(self, kinds: tuple[str, ...]) -> list[str]:
-        """Return the blocks that additions of these kinds are sent as."""
+        """Return the blocks in which additions of these kinds are sent."""
         additions = self.changes.additions
-        return [text for number in sorted(additions) for text in texts_of([each for each in additions[number] if each.kind in kinds])]
+        return [
+            text
+            for number in sorted(additions)
+            for text in texts_of([addition for addition in additions[number] if addition.kind in kinds])
+        ]
 
     def _added_tokens(self, number: int) -> int:
         return self.dialogue.added(self.changes.additions.get(number, ()))

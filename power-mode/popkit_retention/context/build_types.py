@@ -77,10 +77,10 @@ class ContextBuildOptions(_Model):
     """The options of a build.
 
     `messages`: as the caller would have sent them; they are never changed. `system`, `tools`: the rest of the request, for counting.
-    `budget_used_percent`: None where it is not known, so nothing is pruned for the budget's sake. `max_tokens`: the most that the request
-    may have, whatever the budget; None: the model's window. `project`: the folder whose memory and files may enter, "" for none.
-    `previous`: the state that the last build of this conversation handed on (`ContextResult.state`). `digests`: of the messages, one for
-    each, where the caller has them already (`provider_forms.digests_of`).
+    `budget_used_percent`: None where it is not known, so the budget prunes nothing. `max_tokens`: the most that the request may have,
+    whatever the budget; None: the model's window. `project`: the folder whose memory and files may enter, "" for none. `previous`: the
+    state from the last build of this conversation (`ContextResult.state`). `digests`: those of the messages, where the caller has them
+    already (`message_digests.digests_of`).
     """
 
     agent: str = ""
@@ -102,11 +102,11 @@ class ContextBuildOptions(_Model):
 class ContextResult(_Model):
     """A built context.
 
-    `messages`: valid for the provider, the caller's own objects where they are unchanged. `full_tokens`: those of the caller's messages.
-    `counted`: whether tokens are exact or estimated. `appended`: whether it begins with everything that the build before sent, unchanged;
-    `changed_from`: the number of the first message that differs from that, None for none. `thinking_left_out`: blocks of thinking that
-    left with a cut. `notes`: for people, the parts that were left out and why. `faults`: why a provider would refuse the caller's messages.
-    `state`: hand it to the next build of this session.
+    `messages`: valid for the provider, the caller's own objects where they are unchanged. `full_tokens`: the tokens of the caller's
+    messages. `counted`: whether tokens are exact or estimated. `appended`: whether it begins with everything that the previous build sent,
+    unchanged; `changed_from`: the number of the first message that differs from that, None for none. `thinking_left_out`: blocks of
+    thinking that left with a cut. `notes`: for people, the parts that were left out and why. `faults`: why a provider would refuse the
+    caller's messages. `state`: hand it to the next build of this session.
     """
 
     messages: list[Message]
@@ -137,7 +137,8 @@ class ContextStatus(_Model):
     last_updated: str
 
 
-# The specification's, from the most generous down. Its bounds are of the *remaining* budget: below 40, below 60, below 80, from 80 on.
+# The specification's strategies, the most generous first. Its bounds are of the *remaining* budget: below 40, below 60, below 80, and
+# from 80 on.
 STRATEGIES = (
     PruningStrategy(budget_range=">80%", tier1_messages=1, tier2_items="all", tier3_mode="full", tier4_messages=10),
     PruningStrategy(budget_range="60-80%", tier1_messages=1, tier2_items="all", tier3_mode="full", tier4_messages=5),
@@ -148,7 +149,7 @@ FULL = STRATEGIES[0]
 
 
 def get_pruning_strategy(remaining_percent: float) -> PruningStrategy:
-    """Return the strategy for the remaining percentage of the budget; the minimum where none remains, and for anything but a number."""
+    """Return the strategy for the remaining percentage of the budget; the tightest where none remains, or for anything but a number."""
     name = range_of(remaining_percent)
     return next(strategy for strategy in STRATEGIES if strategy.budget_range == name).model_copy()
 

@@ -26,18 +26,18 @@ from .judging import binds_thinking, window_of
 from .meter import Meter
 from .sources import Sources
 
-# A cut that nothing forces is made where it takes at least this share of the history: so cuts are deep, and seldom.
+# An unforced cut is made only if it removes at least this share of the history, so cuts are deep and rare.
 WORTH_A_CUT = 0.3
-# Without a state of an earlier build, what was sent before is unknown; still, for less than this nothing is changed.
+# Without a state from an earlier build, nobody knows what was sent before; still, nothing is changed for less than this.
 LEAST_CUT = 0.05
-# Tokens that are reserved for the text in the place of exchanges that leave for a limit.
+# Tokens reserved for the text that replaces exchanges which leave because of a limit.
 REMAINS_TOKENS = 600
 NO_SOURCES = Sources()
 
 
 def build_context(options: ContextBuildOptions, sources: Sources = NO_SOURCES) -> ContextResult:
-    """Return the context of a request. Messages that are not valid for the provider come back unchanged, with a note. It raises nothing of
-    its own."""
+    """Return the context of a request. Messages that are not valid for the provider come back unchanged, with a note. It raises no errors
+    of its own."""
     strategy = with_forced(get_pruning_strategy(remaining_of(options.budget_used_percent)), options.force_include_tiers)
     meter = Meter(options.model, options.provider)
     dialogue = read(options.messages, options.provider, meter, options.digests)
@@ -59,13 +59,13 @@ class _Build:
         self.dialogue = dialogue
         self.previous = continuity.read(options.previous, options.model)
         dialogue.count(self.previous.tokens)
-        dialogue.meter.exact = dialogue.meter.exact and self.previous.exact  # it takes over counts of earlier builds
+        dialogue.meter.exact = dialogue.meter.exact and self.previous.exact  # with the counts of earlier builds
         self.before, self.same = continuity.carried(self.previous, dialogue)
         self.changes = self.before.copy()
         self.fixed = dialogue.meter.parts(options.system, options.tools)
         self.bound = binds_thinking(options.model)
         self.most = window_of(options.model) if options.max_tokens is None else options.max_tokens
-        self.level = strategy.tier4_messages  # that the history is cut for
+        self.level = strategy.tier4_messages  # the strategy that the history is cut for
         self.notes: list[str] = []
 
     @property
@@ -104,7 +104,7 @@ class _Build:
         """Drop the remains of exchanges in the current request, for a limit that even they exceed."""
         for number, additions in self.changes.additions.items():
             if number >= self.dialogue.current.start:
-                self.changes.additions[number] = [each for each in additions if each.kind != LEFT]
+                self.changes.additions[number] = [addition for addition in additions if addition.kind != LEFT]
 
     def _room(self) -> int | None:
         """Return the tokens available for the history under the limit."""
@@ -113,15 +113,15 @@ class _Build:
         numbers = set(history_cuts.numbers_of(self.dialogue))
         others = [number for number in range(len(self.dialogue.parsed)) if number not in numbers]
         room = self.most - self.fixed - self.dialogue.size(others, self.changes)
-        # At least a few lines tell of the exchanges that have to leave.
+        # At least a few lines remain of the exchanges that have to leave.
         return room - min(REMAINS_TOKENS, self.most // 10) if self.size(self.changes) > self.most else room
 
     def _of_one_piece(self, changes: Changes, all_of_them: bool) -> Changes:
         """Remove the additions of messages that are sent again, behind the first change: memories and files that still matter enter again
-        with the newest request. Under a tighter strategy that goes for all of the history."""
+        with the newest request. Under a tighter strategy this applies to the whole history."""
         current, numbers = self.dialogue.current.start, range(len(self.dialogue.parsed))
         first = 0 if all_of_them else next((number for number in numbers if changes.of(number) != self.before.of(number)), len(numbers))
-        changes.additions = {number: each for number, each in changes.additions.items() if number < first or number >= current}
+        changes.additions = {number: added for number, added in changes.additions.items() if number < first or number >= current}
         return changes
 
     def add(self, sources: Sources) -> None:
@@ -129,7 +129,7 @@ class _Build:
         number = self.dialogue.newest
         if not self.dialogue.asks or number < self.same:
             return
-        present = [addition for each in self.changes.additions.values() for addition in each]
+        present = [addition for added in self.changes.additions.values() for addition in added]
         added = self._remains(present)
         request = "\n".join(self.dialogue.parsed[number].texts)
         added += memories_for(sources.memory, request, self.strategy, present, self._tokens_left(added), self.dialogue.meter)
@@ -169,6 +169,6 @@ class _Build:
         return Assembled(self.options, self.strategy, self.dialogue, self.changes, self.fixed, self.level).result(changed, out, self.notes)
 
     def _thoughts(self, changes: Changes) -> list[int]:
-        """Return the number of its message for each block of thinking that is out."""
+        """Return, for each block of thinking that is left out, the number of its message."""
         out = changes.without_thinking | changes.left
         return [number for number in out for _ in range(self.dialogue.parsed[number].thoughts)]

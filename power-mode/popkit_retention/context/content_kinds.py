@@ -39,7 +39,7 @@ def kind_of(text: str) -> str:
 
 
 def _most_likely(lines: list[str]) -> str:
-    """Return the kind that most of the lines look like; dialogue where they look like none."""
+    """Return the kind that most of the lines look like; dialogue where no kind fits."""
     if _reaches(_MATCH.match, lines, 0.6):
         return "matches"
     if any(line.startswith("@@ -") for line in lines) and _reaches(_DIFF.match, lines, 0.3):
@@ -53,7 +53,7 @@ def _most_likely(lines: list[str]) -> str:
 
 
 def _reaches(matches: Callable[[str], object], lines: list[str], least: float) -> bool:
-    """Return whether that share of the lines matches; it ends with the line after which no more can."""
+    """Return whether that share of the lines matches. Reading ends as soon as the answer is certain."""
     most = (1 - least) * len(lines)
     others = 0
     for line in lines:

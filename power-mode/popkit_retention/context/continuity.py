@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from .dialogue import Addition, Changes, Dialogue, Tokens
 
 SCHEMA = 2
-# A state of more messages is not handed on: the next build begins without one.
+# The state of a longer conversation is not handed on: the next build begins without one.
 MOST_MESSAGES = 20_000
 
 
 class PreviousBuild(NamedTuple):
-    """The last build: the digests of the caller's messages then and their counts, the changes, the tier4_messages of the strategy that the
+    """The last build: the digests of the caller's messages with their counts, the changes, the tier4_messages of the strategy that the
     history is cut for, which messages were thinking `alone`, and whether all counts were `exact`."""
 
     digests: list[str]
@@ -32,8 +32,8 @@ NOTHING = PreviousBuild([], {}, Changes(), -1)
 
 
 def alike(digests: Sequence[str], others: Sequence[str]) -> int:
-    """Return the number of messages that two conversations have in common, by their digests, before they differ."""
-    return next((number for number, (one, other) in enumerate(zip(digests, others)) if one != other), min(len(digests), len(others)))
+    """Return how many messages two conversations have in common before they differ, by their digests."""
+    return next((number for number, (digest, other) in enumerate(zip(digests, others)) if digest != other), min(len(digests), len(others)))
 
 
 def handed_on(dialogue: Dialogue, changes: Changes, level: int, model: str, provider: str) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def handed_on(dialogue: Dialogue, changes: Changes, level: int, model: str, prov
         return {}
     return {
         "schema": SCHEMA, "provider": provider, "model": model, "level": level, "digests": dialogue.digests,
-        "tokens": [[each.all, each.thinking, *each.results] for each in dialogue.tokens], "exact": dialogue.meter.exact,
+        "tokens": [[tokens.all, tokens.thinking, *tokens.results] for tokens in dialogue.tokens], "exact": dialogue.meter.exact,
         "alone": _runs({number for number, parsed in enumerate(dialogue.parsed) if parsed.alone}), **as_json(changes),
     }  # fmt: skip
 
@@ -53,12 +53,12 @@ def as_json(changes: Changes) -> dict[str, Any]:
         "left": _runs(changes.left),
         "without_thinking": _runs(changes.without_thinking),
         "notices": {str(number): notices for number, notices in changes.notices.items()},
-        "additions": {str(number): [list(each) for each in additions] for number, additions in changes.additions.items()},
+        "additions": {str(number): [list(addition) for addition in additions] for number, additions in changes.additions.items()},
     }
 
 
 def read(state: Any, model: str) -> PreviousBuild:
-    """Return the last build; NOTHING for anything but a state. Counts for another model are not used."""
+    """Return the last build; NOTHING for any other value. Counts for another model are not used."""
     try:
         if state["schema"] != SCHEMA or len(state["digests"]) > MOST_MESSAGES:
             return NOTHING
@@ -66,7 +66,7 @@ def read(state: Any, model: str) -> PreviousBuild:
         changes.left, changes.without_thinking = _numbers(state["left"]), _numbers(state["without_thinking"])
         changes.notices = {int(number): _texts(notices) for number, notices in state["notices"].items()}
         changes.additions = {
-            int(number): [Addition(*map(_text, each)) for each in additions] for number, additions in state["additions"].items()
+            int(number): [Addition(*map(_text, fields)) for fields in additions] for number, additions in state["additions"].items()
         }
         digests = [_text(digest) for digest in state["digests"]]
         counts = [Tokens(_count(whole), _count(thinking), tuple(map(_count, results))) for whole, thinking, *results in state["tokens"]]
@@ -81,19 +81,19 @@ def carried(previous: PreviousBuild, dialogue: Dialogue) -> tuple[Changes, int]:
     """Return the changes of earlier builds that still apply, and the number of messages that the caller has not changed since."""
     same = alike(previous.digests, dialogue.digests)
     old, changes = previous.changes, Changes()
-    whole = {number for each in dialogue.history if each.end <= same for number in range(each.start, each.end)}
+    whole = {number for exchange in dialogue.history if exchange.end <= same for number in range(exchange.start, exchange.end)}
     changes.left = {number for number in old.left & whole if dialogue.can_leave(number)}
     changes.without_thinking = {number for number in old.without_thinking if number < same}
     for number, notices in old.notices.items():
         if number < same:
             ids = [*(result.id for result in dialogue.parsed[number].results), *(use.id for use in dialogue.parsed[number].uses)]
             changes.notices[number] = {id: notices[id] for id in ids if id in notices}
-    changes.additions = {number: list(each) for number, each in old.additions.items() if number < same}
+    changes.additions = {number: list(additions) for number, additions in old.additions.items() if number < same}
     return changes, same
 
 
 def first_difference(previous: PreviousBuild, same: int, before: Changes, after: Changes) -> int | None:
-    """Return the number of the first message that was sent before and is now sent otherwise; None for none."""
+    """Return the number of the first message that is sent otherwise than before; None where all are sent as before."""
     for number in range(same):
         if before.of(number) != after.of(number):
             return number
@@ -106,7 +106,7 @@ def key_of(numbers: set[int]) -> str:
 
 
 def numbers_in(key: str) -> set[int]:
-    """Return the numbers in such a key; none for any other text."""
+    """Return the numbers in such a key; an empty set for any other text."""
     try:
         return _numbers([[int(number) for number in run.split("-")] for run in key.split()])
     except ValueError:

@@ -1,4 +1,4 @@
-"""A provider's messages as exchanges, with the changes that a build makes, and rendered with them. Pure.
+"""A provider's messages as exchanges, which are rendered with the changes that a build makes. Pure.
 
 An *exchange* is a request of the user's with all messages that answer it: calls of tools and their results too. It leaves as a whole or
 stays, so no call is without its result, and the first message is the user's whatever leaves.
@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .message_digests import digests_of
+from .message_records import ANSWER, BARE, REQUEST, RESULTS, SYSTEM, Edit, Parsed, ToolUse
 from .meter import Meter
-from .provider_forms import ANSWER, BARE, FORMS, REQUEST, RESULTS, SYSTEM, Edit, Form, Parsed, Provider, ToolUse, bare, digests_of, short
+from .provider_forms import FORMS, Form, Provider
+from .shortening import bare, short
 
 
 class Exchange(NamedTuple):
-    """The messages with the numbers from `start` to, and without, `end`."""
+    """The messages numbered from `start` to `end`, which is excluded."""
 
     start: int
     end: int
@@ -33,11 +36,11 @@ class Addition(NamedTuple):
 def texts_of(additions: Iterable[Addition]) -> list[str]:
     """Return the blocks in which these additions of one message are sent: the items of a list together, in the place of the first."""
     blocks: dict[str | int, list[str]] = {}
-    for number, each in enumerate(additions):
-        if each.head:
-            blocks.setdefault(each.head, [each.head]).append("- " + each.text.replace("\n", "\n  "))
+    for number, addition in enumerate(additions):
+        if addition.head:
+            blocks.setdefault(addition.head, [addition.head]).append("- " + addition.text.replace("\n", "\n  "))
         else:
-            blocks[number] = [each.text]
+            blocks[number] = [addition.text]
     return ["\n".join(lines) for lines in blocks.values()]
 
 
@@ -122,7 +125,7 @@ class Dialogue:
 
     @property
     def thinks_on(self) -> bool:
-        """Return whether the turn under way has thinking and waits for the results of its tools: that thinking stays."""
+        """Return whether the turn under way has thinking, and waits for the results of its tools, so that its thinking stays."""
         last = [number for number in range(self.current.start, len(self.parsed)) if self.parsed[number].part == ANSWER]
         return bool(last) and self.parsed[self.newest].part == RESULTS and any(self.parsed[number].thoughts for number in last)
 
@@ -131,7 +134,7 @@ class Dialogue:
         return not (self.form.keeps_system and self.parsed[number].part == SYSTEM)
 
     def is_out(self, number: int, changes: Changes) -> bool:
-        """Return whether a message is not sent: it has left, or it was thinking alone, which has."""
+        """Return whether a message is not sent: it has left, or it consisted of thinking that has left."""
         return number in changes.left or (number in changes.without_thinking and self.parsed[number].alone)
 
     def is_stuck(self, changes: Changes) -> bool:
@@ -172,13 +175,13 @@ class Dialogue:
         return self._spared[key]
 
     def bare(self, text: str) -> str | None:
-        """Return parsed.bare, computed once for each text."""
+        """Return `shortening.bare` of a text, computed once."""
         if text not in self._bare:
             self._bare[text] = bare(text)
         return self._bare[text]
 
     def sent_text(self, text: str, notice: str | None) -> str:
-        """Return the text sent for a result, by the notice in its place; None: its own."""
+        """Return the text that is sent for a result: the notice in its place, or its own where there is none."""
         return text if notice is None else (self.bare(text) or text) if notice == BARE else notice
 
     def sent(self, changes: Changes) -> Iterator[Parsed]:
@@ -211,12 +214,12 @@ class Dialogue:
 
 
 def read(messages: Sequence[Any], provider: Provider, meter: Meter, digests: list[str] | None = None) -> Dialogue | None:
-    """Return the conversation of these messages; None where they are not valid: then they are not changed. `digests`: theirs, where the
-    caller has them already."""
+    """Return the conversation of these messages; None where they are invalid, and so stay as they are. `digests`: theirs, where the caller
+    has them already."""
     form = FORMS[provider]
     digests = digests_of(messages) if digests is None or len(digests) != len(messages) else digests
     try:
-        parsed = [each for each in map(form.parse, messages) if each is not None]
+        parsed = [message for message in map(form.parse, messages) if message is not None]
     except (TypeError, ValueError, RecursionError, AttributeError):
         return None
     if digests is None or len(parsed) < len(messages) or not _is_valid(parsed):
@@ -226,20 +229,20 @@ def read(messages: Sequence[Any], provider: Provider, meter: Meter, digests: lis
 
 def _is_valid(parsed: list[Parsed]) -> bool:
     """Return whether the first message is a request, every call comes before its result, and every result after its call."""
-    messages = [each for each in parsed if each.part != SYSTEM]
+    messages = [message for message in parsed if message.part != SYSTEM]
     if not messages or messages[0].part != REQUEST:
         return False
     pending: list[str] = []
-    for each in messages:
-        if each.part == RESULTS:
-            for result in each.results:
+    for message in messages:
+        if message.part == RESULTS:
+            for result in message.results:
                 if result.id not in pending:
                     return False
                 pending.remove(result.id)
             continue
         if pending:
             return False
-        pending = [use.id for use in each.uses]
+        pending = [use.id for use in message.uses]
         if len(set(pending)) < len(pending):
             return False
     return not pending
@@ -247,7 +250,7 @@ def _is_valid(parsed: list[Parsed]) -> bool:
 
 def _exchanges(parsed: list[Parsed]) -> list[Exchange]:
     """Return the exchanges: each begins with a request that does not follow another request."""
-    numbers = [number for number, each in enumerate(parsed) if each.part != SYSTEM]
+    numbers = [number for number, message in enumerate(parsed) if message.part != SYSTEM]
     requests = [(before, at) for before, at in zip([-1, *numbers], numbers) if parsed[at].part == REQUEST]
     starts = [at for before, at in requests if before < 0 or parsed[before].part != REQUEST]
     return [Exchange(start, end) for start, end in zip(starts, [*starts[1:], len(parsed)])]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from .dialogue import Changes, Dialogue, Exchange
+from .message_records import REQUEST
 from .notices import Names, harmless, texts_of
-from .provider_forms import REQUEST
 
 LEFT = "left"
 _REQUEST_CHARS, MOST_REQUESTS = 160, 30
 # The most that their names may have: a share of their characters, and this many.
 _LEFT_SHARE, _MOST_CHARS = 0.1, 12_000
-_USUAL_SHARE = 0.05  # that the names of recorded chats have of their tokens
+_USUAL_SHARE = 0.05  # share of the tokens of recorded chats that their names have
 
 
 def remains_of(dialogue: Dialogue, changes: Changes, numbers: Collection[int], most: float = float("inf")) -> str:
@@ -37,7 +37,7 @@ def remains_of(dialogue: Dialogue, changes: Changes, numbers: Collection[int], m
 
 
 def remains_tokens(exchange: Exchange, dialogue: Dialogue) -> tuple[float, float]:
-    """Return about how many tokens will replace an exchange: of its names, and of the user's request."""
+    """Return roughly how many tokens will replace an exchange: those of its names, and those of the user's request."""
     numbers = [number for number in range(exchange.start, exchange.end) if dialogue.can_leave(number)]
     of_requests = sum([dialogue.meter.text("- " + text) for text in _requests_in(dialogue, numbers)])
     return sum([dialogue.tokens[number].all for number in numbers]) * _USUAL_SHARE, float(of_requests)

@@ -9,9 +9,9 @@ from .languages import BY_EXTENSION
 
 MOST_REFERENCES = 64
 _PATH_CHARS = 400
-_TEXT_CHARS = 20_000  # of a message: a longer one has a pasted text, with mentions before it
+_TEXT_CHARS = 20_000  # of a message: a longer one holds pasted text, which follows the mentions
 
-# Texts of the host's within the user's.
+# The host's texts within the user's.
 _HOSTS = re.compile(r"<(system-reminder|command-name|local-command-stdout)>.*?</\1>", re.DOTALL)
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://\S+")
 _MENTION = re.compile(r"(?<![\w@.])@(\"[^\"\n]{1,300}\"|[\w./+-]{1,300})")
@@ -38,7 +38,7 @@ def referenced(texts: Sequence[str], most: int = MOST_REFERENCES) -> list[str]:
 
 
 def _path_in(path: str) -> str:
-    """Return a path without quotes, `./`, or a line's number around it; "" for no path."""
+    """Return a path without the quotes, `./` or line number around it; "" for a word that is not a path."""
     path = path.strip().strip("\"'`").removeprefix("file://")
     path = re.sub(r"(?::\d+(?:[:-]\d+)?|#L?\d+(?:-L?\d+)?)$", "", path)
     while path.startswith("./"):

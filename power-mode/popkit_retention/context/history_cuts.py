@@ -1,4 +1,4 @@
-"""Layer 4: the parts of the history that leave under a strategy, and the texts in their places, notices of results and remains of
+"""Layer 4: the parts of the history that leave under a strategy, with the texts in their places: notices of results, remains of
 exchanges. Pure.
 
 The parts that are least likely to be missed leave first: below 80 percent the thinking, and the long texts that the assistant wrote into
@@ -20,8 +20,8 @@ from .build_types import PruningStrategy
 from .dialogue import Changes, Dialogue, Exchange
 from .exchange_remains import MOST_REQUESTS, remains_tokens
 from .judging import Judged, judge
+from .message_records import BARE
 from .notices import Names
-from .provider_forms import BARE
 
 # Tokens of a result, below which a notice is more to read than it saves; and the gain that a cut of any result needs.
 LEAST_TOKENS, LEAST_GAIN = 100, 40
@@ -40,9 +40,9 @@ class Depth(NamedTuple):
     spoken: float
 
 
-# Strategies that keep no more exchanges than this begin with the parts that nothing depends on.
+# Strategies that keep no more exchanges than this begin by removing the parts that nothing depends on.
 LEAN = 5
-# Chosen over recorded sessions (docs/measured.md). Everything is less likely than 2.
+# Chosen over recorded sessions (docs/measured.md). Every probability is below 2.
 DEPTHS = (
     Depth(10, 0.1, 0.1, True, False, 1.0),
     Depth(5, 0.08, 0.08, False, True, 0.6),
@@ -52,24 +52,24 @@ DEPTHS = (
 
 
 def numbers_of(dialogue: Dialogue) -> list[int]:
-    """Return the messages of the history that could leave."""
-    return [number for each in dialogue.history for number in range(each.start, each.end) if dialogue.can_leave(number)]
+    """Return the numbers of the messages in the history that could leave."""
+    return [number for exchange in dialogue.history for number in range(exchange.start, exchange.end) if dialogue.can_leave(number)]
 
 
 def reduced(dialogue: Dialogue, before: Changes, strategy: PruningStrategy, most: int | None, folder: str = "") -> Changes:
     """Return the changes of a cut under a strategy, to at most `most` tokens (None for no limit), on top of those before."""
     changes = before.copy()
-    judged = [each for each in judge(dialogue, folder) if each.number < dialogue.current.start]
+    judged = [result for result in judge(dialogue, folder) if result.number < dialogue.current.start]
     if strategy.tier4_messages <= LEAN:
         _lighten(dialogue, changes)
     names = Names(dialogue, changes)
     for depth in DEPTHS:
         if depth.exchanges >= strategy.tier4_messages:
-            _go_to(depth, dialogue, changes, judged, names)
-            _leave(depth, dialogue, before, changes, names)
+            _replace_results(depth, dialogue, changes, judged, names)
+            _leave_out(depth, dialogue, before, changes, names)
     if most is not None and dialogue.size(numbers_of(dialogue), changes) > most:
-        _go_to(Depth(0, 2.0, 2.0, False, True, 0.0), dialogue, changes, judged, names)
-    _drop(dialogue, changes, most)
+        _replace_results(Depth(0, 2.0, 2.0, False, True, 0.0), dialogue, changes, judged, names)
+    _drop_oldest(dialogue, changes, most)
     return changes
 
 
@@ -87,45 +87,48 @@ def _lighten(dialogue: Dialogue, changes: Changes) -> None:
                 changes.notices.setdefault(number, {})[use.id] = BARE
 
 
-def _go_to(depth: Depth, dialogue: Dialogue, changes: Changes, judged: list[Judged], names: Names) -> None:
+def _replace_results(depth: Depth, dialogue: Dialogue, changes: Changes, judged: list[Judged], names: Names) -> None:
     """Replace results by notices, to a depth."""
     newest = dialogue.exchanges[-1 - depth.exchanges].start if len(dialogue.exchanges) > depth.exchanges else 0
     leaving = []
-    for each in judged:
-        if each.number in changes.left or changes.notices.get(each.number, {}).get(each.id):
+    for result in judged:
+        if result.number in changes.left or changes.notices.get(result.number, {}).get(result.id):
             continue
-        likely = depth.need if each.number >= newest else depth.older
-        if (each.dead or not depth.dead_only) and each.need < likely and dialogue.meter.text(each.text) >= LEAST_TOKENS:
-            leaving.append(each)
-    for each, notice in names.notices(leaving):
-        if dialogue.meter.text(each.text) - dialogue.meter.text(notice) >= LEAST_GAIN:
-            changes.notices.setdefault(each.number, {})[each.id] = notice
+        likely = depth.need if result.number >= newest else depth.older
+        if (result.dead or not depth.dead_only) and result.need < likely and dialogue.meter.text(result.text) >= LEAST_TOKENS:
+            leaving.append(result)
+    for result, notice in names.notices(leaving):
+        if dialogue.meter.text(result.text) - dialogue.meter.text(notice) >= LEAST_GAIN:
+            changes.notices.setdefault(result.number, {})[result.id] = notice
     if depth.bare:
-        for each in judged:
-            if dialogue.bare(each.text) is not None and each.number not in changes.left:
-                changes.notices.setdefault(each.number, {}).setdefault(each.id, "")
+        for result in judged:
+            if dialogue.bare(result.text) is not None and result.number not in changes.left:
+                changes.notices.setdefault(result.number, {}).setdefault(result.id, "")
 
 
-def _leave(depth: Depth, dialogue: Dialogue, before: Changes, changes: Changes, names: Names) -> None:
+def _leave_out(depth: Depth, dialogue: Dialogue, before: Changes, changes: Changes, names: Names) -> None:
     """Leave older exchanges out, those first whose names were used least recently, until the history, or its spoken text, has no more than
-    the depth's share of its tokens. One with a result that stays, stays with it; of the newest exchanges only the spoken text counts. At a
+    the depth's share of its tokens. An exchange stays if one of its results does. Of the newest exchanges only the spoken text counts. At a
     depth without newest ones, the rest has no more tokens than that share of the spoken text."""
     if depth.spoken >= 1.0 or len(dialogue.history) <= depth.exchanges:
         return
     first = len(dialogue.history) - depth.exchanges
     newest, older, history = dialogue.history[first:], dialogue.history[:first], numbers_of(dialogue)
     if newest:
-        older = [each for each in older if not _holds_results(dialogue, changes, each)]
-        spoken = sum([dialogue.spoken(number) for each in newest for number in range(each.start, each.end)])
-        whole = spoken + sum([dialogue.tokens[number].all for each in older for number in range(each.start, each.end)])
-        over = spoken + sum([dialogue.size(range(each.start, each.end), changes) for each in older]) - depth.spoken * whole
+        older = [exchange for exchange in older if not _holds_results(dialogue, changes, exchange)]
+        spoken = sum([dialogue.spoken(number) for exchange in newest for number in range(exchange.start, exchange.end)])
+        whole = spoken + sum([dialogue.tokens[number].all for exchange in older for number in range(exchange.start, exchange.end)])
+        over = spoken + sum([dialogue.size(range(exchange.start, exchange.end), changes) for exchange in older]) - depth.spoken * whole
         over = min(over, dialogue.size(history, changes) - depth.spoken * sum([dialogue.tokens[number].all for number in history]))
     else:
         over = dialogue.size(history, changes) - depth.spoken * sum(map(dialogue.spoken, history))
-    remains = [remains_tokens(each, dialogue) for each in dialogue.history if each.start in changes.left - before.left]
+    remains = [remains_tokens(exchange, dialogue) for exchange in dialogue.history if exchange.start in changes.left - before.left]
     over += sum([sum(tokens) for tokens in remains])
     used = names.last_used(dialogue.exchanges)
-    for exchange in sorted((each for each in older if each.start not in changes.left), key=lambda each: (used[each.start], each.start)):
+    for exchange in sorted(
+        (candidate for candidate in older if candidate.start not in changes.left),
+        key=lambda candidate: (used[candidate.start], candidate.start),
+    ):
         size, (of_names, of_requests) = dialogue.size(range(exchange.start, exchange.end), changes), remains_tokens(exchange, dialogue)
         if (over > 0 and size - of_names - of_requests >= LEAST_GAIN) or (not newest and _thinks_alone(dialogue, exchange)):
             remains.append((of_names, of_requests if len(remains) < MOST_REQUESTS else 0.0))
@@ -144,11 +147,11 @@ def _holds_results(dialogue: Dialogue, changes: Changes, exchange: Exchange) -> 
 
 
 def _thinks_alone(dialogue: Dialogue, exchange: Exchange) -> bool:
-    """Return whether an exchange has an answer of thinking alone: where that stays, nothing else may leave (`Dialogue.is_stuck`)."""
+    """Return whether an exchange has an answer that consists of thinking: while it stays, nothing else may leave (`Dialogue.is_stuck`)."""
     return any(parsed.alone for parsed in dialogue.parsed[exchange.start : exchange.end])
 
 
-def _drop(dialogue: Dialogue, changes: Changes, most: float | None) -> None:
+def _drop_oldest(dialogue: Dialogue, changes: Changes, most: float | None) -> None:
     """Leave exchanges out, the oldest first, until at most this many tokens stay."""
     if most is None:
         return

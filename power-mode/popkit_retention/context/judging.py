@@ -22,9 +22,9 @@ from hooks.utils.policy.ruleset import Ruleset
 from hooks.utils.state import shipped
 
 from .dialogue import Dialogue
-from .provider_forms import REQUEST, ToolUse
+from .message_records import REQUEST, ToolUse
 
-# Conversations that are remembered, so that the next build observes only new messages.
+# Number of conversations that are remembered, so that the next build observes only new messages.
 _MOST_FOLDS = 32
 
 
@@ -39,12 +39,12 @@ def _need_model() -> NeedModel:
 
 
 def binds_thinking(model: str) -> bool:
-    """Return whether a model accepts its thinking only in the very conversation in which it was thought; True for an unknown one."""
+    """Return whether a model accepts its thinking only in the very conversation that it comes from; True for an unknown model."""
     return _rules().models.model(model).thinking_bound
 
 
 def window_of(model: str) -> int | None:
-    """Return the tokens that a model takes; None for an unknown one."""
+    """Return the size of a model's window in tokens; None for an unknown model."""
     known = _rules().models.model(model)
     return known.window if known.known else None
 
@@ -94,12 +94,13 @@ class _Fold:
         self.count = len(dialogue.parsed)
 
 
-# By folder, and by the hash of all messages observed. A build takes a fold out while it goes on with it, so no two builds share one.
+# By folder and by the hash of all messages observed. A build takes a fold out while it uses it, so no two builds share a fold.
 _folds: OrderedDict[tuple[str, int], _Fold] = OrderedDict()
 
 
 def judge(dialogue: Dialogue, folder: str = "") -> list[Judged]:
-    """Return all results that could leave, in their order: not those that hold more than text. `folder`: of relative paths."""
+    """Return all results that could leave, in their order. Results that hold more than text cannot. `folder`: the base of relative
+    paths."""
     chain = [0]
     for digest in dialogue.digests:
         chain.append(hash((chain[-1], digest)))
@@ -115,7 +116,7 @@ def judge(dialogue: Dialogue, folder: str = "") -> list[Judged]:
 
 def _judged(dialogue: Dialogue, fold: _Fold, result: Result) -> Judged | None:
     number = fold.places.get(result.id, -1)
-    answer = next((each for each in dialogue.parsed[number].results if each.id == result.id), None)
+    answer = next((candidate for candidate in dialogue.parsed[number].results if candidate.id == result.id), None)
     if number < 0 or answer is None or answer.more:
         return None
     quiet, need = fold.state.quiet_age(result), _need_model().probability(result, fold.state, tools_of(""))

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 
 class Language(NamedTuple):
-    """The nodes of a syntax tree that have a signature, by the tree-sitter grammars that ast-grep bundles. Definitions are searched inside
-    kinds of `opens`; the inside of a kind of `leaves`, or of a match of `rules` (of ast-grep), is its body. `most_chars`: a longer source
-    has no outline, since on broken sources parsers take time in the square of their length, some a thousand times as much as others."""
+    """The nodes of a syntax tree that have a signature, by the tree-sitter grammars that ast-grep bundles. Definitions are searched for
+    inside the kinds in `opens`; the inside of a kind in `leaves`, or of a match of ast-grep's `rules`, is a body. `most_chars`: a longer
+    source has no outline, since the time for broken sources grows with the square of their length, in some parsers a thousand times faster
+    than in others."""
 
     opens: tuple[str, ...] = ()
     leaves: tuple[str, ...] = ()
@@ -17,7 +18,7 @@ class Language(NamedTuple):
 
 
 def _holding(kind: str, *values: str, field: str = "") -> dict[str, Any]:
-    """Return a rule: a node of this kind that holds one of those, in a field or anywhere."""
+    """Return a rule for a node of this kind that holds a node of one of the other kinds, in a field or anywhere."""
     where: dict[str, Any] = {"field": field} if field else {"stopBy": "end"}
     return {"kind": kind, "has": {"any": [{"kind": value} for value in values], **where}}
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .provider_forms import Provider, blocks_of, plain, text_of
+from .content_blocks import blocks_of, kind_of, plain, role_of, text_of, tool_calls_of
+from .provider_forms import Provider
 
 _ROLES = {
     Provider.ANTHROPIC: frozenset({"user", "assistant", "system"}),
@@ -17,7 +18,7 @@ MOST_FAULTS = 20
 
 
 def faults_of(messages: Sequence[Any], provider: Provider) -> list[str]:
-    """Return the faults in a list of messages, each with the number of its message (from 0), at most MOST; none where it is valid."""
+    """Return the faults in a list of messages, each with the number of its message (from 0), at most MOST_FAULTS."""
     try:
         faults = _faults(messages, provider)
         return [fault for _, fault in zip(range(MOST_FAULTS), faults)]
@@ -28,11 +29,11 @@ def faults_of(messages: Sequence[Any], provider: Provider) -> list[str]:
 def _faults(messages: Sequence[Any], provider: Provider) -> Iterator[str]:
     if not messages:
         yield "there are no messages"
-    pending: list[str] = []  # ids of the calls of the answer before
+    pending: list[str] = []  # ids of the calls in the previous answer
     answered_at, begun = 0, False
     for number, message in enumerate(map(plain, messages)):
-        role = message.get("role") if isinstance(message, dict) else None
-        if not isinstance(role, str) or role not in _ROLES[provider]:
+        role = role_of(message)
+        if role not in _ROLES[provider]:
             yield f"message {number}: no role that the provider knows"
             continue
         if role in _ASIDE:
@@ -63,17 +64,15 @@ def _unanswered(pending: Sequence[str]) -> str:
 
 
 def _calls_in(message: dict[str, Any]) -> list[str]:
-    calls = message.get("tool_calls")
-    beside = [plain(call) for call in calls] if isinstance(calls, (list, tuple)) else []
-    blocks = [block for block in blocks_of(message.get("content")) if isinstance(block, dict) and block.get("type") == "tool_use"]
-    return [str(call.get("id")) for call in [*beside, *blocks]]
+    blocks = [block for block in blocks_of(message.get("content")) if kind_of(block) == "tool_use"]
+    return [str(call.get("id")) for call in [*tool_calls_of(message), *blocks]]
 
 
 def _results_in(message: dict[str, Any]) -> list[str]:
     if message.get("role") == "tool":
         return [str(message.get("tool_call_id"))]
-    blocks = blocks_of(message.get("content"))
-    return [str(block.get("tool_use_id")) for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
+    blocks = [block for block in blocks_of(message.get("content")) if kind_of(block) == "tool_result"]
+    return [str(block.get("tool_use_id")) for block in blocks]
 
 
 def _is_empty(message: dict[str, Any]) -> bool:
@@ -81,7 +80,5 @@ def _is_empty(message: dict[str, Any]) -> bool:
     if message.get("role") == "tool":
         return False
     beside = any(message.get(name) for name in ("tool_calls", "function_call", "refusal", "audio"))
-    texts = [
-        text_of(block) if isinstance(block, dict) and block.get("type") == "text" else "x" for block in blocks_of(message.get("content"))
-    ]
+    texts = [text_of(block) if kind_of(block) == "text" else "x" for block in blocks_of(message.get("content"))]
     return not beside and not any(text and text.strip() for text in texts)

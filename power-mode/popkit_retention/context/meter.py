@@ -7,8 +7,9 @@ from typing import Any
 
 from hooks.utils.policy.messages import thinking_tokens
 
+from .content_blocks import is_thinking, kind_of, plain, thinking_beside, tool_calls_of
 from .pictures import anthropic_tokens, openai_tokens
-from .provider_forms import Provider, is_thinking, plain, thinking_beside
+from .provider_forms import Provider
 from .tokens import count, vocabulary_of
 
 # Tokens of a message, and of a call or result in it, beside its contents.
@@ -61,7 +62,7 @@ class Meter:
         return count
 
     def _content(self, content: object) -> int:
-        """Count a message's or a result's content: a text, blocks, or nothing."""
+        """Count the content of a message or a result: a text, blocks, or nothing."""
         return sum(map(self._block, content)) if isinstance(content, list) else self.text(content)
 
     def _block(self, block: object) -> int:
@@ -95,8 +96,7 @@ class Meter:
     def _beside(self, message: dict[str, Any]) -> int:
         """Count the parts of OpenAI's messages beside their content."""
         total = sum(map(self._block, thinking_beside(message))) + self.text(message.get("name")) + self.text(message.get("refusal"))
-        calls = message.get("tool_calls")
-        for call in calls if isinstance(calls, list) else ():
+        for call in tool_calls_of(message):
             called = call.get("function") or call.get("custom") if isinstance(call, dict) else None
             if isinstance(called, dict):
                 call_input = called.get("arguments", called.get("input"))
@@ -106,4 +106,4 @@ class Meter:
 
 def _is_text(part: object) -> bool:
     blocks = part if isinstance(part, list) else []
-    return isinstance(part, str) or (bool(blocks) and all(isinstance(each, dict) and each.get("type") == "text" for each in blocks))
+    return isinstance(part, str) or (bool(blocks) and all(kind_of(block) == "text" for block in blocks))

@@ -31,7 +31,7 @@ def get_context_status(session_id: str, environ: Mapping[str, str] = os.environ)
 
 
 def status_of(store: UsageStore, session_id: str) -> ContextStatus:
-    """Return the newest snapshot of a session's context, of an open store. NoSnapshot."""
+    """Return the newest snapshot of a session's context from an open store. NoSnapshot."""
     snapshot = next(iter(store.snapshots(session_id, 1)), None)
     if snapshot is None:
         raise _none(session_id)

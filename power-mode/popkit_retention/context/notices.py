@@ -13,10 +13,10 @@ from hooks.utils.policy.placeholder import why
 
 from .dialogue import Changes, Dialogue, Exchange
 from .judging import Judged
-from .provider_forms import Parsed
+from .message_records import Parsed
 
 _LABEL_CHARS = 80
-# The most that the names of a result may have: a share of its characters, and in a short one this many.
+# The most characters that the names of a result may have: a share of the result's, but this many in a short one.
 _SHARE, _LEAST_CHARS = 0.2, 200
 _NAMES = re.compile(NAME)
 _is_plain = re.compile(PLAIN).match
@@ -43,8 +43,10 @@ class Names:
         """Return the notices of results that leave together. A name that leaves with several stays with the newest."""
         for judged in leaving:
             self.places.subtract(self._in(judged.text))
-        newest_first = sorted(leaving, key=lambda each: -each.result.index)
-        names = [self.fresh(each.text, max(_LEAST_CHARS, int(len(each.text) * _SHARE))) if _shows(each) else [] for each in newest_first]
+        newest_first = sorted(leaving, key=lambda judged: -judged.result.index)
+        names = [
+            self.fresh(judged.text, max(_LEAST_CHARS, int(len(judged.text) * _SHARE))) if _shows(judged) else [] for judged in newest_first
+        ]
         return [(judged, _notice(judged, fresh)) for judged, fresh in zip(newest_first, harmless(names))]
 
     def last_used(self, exchanges: Sequence[Exchange]) -> dict[int, int]:
@@ -60,7 +62,8 @@ class Names:
         return used
 
     def fresh(self, text: str, room: int, short: bool = False) -> list[str]:
-        """Return the names in a text that occur nowhere else, in its order, and count them; where there are too many, the short ones."""
+        """Return the names in a text that occur nowhere else, in its order, and count them. Where there are too many, the shortest are
+        returned."""
         candidates = dict.fromkeys((*self._in(text), *_short_in(text))) if short else self._in(text)
         is_plain = _is_plain_when_spoken if short else _is_plain
         names = [name for name in candidates if self.places[name] <= 0 and not is_plain(name)]
@@ -86,7 +89,7 @@ def _short_in(text: str) -> list[str]:
 
 
 def _shows(judged: Judged) -> bool:
-    """Return whether a notice has names; for a run, an outline says more."""
+    """Return whether a notice lists names. For a run, an outline says more."""
     return not judged.result.kind.startswith("run")
 
 

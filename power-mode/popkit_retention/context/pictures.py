@@ -8,13 +8,13 @@ import struct
 
 from hooks.utils.policy.estimate import IMAGE_TOKENS, image_tokens
 
-_HEAD_CHARS = 64 * 1_024  # of base64: in a JPEG, the size may come behind a thumbnail
+_HEAD_CHARS = 64 * 1_024  # of base64: in a JPEG, a thumbnail may come before the size
 # The charge of OpenAI's vision models: a base, and tiles of 512 pixels after the picture has been scaled to fit.
 _LOW_TOKENS, _TILE_TOKENS, _TILE, _LARGEST, _SHORT_SIDE = 85, 170, 512, 2_048, 768
 
 
 def anthropic_tokens(source: object) -> int:
-    """Return the tokens of an image block's `source`: as many as the largest has where its size is not known."""
+    """Return the tokens of an image block's `source`: as many as the largest picture has where the size is unknown."""
     return image_tokens(*_size(source.get("data") if isinstance(source, dict) else None))
 
 
@@ -33,7 +33,7 @@ def openai_tokens(image: object) -> int:
 
 
 def _size(data: object) -> tuple[int, int]:
-    """Return (width, height) in pixels of a picture in base64, (0, 0) where its beginning does not tell."""
+    """Return (width, height) in pixels of a picture in base64, (0, 0) where its beginning does not say."""
     if not isinstance(data, str):
         return 0, 0
     try:
@@ -52,7 +52,7 @@ def size_of(head: bytes) -> tuple[int, int]:
         if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
             return _webp(head)
         return _jpeg(head) if head.startswith(b"\xff\xd8") else (0, 0)
-    except struct.error:  # it ends too soon
+    except struct.error:  # it is cut short
         return 0, 0
 
 

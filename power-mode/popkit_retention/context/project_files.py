@@ -17,11 +17,11 @@ from .sources import FileText
 
 MOST_BYTES = 128 * 1_024
 _PATH_CHARS = 4_096
-_FILES = 128  # that are remembered
+_FILES = 128  # kept in memory
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Opening a pipe would block until its other end is opened.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_LOST_SHARE = 0.01  # of the characters of a text in another encoding than UTF-8
+_LOST_SHARE = 0.01  # of the characters of a text that is not UTF-8
 
 
 class ProjectFiles:
@@ -41,8 +41,8 @@ class ProjectFiles:
         self._outlines: OrderedDict[tuple[str, str], str] = OrderedDict()  # by path and stamp
 
     def read(self, path: str, with_outline: bool = False) -> FileText | None:
-        """Return the file that a path means, relative to the project or absolute in it; None for one that is outside, a folder, no text,
-        larger than MOST_BYTES, of a kind that holds secrets, or not there."""
+        """Return the file that a path means, relative to the project or absolute in it; None for a path outside the project, a folder, a
+        file that is missing, is not text, is larger than MOST_BYTES or may hold secrets."""
         with self._lock:
             return self._read(path, with_outline)
 
@@ -53,7 +53,7 @@ class ProjectFiles:
             if opened is None and parts:
                 parts = self._parts(os.path.realpath(os.path.join(self._root, *parts)))  # there may be links in it
                 opened = self._opened(parts) if parts else None
-        except (OSError, ValueError):  # not there, not readable, or no name that a disk can have
+        except (OSError, ValueError):  # missing, unreadable, or not a valid file name
             return None
         if opened is None or parts is None:
             return None
@@ -141,7 +141,7 @@ def _bytes(fd: int) -> bytes:
 
 
 def _text(data: bytes) -> str | None:
-    """Return the text of a file's bytes; None where they are no text, or too long."""
+    """Return the text of a file's bytes; None where they are not text, or too many."""
     if len(data) > MOST_BYTES or b"\0" in data:
         return None
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").replace("\r\n", "\n")
@@ -162,7 +162,7 @@ def _masked(text: str) -> str:
 
 
 def _real(folder: str) -> str:
-    """Return a folder without links; "" for none, and for a name that no disk can have."""
+    """Return a folder with its links resolved; "" for no folder, or an invalid name."""
     try:
         return os.path.realpath(folder) if folder else ""
     except (OSError, ValueError):

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from popkit_retention.memory import Memory
 
 
-MOST_MEMORIES = 50  # asked for: little of it fits
-REST_S = 300.0  # for so long an unavailable store is not asked again: a server that is down may take long to fail
+MOST_MEMORIES = 50  # items that are asked for: few of them fit
+REST_S = 300.0  # before an unavailable store is asked again: a server that is down may take long to fail
 
 
 class ProjectMemory:
@@ -63,4 +63,4 @@ def _best(memory: Memory, request: str) -> list[Remembered]:
         for item in items.values()
         if item.text.strip() and not item.waits
     ]
-    return sorted(memories, key=lambda each: (-each.score, each.id))
+    return sorted(memories, key=lambda memory: (-memory.score, memory.id))

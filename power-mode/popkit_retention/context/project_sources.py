@@ -11,11 +11,11 @@ from .project_files import ProjectFiles
 from .project_memory import ProjectMemory
 from .sources import Sources
 
-_PROJECTS = 16  # known at once
+_PROJECTS = 16  # projects that are open at once
 
 
 class ProjectSources:
-    """The memory and the files of projects, for all builds; of the projects used last."""
+    """The memory and the files of projects, for all builds. Those of the most recently used projects stay open."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ

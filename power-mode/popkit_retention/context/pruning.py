@@ -14,11 +14,12 @@ from .build_types import (
     PruningStrategy,
     calculate_tier_breakdown,
 )
+from .content_blocks import plain
 from .dialogue import Addition, Changes, Dialogue, read, texts_of
 from .exchange_remains import LEFT, remains_of
 from .judging import binds_thinking
 from .meter import Meter
-from .provider_forms import Provider, plain
+from .provider_forms import Provider
 
 
 def apply_pruning(context: ContextResult, strategy: PruningStrategy) -> ContextResult:
@@ -64,7 +65,7 @@ class _Pruned:
         if dialogue.is_stuck(changes):
             return context
         if changes.left and dialogue.asks:
-            self._move_behind(dialogue, changes, [each for at in sorted(changes.left) for each in additions.get(at, ())])
+            self._move_behind(dialogue, changes, [addition for at in sorted(changes.left) for addition in additions.get(at, ())])
         first = next((at for at in range(len(self.sent)) if changes.of(at) != self.before.of(at)), None)
         if first is None:
             sent = context.pruning_strategy.tier4_messages
@@ -95,8 +96,8 @@ class _Pruned:
         key = continuity.key_of({self.sent[at] for at in changes.left})
         remains = Addition(LEFT, key, remains_of(dialogue, changes, changes.left))
         additions = [*additions, *changes.additions.get(newest, ())]
-        earlier = [each for each in additions if each.kind == LEFT]
-        changes.additions[newest] = [*earlier, remains, *(each for each in additions if each.kind != LEFT)]
+        earlier = [addition for addition in additions if addition.kind == LEFT]
+        changes.additions[newest] = [*earlier, remains, *(addition for addition in additions if addition.kind != LEFT)]
 
     def _state(self, changes: Changes) -> dict[str, Any]:
         """Return the state to hand on, by the numbers of the caller's messages."""
@@ -109,7 +110,7 @@ class _Pruned:
 
 
 def _without(message: Any, blocks: int) -> Any:
-    """Return a message without the blocks that a build has put in front."""
+    """Return a message without the blocks that a build has put before it."""
     if not blocks:
         return message
     known = plain(message)

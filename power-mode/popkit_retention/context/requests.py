@@ -14,8 +14,8 @@ _UNNAMED = "conversation-"
 
 
 class Caller(NamedTuple):
-    """The caller of a request. `user_id`: "" for none, whose requests stay as they are. `project`: the folder whose memory and files may
-    enter, "" for none. `agent`: its name, for people."""
+    """The caller of a request. `user_id`: "" where no user is named; requests then stay as they are. `project`: the folder whose memory and
+    files may enter, "" for none. `agent`: its name, for people."""
 
     user_id: str
     session_id: str = ""
@@ -28,7 +28,8 @@ class Caller(NamedTuple):
 
 
 class Request(NamedTuple):
-    """The parts of a request that a build needs, as plain data. `max_tokens`: the most that it may have; None: the model's window."""
+    """The parts of a request that a build needs, as plain data. `max_tokens`: the most tokens that the request may have; None: the model's
+    window."""
 
     provider: Provider
     model: str
@@ -40,7 +41,7 @@ class Request(NamedTuple):
 
 class Used(NamedTuple):
     """The tokens that one answer used. `input`: the uncached input. `cache_write_1h`: the part of `cache_write` that is cached for an hour.
-    `id`: the provider's for the answer, "" for none."""
+    `id`: the provider's id of the answer, "" where it has none."""
 
     input: int = 0
     cache_read: int = 0
@@ -68,7 +69,7 @@ class Notice(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A request that may be sent: with these `messages`, or, None, with its own. `notice`: for its answer."""
+    """A request that may be sent: with these `messages`, or with its own (None). `notice`: for its answer."""
 
     messages: list[Message] | None = None
     notice: Notice = Notice()

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from fnmatch import fnmatchcase
 
-# In small letters. All files in these folders are secret, whatever their names.
+# In lower case. All files in these folders are secret, whatever their names.
 _SECRET_FOLDERS = frozenset((".git", ".hg", ".svn", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".terraform", ".vault"))
 _SECRET_NAMES = (
     ".env", ".env.*", ".env-*", ".env_*", "*.env", ".envrc", ".envrc.*", ".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf",
@@ -19,7 +19,7 @@ _SECRET_NAMES = (
 )  # fmt: skip
 # Endings that editors and people give to the name of a copy.
 _COPY_ENDINGS = ("~", ".bak", ".orig", ".old", ".save", ".swp")
-# Those of file managers, before the extension: "key copy 2.pem", "key (1).pem".
+# Endings that file managers give it, before the extension: "key copy 2.pem", "key (1).pem".
 _COPIED = re.compile(r"(?: \(\d+\)| copy(?: \d+)?)(?=\.[^.]*\Z|\Z)")
 _PUBLIC_NAMES = (
     "*.example", "*.sample", "*.template", "*.dist", "*-example", "*-sample", "*-template", "*_example", "*_sample", "*_template", "*.pub",
@@ -28,8 +28,8 @@ _PUBLIC_NAMES = (
 
 
 def is_secret(parts: list[str]) -> bool:
-    """Return whether a path of these components leads to a secret. A disk may take names for the same that differ in case, form, invisible
-    characters or dots and spaces at the end."""
+    """Return whether a path of these components leads to a secret. A disk may treat names as equal that differ in case, Unicode form,
+    invisible characters, or trailing dots and spaces."""
     folded = [_folded(part) for part in parts]
     if any(part in _SECRET_FOLDERS for part in folded) or not folded:
         return True

@@ -1,4 +1,4 @@
-"""The service that builds contexts for clients: their sources, budgets and usage. No call fails unless a limit refuses it.
+"""The service that builds contexts for clients. No call fails unless a limit refuses it.
 
 Builds are traced through OpenTelemetry: a span for each, and an event with the size of its context. They have no contents. They go to the
 application's own tracer provider where it has set one up. Where it has none, and the user has configured a receiver (`context.traces`),
@@ -7,35 +7,28 @@ ours sends them there; without either they cost nothing worth measuring.
 
 from __future__ import annotations
 
-import functools
 import logging
-import os
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import PurePath
 from typing import Any, Protocol
 
-from hooks.utils.io import home
-
 from ..usage.budgets import BudgetExceeded, Standing
 from .build_types import ContextBuildOptions, ContextResult, Message
-from .builder import build_context
 from .conversations import Conversations
-from .project_sources import ProjectSources
-from .provider_forms import digests_of
+from .message_digests import digests_of
 from .requests import Caller, Notice, Prepared, Request, Used
 from .sources import Sources
 from .tracing import building, built
-from .usage_log import DatabaseLog
 
 _log = logging.getLogger("popkit_retention.context")
 
 
 class UsageLog(Protocol):
-    """The log of users' usage. It writes in the background. One that also has `exceeded(user_id, session_id)`, which returns a
-    `usage_log.ExceededLimit` or None, lets its limits warn and refuse."""
+    """The log of users' usage. It writes in the background. A log that also has `exceeded(user_id, session_id)`, which returns a
+    `usage_log.ExceededLimit` or None, can warn and refuse at its limits."""
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
         """Return the used percentage of the most used limit; None where there is no limit."""
@@ -63,7 +56,7 @@ class ContextService:
         sources: Callable[[str], AbstractContextManager[Sources]] = lambda project: nullcontext(Sources()),
         log: UsageLog | None = None,
     ) -> None:
-        """`sources`: of a project's folder, for one build. `log`: None where no limits apply and nothing is recorded."""
+        """`sources`: those of a project's folder, for one build. `log`: None where no limits apply and nothing is recorded."""
         self._build = build
         self._sources = sources
         self._usage = log
@@ -72,8 +65,8 @@ class ContextService:
         self._lock = threading.Lock()
 
     def build(self, caller: Caller, request: Request) -> list[Message] | None:
-        """Return the messages to send, valid for the provider; None for the original ones: no user is named, or building fails, which is
-        logged once. BudgetExceeded."""
+        """Return the messages to send, valid for the provider; None where the original ones are to be sent, because no user is named or
+        building failed, which is logged once. BudgetExceeded."""
         return self.prepare(caller, request).messages
 
     def prepare(self, caller: Caller, request: Request) -> Prepared:
@@ -110,14 +103,14 @@ class ContextService:
             self._usage.close()
 
     @contextmanager
-    def careful(self, what: str, but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
-        """Log an error inside instead of raising it. `what`: its consequence, in words. `but`: an error that is the caller's."""
+    def careful(self, consequence: str, except_for: type[Exception] | tuple[()] = ()) -> Iterator[None]:
+        """Log an error inside instead of raising it, with its `consequence` in words. `except_for`: an error that is the caller's."""
         try:
             yield
-        except but:
+        except except_for:
             raise
         except Exception as error:  # noqa: BLE001  a call must not fail for what PopKit adds to it
-            self._warn(what, error)
+            self._warn(consequence, error)
 
     def _built(self, caller: Caller, request: Request) -> ContextResult:
         digests = digests_of(request.messages)
@@ -157,29 +150,13 @@ class ContextService:
                 used = self._usage.used_percent(caller.user_id, caller.session_id)
         return used if used is None else float(used)
 
-    def _warn(self, what: str, error: Exception) -> None:
-        """Warn once; later errors are for debugging. An error's own message may have contents of messages, so it is left out."""
+    def _warn(self, consequence: str, error: Exception) -> None:
+        """Warn once; later errors are logged for debugging. An error's own message may quote contents, so it is left out."""
         with self._lock:
             level, self._warned = logging.DEBUG if self._warned else logging.WARNING, True
-        _log.log(level, "PopKit: %s (%s in %s). This is logged once.", what, type(error).__name__, _place(error))
+        _log.log(level, "PopKit: %s (%s in %s). This is logged once.", consequence, type(error).__name__, _place(error))
 
 
 def _place(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     return f"{PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "an unknown place"
-
-
-@functools.lru_cache(maxsize=1)
-def default_service() -> ContextService:
-    """Return the service of this process, which clients use by default. No database is opened before the first build."""
-    return configured_service(os.environ)
-
-
-def configured_service(environ: Mapping[str, str]) -> ContextService:
-    """Return a service with the user's own settings, database, memory and files; an unavailable database is logged, and left out."""
-    log: UsageLog | None = None
-    try:
-        log = DatabaseLog(environ)
-    except home.NoHome as error:
-        _log.warning("PopKit: no limits apply, and no builds are recorded: %s.", error)
-    return ContextService(build_context, ProjectSources(environ), log)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from hooks.utils.policy.masking import MASK
 
-from .provider_forms import Parsed
+from .message_records import Parsed
 from .sources import FileText
 
 _NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
@@ -19,8 +19,8 @@ _OLD, _NEW = ("old_string", "old_str"), ("new_string", "new_str")
 
 
 def shown_files(sent: Iterable[Parsed]) -> dict[str, str]:
-    """Return path as the calls have it -> text as of the calls and their results, of files that were read or written as a whole. `sent`:
-    the messages as they are sent."""
+    """Return the text of each file that was read or written as a whole, as of its calls and results, by the path in the calls. `sent`: the
+    messages as they are sent."""
     known: dict[str, str] = {}
     reads: dict[str, str] = {}  # id of a pending call that may be a read -> path
     for parsed in sent:
@@ -75,7 +75,7 @@ def _same(masked: str, text: str) -> bool:
 
 
 def _trimmed(text: str) -> str:
-    """Return a text without the space at the end of lines, and of the whole, which a tool may add or drop."""
+    """Return a text without trailing space on its lines and at its end, which a tool may add or drop."""
     return "\n".join(map(str.rstrip, text.strip("\n").split("\n")))
 
 

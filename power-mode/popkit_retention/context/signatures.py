@@ -1,4 +1,4 @@
-"""The outline of a source: its signatures, from a syntax tree (ast-grep), each line as it is there, behind its number."""
+"""The outline of a source: its signatures, from a syntax tree (ast-grep). Each line is as it is there, behind its number."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FENCE = re.compile(r" {0,3}(```|~~~)")
 def outline(text: str, path: str) -> str:
     """Return the outline of a source, by the language of its path's extension: `12: def price(basket):`. At most MOST_LINES lines. "" for a
     language that has no outline, for a generated source (very long, or with very long lines), and where the parser is not installed; of a
-    broken source what of it parses."""
+    broken source, the part that parses."""
     language = language_of(path)
     if not language:
         return ""
@@ -36,7 +36,7 @@ def outline(text: str, path: str) -> str:
 
 
 def _headings(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number, line) of Markdown's headings."""
+    """Yield (number, line) of the headings in Markdown."""
     fence = ""
     for number, line in enumerate(text.split("\n"), 1):
         mark = _FENCE.match(line)

@@ -26,7 +26,7 @@ class MemorySource(Protocol):
     """Memories of the project."""
 
     def relevant(self, request: str, most: Optional[int]) -> Sequence[Remembered]:
-        """Return at most this many memories, the best for a request first; None for all that have any worth."""
+        """Return at most this many memories, the best for a request first; None: all that are worth anything."""
         ...
 
 
@@ -34,13 +34,13 @@ class FileSource(Protocol):
     """Files of the project."""
 
     def read(self, path: str, with_outline: bool = False) -> Optional[FileText]:
-        """Return the file that a path in a conversation means; None for one that is outside of the project (by a link, too), is no text, is
-        too large, or does not exist."""
+        """Return the file that a path in a conversation means; None for one that is outside of the project (even through a link), is not
+        text, is too large, or does not exist."""
         ...
 
 
 class Sources(NamedTuple):
-    """The sources that a build may ask; None for those that it does without."""
+    """The sources that a build may ask; None for a source that it does without."""
 
     memory: Optional[MemorySource] = None
     files: Optional[FileSource] = None

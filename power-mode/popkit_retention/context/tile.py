@@ -1,4 +1,4 @@
-"""How contexts of a session were assembled: the newest snapshot, and the strategy of it in words."""
+"""How the contexts of a session were assembled: its newest snapshot, with the strategy in words."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _FILES = {"full": "whole", "summary": "their outlines", "none": "none"}
 
 
 def strategy_of(snapshot: Snapshot) -> Strategy | None:
-    """Return the strategy of a snapshot; None for a range that is not known."""
-    names = [each.budget_range for each in STRATEGIES]
+    """Return the strategy of a snapshot; None for an unknown range."""
+    names = [strategy.budget_range for strategy in STRATEGIES]
     if snapshot.pruning_strategy.get("budgetRange") not in names:
         return None
     number = names.index(snapshot.pruning_strategy["budgetRange"])
@@ -80,14 +80,14 @@ class ContextTile(Tile):
         return router
 
     def strategy(self, session: str) -> Strategy | None:
-        """Return the strategy of the newest context that was assembled for a session; None where none was."""
+        """Return the strategy of the newest context that was assembled for a session; None where no context was assembled."""
         with suppress(StoreUnusable), self.app_state.spending.opened_store() as store:
             newest = store.snapshots(session, 1) if store is not None else []
             return strategy_of(newest[0]) if newest else None
         return None
 
     def status(self, id: str) -> ContextStatus:
-        """Return the newest snapshot of a session's assembled context; NotThere for none."""
+        """Return the newest snapshot of a session's assembled context; NotThere where there is no snapshot."""
         try:
             with self.app_state.spending.opened_store() as store:
                 if store is None:

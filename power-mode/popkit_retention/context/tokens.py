@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bpe_openai import Encoding
 
 
-# Beginnings of a model's id, and its vocabulary; the first that fits counts.
+# The beginning of a model's id, and its vocabulary. The first match counts.
 _VOCABULARIES = (
     ("gpt-4o", "o200k_base"), ("gpt-4.1", "o200k_base"), ("gpt-4.5", "o200k_base"), ("gpt-5", "o200k_base"), ("gpt-oss", "o200k_base"),
     ("chatgpt-4o", "o200k_base"), ("o1", "o200k_base"), ("o3", "o200k_base"), ("o4", "o200k_base"), ("codex-", "o200k_base"),
@@ -77,7 +77,8 @@ def vocabulary_of(model: str) -> str:
 
 
 def _encoding(name: str) -> Encoding | None:
-    """Return the counter of a vocabulary, None where none is installed; loaded once a process, which takes about a second."""
+    """Return the counter of a vocabulary, None where the counter is not installed. It is loaded once per process, which takes about a
+    second."""
     if name not in _encodings:
         try:
             import bpe_openai
@@ -89,7 +90,7 @@ def _encoding(name: str) -> Encoding | None:
 
 
 def _pieces(text: str) -> list[str]:
-    """Return a text in pieces that the counter takes, cut where no token crosses, if there is such a place."""
+    """Return a text in pieces that the counter takes, cut between tokens where possible."""
     pieces, begin = [], 0
     while len(text) - begin > _MOST_CHARS:
         end = begin + _MOST_CHARS

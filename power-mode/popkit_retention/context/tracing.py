@@ -27,7 +27,7 @@ _NOBODY = trace.NoOpTracer()
 
 @contextmanager
 def building(agent: str, session_id: str, model: str, message_count: int, tracer: Tracer | None = None) -> Iterator[Span]:
-    """Open a span around one build. `tracer`: None for that of this process. An error in it is recorded by its type alone."""
+    """Open a span around one build. `tracer`: None for this process's own. Of an error, only the type is recorded."""
     with (tracer or tracer_of(os.environ)).start_as_current_span(BUILD, record_exception=False, set_status_on_exception=False) as span:
         if span.is_recording():
             span.set_attributes({"agent": agent, "session.id": session_id, "model": model, "messageCount": message_count})
@@ -94,5 +94,5 @@ def sending_to(endpoint: str) -> Tracer | None:
 
 
 def _url_of(endpoint: str) -> str:
-    """Return the URL for spans of a receiver's address."""
+    """Return a receiver's URL for spans, by its address."""
     return endpoint if endpoint.endswith(PATH) else endpoint.rstrip("/") + PATH

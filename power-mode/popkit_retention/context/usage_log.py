@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("popkit")
 CAUGHT_UP_EVERY_S = 15.0
-WRITTEN_S = 5.0  # how long a request waits until earlier usage is written, where a limit refuses
+WRITTEN_S = 5.0  # how long a request waits for earlier usage to be written, where a limit refuses
 FAULTY = "messages"  # in the log of failures
-_LARGEST = 2**31 - 1  # that a column of whole numbers holds
+_LARGEST = 2**31 - 1  # that an integer column holds
 
 
 class ExceededLimit(NamedTuple):
@@ -64,12 +64,12 @@ class DatabaseLog:
         self._faulty: set[str] = set()  # sessions
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
-        """Return the used percentage of the most used limit; None where there is no limit, or none is known."""
+        """Return the used percentage of the most used limit; None where there is no limit, or it is unknown."""
         return self._budgets.used_percent(session_id, user_id)
 
     def exceeded(self, user_id: str, session_id: str) -> ExceededLimit | None:
-        """Return the limit that is used up, and whether it refuses requests; None where none is. One that refuses is looked up at this
-        moment, with all that this process has used: this waits for the database, as `used_percent` does not."""
+        """Return the limit that is used up, and whether it refuses requests; None where no limit is used up. A refusing limit is looked up
+        at this moment, with everything that this process has used, so unlike `used_percent` this waits for the database."""
         config = self._configuration()["context"]
         if not budgets.limits_of(config).any:
             return None
@@ -95,7 +95,7 @@ class DatabaseLog:
         self._writer.put(records.Used(CLIENT, id, caller.session_id, caller.user_id, model, at, tokens, usd, caller.project))
 
     def flush(self, timeout_s: float) -> bool:
-        """Wait until all is written, at most so long; return whether it is."""
+        """Wait until everything is written, at most this long; return whether it is."""
         return self._writer.flush(timeout_s)
 
     def close(self) -> None:
@@ -123,7 +123,7 @@ class CatchUp:
         self._at = float("-inf")
 
     def begin(self) -> None:
-        """Begin, unless it is under way or was lately."""
+        """Begin, unless a catch-up is under way or was made recently."""
         now = time.monotonic()
         if now - self._at >= CAUGHT_UP_EVERY_S and not (self._thread and self._thread.is_alive()):
             self._at = now
@@ -138,7 +138,7 @@ class CatchUp:
 
 
 def snapshot_of(result: ContextResult, session: str, user: str, at: float, model: str, project: str, agent: str) -> Snapshot:
-    """Return the snapshot of a build. `user`: the one whose usage it is; `at`: its time (seconds since 1970)."""
+    """Return the snapshot of a build. `user`: the user whose usage it is; `at`: the time of the build (seconds since 1970)."""
     return Snapshot(
         str(uuid.uuid4()),
         name_of(session),

@@ -28,7 +28,7 @@ _FIELDS: dict[type, tuple[str, ...]] = {
 
 
 class PolicyFailed(PopkitError):
-    """A policy raised, or did or returned something that no policy may; the message says in which method and what."""
+    """A policy raised an error, or broke a rule of the interface; the message names the method and the mistake."""
 
 
 class Checked(Policy):
@@ -51,7 +51,7 @@ class Checked(Policy):
         self.originals.setdefault(value, [getattr(value, name) for name in _FIELDS[type(value)]])
 
     def _watched(self, name: str, view: View, *arguments: Any) -> Any:
-        """Return the answer of a method that sees the context; Failed where it changes the context."""
+        """Return the answer of a method that sees the context; PolicyFailed where it changes the context."""
         before, prices = _copy(view), view.prices.to_json()
         answer = self._call(name, getattr(self.policy, name), *arguments)
         changed = [field for field in vars(before) if field != "prices" and getattr(before, field) != getattr(view, field)]
@@ -116,7 +116,7 @@ class Checked(Policy):
         self._call("answered", self.policy.answered, request)
 
     def end(self) -> None:
-        """Restore the arguments that the policy changed; Failed where it changed any."""
+        """Restore the arguments that the policy changed; PolicyFailed where it changed any."""
         changed = set()
         for watched, values in self.originals.items():
             for name, value in zip(_FIELDS[type(watched)], values):
@@ -135,14 +135,14 @@ def _copy(view: View) -> View:
 
 
 def _block_of(choice: object) -> Block:
-    """Return the block of a choice; Failed for anything else."""
+    """Return the block of a choice; PolicyFailed for any other value."""
     if isinstance(choice, tuple) and len(choice) == 3:
         block, text, reasons = choice
         if (
             isinstance(block, Block)
             and isinstance(text, str)
             and isinstance(reasons, list)
-            and all(isinstance(one, str) for one in reasons)
+            and all(isinstance(reason, str) for reason in reasons)
         ):
             return block
     raise PolicyFailed("decide returned something other than a list of (block, text in its place, list of reasons)")

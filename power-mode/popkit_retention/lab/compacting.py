@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 # by how much of it a conversation has to have grown since, for what could leave has left.
 _AS_LARGE, _GROWN = 0.98, 0.1
 _WHOLE_AGAIN = "whole again: what it referred to was taken out"
-_BEHIND_HANDLE = 256 - 5 * records.HANDLE_CHARS  # bits of a digest that a handle does not show
+_BEHIND_HANDLE = 256 - 5 * records.HANDLE_CHARS  # bits of a digest that are not in a handle
 
 
 class Compact(AutoPolicy):
     """Compacts where the user asked for it, where the recorded session was compacted by itself, if this conversation is as large by then,
-    and wherever that size is reached again, down to `target` of the conversation. `cold`: between turns too, where the cache has gone cold
-    and it pays, with the share `caution` of lost thinking thought again, down to `cold_target`. `long`: and where the cache is warm and the
-    conversation that long. `most`: look-ups in 100 requests within which that is kept, None for any. `soon`: the model of what is needed
-    soon, where it is not the one that is shipped."""
+    and wherever that size is reached again, down to `target` of the conversation. `cold`: also between turns, where the cache has gone cold
+    and it pays, down to `cold_target`; the share `caution` of lost thinking is assumed to be thought again. `long`: also where the cache is
+    warm and the conversation is this long. `most`: the bound of look-ups in 100 requests, None for no bound. `soon`: the model of what is
+    needed soon, where it is not the shipped one."""
 
     rebuilds = makes_whole = True
 
@@ -61,15 +61,15 @@ class Compact(AutoPolicy):
         self.cold_target = max(cold_target, target)
         self.soon = soon or shipped.need_soon_model()
         self.recorded: dict[Block, int] = {}  # the context of the recorded session: Block -> its place
-        self.left: dict[Block, int] = {}  # the same of branches that were left
-        self.threshold = 0  # tokens of the largest prompt at which that was compacted by itself, 0 for none
+        self.left: dict[Block, int] = {}  # the same for branches that were left
+        self.threshold = 0  # tokens of the largest prompt at which the recorded session was compacted automatically, 0 where it was not
         self.is_due = False  # whether the user has asked for a compaction
-        self.left_tokens = 0  # of the prompt behind the newest compaction, 0 for none
-        self.has_compacted = False  # whether that came right before the request that is being sent
+        self.left_tokens = 0  # tokens of the prompt after the newest compaction, 0 before the first
+        self.has_compacted = False  # whether that compaction came right before the request that is being sent
         self.passed = 0  # place of the newest block when a recorded compaction did not take place; 0 where all did
         self.is_turn = False  # whether the user has spoken since the last request
         self.listed: dict[str, list[str]] = {}  # handle of a list -> ids of the calls that it stands for
-        self.held: dict[str, list[str]] = {}  # handle of a list -> those of the lists that it holds
+        self.held: dict[str, list[str]] = {}  # handle of a list -> handles of the lists in it
 
     def add(self, block: Block) -> None:
         super().add(block)
@@ -87,7 +87,7 @@ class Compact(AutoPolicy):
         if self.recorded and event.tokens:
             self.threshold = max(self.threshold, view.base + self._whole(self.recorded))
         if not self.recorded or view.earlier:
-            return SUMMARISED  # it had begun before the transcript does: what ours leaves of that nobody can say
+            return SUMMARISED  # the conversation began before the transcript, and what a compaction leaves of that part is unknown
         if not event.tokens:
             self.is_due = True
         self.passed = max(self.recorded.values())
@@ -103,7 +103,7 @@ class Compact(AutoPolicy):
         view, prompt = self.view, self._prompt(self.view)
         if self.has_compacted:
             self.left_tokens, self.has_compacted = prompt, False
-        if not self.passed and request.usage is not None:  # else the recorded usage is that of a compacted conversation
+        if not self.passed and request.usage is not None:  # otherwise the recorded usage is that of a compacted conversation
             prompt = max(1, request.usage.tokens - self._whole(view.context) + sum(view.sizes))
         self._call("sent", Usage(prompt, request.answered_at, view.prices.model, view.prices.ttl_s))
 
@@ -124,7 +124,7 @@ class Compact(AutoPolicy):
 
     @property
     def bound(self) -> Bound | None:
-        """Return the bound that holds, with its use so far; None for none."""
+        """Return the bound of look-ups with its use so far; None where there is no bound."""
         conversation = self.conversation
         looked_up = conversation.look_ups
         return None if self.most is None else Bound(self.most, looked_up.count, conversation.count, looked_up.taken)
@@ -142,8 +142,8 @@ class Compact(AutoPolicy):
         if stays >= 1:
             return []
         conversation = self.at(view.now)
-        goal, asked = least_needed.Goal(self.cold_target, left, self.caution, self.long), Selection()
-        plan = planning.plan(conversation, asked, view.now, self.model, self.prices, is_cold, self.tuned, in_place=True, goal=goal)
+        goal, selection = least_needed.Goal(self.cold_target, left, self.caution, self.long), Selection()
+        plan = planning.plan(conversation, selection, view.now, self.model, self.prices, is_cold, self.tuned, in_place=True, goal=goal)
         if plan.share is None or not plan.may_pay(stays):
             return []
         return self._compacted(view, conversation, max(plan.share, stays), plan.least, plan.ids, is_due=False)
@@ -151,8 +151,8 @@ class Compact(AutoPolicy):
     def _compacted(
         self, view: View, conversation: Conversation, share: float, least_gain: float = 0.0, also: Sequence[str] = (), is_due: bool = True
     ) -> list[Choice]:  # fmt: skip
-        """Return the choices of a compaction down to this share; none where fewer tokens than `least_gain` leave. `also`: as
-        `compacting.compact` takes it. `is_due`: whether it would come without us."""
+        """Return the choices of a compaction down to this share; none where fewer tokens than `least_gain` would leave. `also`: as in
+        `compacting.compact`. `is_due`: whether the host would compact anyway."""
         before = messages_of(view)
         after = compacting.compact(
             before, conversation, self.soon, share, self._handle, whole_of=self._whole_of, least=COMPACT_LEAST_TOKENS, ours=self.held,
@@ -186,7 +186,7 @@ class Compact(AutoPolicy):
         if not isinstance(content, list):
             return NO_HANDLE
         handle = records.handle(len(self.listed) << _BEHIND_HANDLE, records.HANDLE_CHARS)
-        inner = [id for each in lists.directly_held_by(content) for id in self.listed[each]]
+        inner = [id for list_handle in lists.directly_held_by(content) for id in self.listed[list_handle]]
         self.listed[handle] = [*inner, *[use["tool_use_id"] for row in content for use in row["toolUses"]]]
         self.held[handle] = lists.held_by(content)
         return handle
@@ -217,12 +217,12 @@ def choices_of(view: View, before: Sequence[Message], after: compacting.Compacte
     list -> ids of the calls that it stands for."""
     texts = {shown.id: shown.text for message in before for shown in message.results}
     inputs = {use.id: use.input for message in before for use in message.uses}
-    whys = {**dict.fromkeys(after.made_whole, _WHOLE_AGAIN), **{each.id: each.why for each in after.left if each.kind == compacting.RESULT}}
-    of_inputs = {each.id: each.why for each in after.left if each.kind == compacting.INPUT}
+    whys = {**dict.fromkeys(after.made_whole, _WHOLE_AGAIN), **{cut.id: cut.why for cut in after.left if cut.kind == compacting.RESULT}}
+    of_inputs = {cut.id: cut.why for cut in after.left if cut.kind == compacting.INPUT}
     new_texts, new_inputs = dict(texts), dict(inputs)
     for message in after.messages:
-        new_texts.update((each.id, each.text) for each in message.results)
-        new_inputs.update((each.id, each.input) for each in message.uses)
+        new_texts.update((result.id, result.text) for result in message.results)
+        new_inputs.update((use.id, use.input) for use in message.uses)
     old = set(map(id, before))
     listed: dict[str, str] = {}
     for message in after.messages:

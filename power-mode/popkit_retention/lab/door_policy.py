@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _SHIPPED_DOOR = door.Settings()
-# setting -> the values with which a rule is on; by these a door is named.
+# setting -> the values with which a rule is on, which a door is named for
 DOOR_SWITCHES = {
     setting: tuple(dict.fromkeys(value for rule in RULES if rule.setting == setting for value in rule.values))
     for setting in door.Settings._fields
@@ -32,8 +32,8 @@ DOOR_NAMES = tuple(value for values in DOOR_SWITCHES.values() for value in value
 
 
 def door_settings_of(name: str) -> door.Settings:
-    """Return the settings of a door's name: values joined by + (`any+safe`), with all else off. Raise ValueError for a value that switches
-    no rule on."""
+    """Return the settings of a door's name: values joined by + (`any+safe`), with all other settings off. Raise ValueError for a value that
+    switches no rule on."""
     parts = name.split("+")
     if not {*DOOR_NAMES, OFF}.issuperset(parts):
         raise ValueError(f"{name}: parts joined by +, of {', '.join(DOOR_NAMES)}")
@@ -41,7 +41,7 @@ def door_settings_of(name: str) -> door.Settings:
 
 
 class Door(Policy):
-    """Lets results in once and without noise. The policy `then` clears no result on which a reference in the context depends."""
+    """Lets each result in only once, and without noise. The policy `then` clears no result on which a reference in the context depends."""
 
     def __init__(self, rules: Ruleset, then: Policy | None = None, settings: door.Settings = _SHIPPED_DOOR) -> None:
         self.then = then or Policy()
@@ -50,7 +50,7 @@ class Door(Policy):
         self.settings = settings
         self.shown = door.ContextLines()
         self.leans_on: dict[str, tuple[str, ...]] = {}  # id of a result in the context -> ids that its references name
-        self.left: dict[str, tuple[str, ...]] = {}  # the same of branches that were left
+        self.left: dict[str, tuple[str, ...]] = {}  # the same for branches that were left
         self.before: tuple[object, ...] = ()  # (tool, input) of the call before, if its result entered in part
         self.told = self.then if isinstance(self.then, Tracked) else None
 
@@ -64,7 +64,7 @@ class Door(Policy):
         self.then.add(block)
 
     def arrival_of(self, block: Block) -> Arrival | None:
-        """Return a result as it comes to the door; None for any other block."""
+        """Return a result as it arrives at the door; None for any other block."""
         result = self.tracked.result(block)
         if result is None:
             return None
@@ -117,7 +117,7 @@ class Door(Policy):
         self._keep([block.id for block in context if block.id])
 
     def _keep(self, ids: Collection[str]) -> None:
-        """Forget what all results but these show; what shows again on a branch that was left enters again."""
+        """Forget what all other results show: on a branch that was left, it may enter again."""
         self.shown.keep({*ids, *("call " + id for id in ids)})
         self.leans_on, self.left = rewound(self.leans_on, self.left, ids)
         self.before = ()
@@ -135,7 +135,7 @@ class Door(Policy):
         return [choice for choice in choices if choice[0].id in going]
 
     def _show_again(self, view: View, choices: list[Choice]) -> None:
-        """Show what stands in a conversation that is built again, as the host hands it over once more."""
+        """Show what is in a conversation that is rebuilt, as the host hands it over once more."""
         whole = {block for block, text, _ in choices if block.id and text == block.text}
         stands = {**view.entered, **view.cleared, **{block: text for block, text, _ in choices}}
         inputs = {block.asks: stands[block] for block in view.context if block.asks and block in stands}
@@ -155,7 +155,7 @@ class Door(Policy):
 
     def _free(self, going: set[str]) -> set[str]:
         """Return those ids on which no result that stays depends, directly or indirectly."""
-        while held := going & {leant for id, some in self.leans_on.items() if id not in going for leant in some}:
+        while held := going & {leant for id, references in self.leans_on.items() if id not in going for leant in references}:
             going = going - held
         return going
 

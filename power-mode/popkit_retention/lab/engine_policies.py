@@ -32,7 +32,7 @@ ConversationCall = tuple[str, tuple[Any, ...], Optional[Block]]
 
 
 class Tracked(Policy):
-    """Passes every event to a Conversation under a Ruleset; a request with everything that the measure knows of it."""
+    """Passes every event to a Conversation under a Ruleset, and each request with everything that the measure knows about it."""
 
     def __init__(self, rules: Ruleset):
         self.rules = rules
@@ -42,7 +42,7 @@ class Tracked(Policy):
         self.conversation = self._new()
         self.view: View
         self.out: dict[str, int] = {}  # id -> tokens that requests would carry without the policy
-        self.left_out: dict[str, int] = {}  # the same of branches that were left
+        self.left_out: dict[str, int] = {}  # the same for branches that were left
 
     def _new(self) -> Conversation:
         state = ContextState()
@@ -71,16 +71,16 @@ class Tracked(Policy):
         if block.id:
             self._call("observe", block.call, block=block)
         else:
-            said, thought = (0, block.estimate) if block.thinking else (block.estimate, 0)
-            self._call("add_text", said, thought, said if block.asks else 0, block=block)
+            spoken, thought = (0, block.estimate) if block.thinking else (block.estimate, 0)
+            self._call("add_text", spoken, thought, spoken if block.asks else 0, block=block)
 
     def event(self, event: Event) -> None:
         self._call("observe", event)
 
     def entered(self, block: Block, text: str, leans_on: tuple[str, ...], reasons: Collection[str]) -> None:
-        """Note that a text entered in the place of a result's own, or takes its place from now on."""
+        """Note that a text entered in place of a result's own, or replaces it from this request on."""
         content = classify(block.call, block.call.cwd or self.cwd, self.rules).content
-        tokens, whole = (estimate_tokens(each, content) for each in (text, block.text))
+        tokens, whole = (estimate_tokens(version, content) for version in (text, block.text))
         left_out = len(block.text) - len(text)
         event = Entered(block.id, tokens, leans_on, block.handle, left_out, reasons, block.call.at, max(0, whole - tokens))
         self._call("observe", event, block=block)
@@ -90,7 +90,7 @@ class Tracked(Policy):
         self.out = {}
 
     def cut(self, context: list[Block]) -> None:
-        """Replay the conversation without branches that were left, except that their requests have read the cache."""
+        """Replay the conversation without the branches that were left, except that their requests count as reads of the cache."""
         calls: list[ConversationCall] = []
         is_in_context, is_folded, blocks = False, False, set(context)
         for method, arguments, block in reversed(self.all_calls):
@@ -123,7 +123,7 @@ class Tracked(Policy):
         return why(result, self.state.quiet_age(result))
 
     def notice(self, block: Block, result: Result) -> str:
-        """Return the text that a live clear would put in a result's place now."""
+        """Return the text with which a live clear would replace a result now."""
         return with_outline(placeholder(result.label, self.why(result), block.handle), beside(result, block.text, self.rules))
 
     def result(self, block: Block) -> Result | None:
@@ -132,13 +132,13 @@ class Tracked(Policy):
 
 
 def _kind(method: str, arguments: tuple[Any, ...]) -> str:
-    """Return which event a call of a Conversation passes on, or the method."""
+    """Return the kind of event that a call of a Conversation passes on, or the name of the method."""
     return str(arguments[0].name) if method == "observe" else method
 
 
 class Tiers(Tracked):
-    """Clears results that have expired under a Ruleset; with `only_cold`, only right before requests that write the whole prompt anyway.
-    Keep a result that came back, and one that is no longer than its placeholder."""
+    """Clears results that have expired under a Ruleset; with `only_cold`, only right before requests that write the whole prompt anyway. A
+    result that came back is kept, as is one no longer than its placeholder."""
 
     def __init__(self, rules: Ruleset, only_cold: bool = False):
         super().__init__(rules)
@@ -195,7 +195,7 @@ class AutoPolicy(Tracked):
         self.out.pop(block.id, None)
         self._call("needed", block.id or block.asks)
         if not block.id:
-            return  # what a call was made with
+            return  # the input of the call
         self._call("observe", Restored(block.id, True, self.view.now))
         self._call("returned", {block.id})
 
@@ -207,7 +207,7 @@ class AutoPolicy(Tracked):
         return conversation
 
     def plan(self, now: float) -> Plan:
-        """Return the plan that a live clear would make."""
+        """Return the plan of a live clear."""
         return planning.plan(self.at(now), Selection(), now, self.model, self.prices, self.is_cold(now), self.tuned)
 
     def is_cold(self, now: float) -> bool:
@@ -217,9 +217,9 @@ class AutoPolicy(Tracked):
     def decide(self, view: View) -> list[Choice]:
         super().decide(view)
         if not self.is_cold(view.now):
-            return []  # the plan would hold everything back
+            return []  # otherwise the plan would hold everything back
         plan = self.plan(view.now)
-        clearable = set(view.context)  # a block that was carried over a compaction can be cleared no more
+        clearable = set(view.context)  # a block that was carried over a compaction cannot be cleared
         going = [decision for decision in plan.having(CLEAR) if self.blocks[decision.result.id] in clearable]
         if not plan.pays or not going:
             return []

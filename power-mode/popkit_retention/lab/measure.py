@@ -1,4 +1,4 @@
-"""Replay a session under a policy, and sum up its cost, the tokens carried and the misses. Pure.
+"""Replay a session under a policy, to measure its cost, the tokens carried and the misses. Pure.
 
 Units are input tokens, at the prices of a model and a lifetime of the cache (policy/economics.py). A prompt is read from the cache up to
 the end of the last request before the first changed block, where that is within the look-back, else up to the messages; the rest is
@@ -41,8 +41,8 @@ class Score:
     """Sums over the requests of one session under one policy.
 
     `cost`: units; `carried`: prompt tokens; `curve`: prompt tokens of each request; `results`, `cleared` and `missed` with their tokens:
-    each result counts once. `missed`: also what a compaction has lost; `fetched`: how often something was fetched again; `look_ups`: how
-    often a session would have counted that (policy/look_ups.py). `rethought`: tokens of thinking that clears have lost, and `forgotten`
+    each result counts once. `missed`: also what a compaction has lost; `fetched`: how often a content was fetched again; `look_ups`: how
+    many look-ups a session would have counted (policy/look_ups.py). `rethought`: tokens of thinking that clears have lost, and `forgotten`
     those that SUMMARISED compactions have: their output is in the cost, once. `compactions`: how often the context was emptied or built
     again. `shortened`: results that entered shorter, by `spared_tokens`."""
 
@@ -65,9 +65,9 @@ class Score:
     spared_tokens: int = 0
 
     def without(self, first: Score) -> Score:
-        """Return what is left without the first requests of the session, whose sums these are."""
-        ours, theirs = vars(self), vars(first)
-        rest = {name: ours[name] - theirs[name] for name in ours if name != "curve"}
+        """Return the sums without those of the session's first requests."""
+        totals, first_totals = vars(self), vars(first)
+        rest = {name: totals[name] - first_totals[name] for name in totals if name != "curve"}
         return Score(**rest, curve=self.curve[len(first.curve) :])
 
 
@@ -90,14 +90,14 @@ class _Replay:
         self.entries: list[tuple[Block, str]] = []  # results that entered with another text since the last request
         self.total = Score()
         self.view = View(session.base + session.earlier, prices, factor=session.factor, earlier=session.earlier)
-        self.by_host: dict[Block, str | None] = {}  # what stood before recorded compactions -> what the host left of it, None for all
-        self.emptied: dict[Block, str | None] = {}  # the same, as far as these took place
+        self.by_host: dict[Block, str | None] = {}  # blocks before recorded compactions -> what the host left of each, None for all
+        self.emptied: dict[Block, str | None] = {}  # the same for those that took place
         self.files = 0  # tokens of what the host put back, where no usage shows it
         self.ever_cleared: set[Block] = set()
         self.ever_missed: set[Block] = set()
-        self.compaction = ""  # effect of the one before the next request; "" for none
+        self.compaction = ""  # effect of the compaction before the next request; "" where there is none
         self.carried = 0  # number of blocks of the context where the recorded session had been folded
-        self.sent: list[Block] | None = None  # what the newest request has sent unchanged, where the context was cut since
+        self.sent: list[Block] | None = None  # blocks that the newest request sent unchanged, where the context was cut since
         policy.begin(session.cwd)
 
     def add(self, block: Block) -> None:
@@ -163,7 +163,7 @@ class _Replay:
         view.last_at = at
 
     def _put_back(self, request: Request) -> None:
-        """Add to the summary's size the files that the host put back with it: by the recorded usage, else as they are assumed to be."""
+        """Add to the summary's size the files that the host put back with it: by the recorded usage, or else by an assumed size."""
         view = self.view
         at = next((at for at, block in enumerate(view.context) if block.is_summary), None)
         if at is not None:
@@ -194,7 +194,8 @@ class _Replay:
                 self._need(string, holders, prompt)
 
     def _read(self) -> int:
-        """Return the tokens that the request reads from the cache: those that an earlier request ended with and that are unchanged."""
+        """Return the tokens that the request reads from the cache: those that an earlier request ended with, as far as they are
+        unchanged."""
         view = self.view
         if view.cold:
             view.ends = []
@@ -251,7 +252,7 @@ class _Replay:
             total.missed_tokens += block.tokens
         if all(holder in self.by_host and not _has(self.by_host[holder], string) for holder in holders):
             return
-        # It is fetched again: written, with one more request over the whole prompt, and stays.
+        # It is fetched again and stays: it is written, and one more request reads the whole prompt.
         total.cost += prices.write * block.tokens + prices.read * prompt + prices.output * MISS_OUTPUT
         total.carried += prompt
         total.fetched += 1
@@ -270,7 +271,7 @@ def _has(left: str | None, string: str) -> bool:
 
 def _left_by_host(context: list[Block], kept: Collection[str], factor: float) -> tuple[dict[Block, str | None], int]:
     """Return {Block: what the host leaves of it behind a compaction of its own, None for all of it}, and the tokens of what it puts back:
-    the results that it has `kept` (ids), and files, which is assumed."""
+    the results that it has `kept` (ids), and files, which are assumed."""
     asking = {block.asks: block for block in context if block.asks}
     files: dict[str, list[Block]] = {}  # path -> what has shown or written it, the file that was touched last at the end
     for block in context:

@@ -1,4 +1,4 @@
-"""The operations of `popkit lab` and `popkit try`."""
+"""The operations of the lab's commands."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ LAB = Table(
         Flag("--out OUT.jsonl", "where to write the decisions; - is standard output", FILE, default="-"),
         type=FILE,
         more="FILE is the transcript of a session, or of a subagent.",
-        does="write_decisions",
+        does=f"{__package__}.replay_command:write_decisions",
     ),
     renamed={"--decisions": "replay"},
     module=f"{__package__}.command",

@@ -1,4 +1,4 @@
-"""Replay past sessions with PopKit installed: with its unprompted actions, and with clears whenever they pay."""
+"""Replay past sessions with PopKit installed: with its unprompted actions alone, or with clears whenever they pay."""
 
 from __future__ import annotations
 
@@ -46,14 +46,19 @@ class Outcome(NamedTuple):
         """Return the prompt tokens as a share of those with nothing done; None where there was no request."""
         return self.total.carried / self.nothing.carried if self.nothing.carried else None
 
+    @property
+    def cost_share(self) -> float | None:
+        """Return the cost rounded, as people read it."""
+        return None if self.cost is None else round(self.cost, 4)
+
     def to_json(self) -> dict[str, object]:
-        total, cost = self.total, self.cost
+        total = self.total
         return {
             "requests": total.requests, "kept_out_tokens": total.spared_tokens, "kept_out_results": total.shortened,
             "cleared_tokens": total.cleared_tokens, "cleared_results": total.cleared, "moments": self.moments, "missed": total.missed,
             "fetched": total.fetched,
             "cache_ttl_s": self.ttl_s,
-            "cost_share": None if cost is None else round(cost, 4),
+            "cost_share": self.cost_share,
         }  # fmt: skip
 
 
@@ -105,47 +110,47 @@ def unasked(session: Session, rules: Ruleset, copied: Collection[str] = ()) -> U
     """Return the outcome of PopKit's unprompted actions, beside the host's own. `copied`: ids of the messages that count in another
     session, such as a fork's first ones: events up to the last of them count nothing here."""
     prices = _prices_of(session)
-    whole, first = _unasked(session, rules, prices), _until(session, copied)
+    whole, first = _replayed(session, rules, prices), _beginning(session, copied)
     if not first.requests:
         return whole
-    before = _unasked(first, rules, prices)
+    before = _replayed(first, rules, prices)
     compactions = whole.compactions - before.compactions
     kept = max(0, whole.kept_tokens - before.kept_tokens) if compactions else 0
-    was, with_door, all = (mine.without(theirs) for mine, theirs in zip(whole[:3], before[:3]))
+    was, with_door, all = (total.without(first_total) for total, first_total in zip(whole[:3], before[:3]))
     auto, summaries = whole.auto.without(before.auto), whole.summary_tokens - before.summary_tokens
     return Unasked(was, with_door, all, auto, compactions, kept, summaries)
 
 
-def _until(session: Session, copied: Collection[str]) -> Session:
+def _beginning(session: Session, copied: Collection[str]) -> Session:
     """Return the beginning of a session, up to the last request that one of these messages has answered."""
     last = max((request.number for request in session.requests if request.message_id in copied), default=0)
-    end = next((at for at, (kind, *what) in enumerate(session.steps, 1) if kind == "request" and what[0].number == last), 0)
+    end = next((at for at, (kind, *arguments) in enumerate(session.steps, 1) if kind == "request" and arguments[0].number == last), 0)
     return replace(session, steps=session.steps[:end], requests=session.requests[:last])
 
 
-def _unasked(session: Session, rules: Ruleset, prices: Prices) -> Unasked:
+def _replayed(session: Session, rules: Ruleset, prices: Prices) -> Unasked:
     settings = door.Settings(rules.say_once, rules.shape)
     was = score(session, Policy(), prices)
     with_door = score(session, Door(rules, None, settings), prices)
-    compact, all = _InPlaceOf(prices, rules, _summaries(session)), with_door
+    compact, all = _InPlaceCompact(prices, rules, _summaries(session)), with_door
     if _summaries(session):
         all = score(session, Door(rules, compact, settings), prices, compact.stays)
-        compact.settle()  # where no compaction was needed any more, all of it stands
+        compact.settle()  # where no further compaction was needed, all of it stays
     auto = all
     if _finds_cold(session, prices.ttl_s) or _is_long(session):
         auto = score(session, Door(rules, Compact(prices, shipped.need_model(), rules, cold=True, long=LONG), settings), prices)
     return Unasked(was, with_door, all, auto, compact.count, compact.kept_tokens, compact.summary_tokens)
 
 
-class _InPlaceOf(Compact):
-    """Compacts as PopKit does, and sums up what stays at the recorded compactions. `summaries`: tokens of what the host wrote at each."""
+class _InPlaceCompact(Compact):
+    """Compacts as PopKit does, with sums of what stays at the recorded compactions. `summaries`: tokens of the host's summary at each."""
 
     def __init__(self, prices: Prices, rules: Ruleset, summaries: list[int]) -> None:
         super().__init__(prices, shipped.need_model(), rules)
         self.summaries = iter(summaries)
         self.due: list[int] = []  # summaries that were not written, since the last compaction
         self.count = self.kept_tokens = self.summary_tokens = 0
-        self.standing = 0  # tokens of the conversation at the first request after those, or at the compaction that followed
+        self.standing = 0  # tokens of the conversation at the first request after these, or at the compaction that followed
 
     def at_compaction(self, event: Compacted, view: View) -> str:
         effect, summary = super().at_compaction(event, view), next(self.summaries)
@@ -161,7 +166,7 @@ class _InPlaceOf(Compact):
                 self.settle()
 
     def settle(self) -> None:
-        """Count the recorded compactions since the last one: what stands takes the place of their summaries."""
+        """Count the recorded compactions since the last one: what stays takes the place of their summaries."""
         self.count += len(self.due)
         self.summary_tokens += sum(self.due)
         self.kept_tokens += self.standing
@@ -169,13 +174,13 @@ class _InPlaceOf(Compact):
 
 
 def _summaries(session: Session) -> list[int]:
-    """Return the tokens of what the host wrote at each recorded compaction."""
+    """Return the tokens of the host's summary at each recorded compaction."""
     sizes: list[int] = []
-    for kind, *what in session.steps:
+    for kind, *arguments in session.steps:
         if kind == "compact":
             sizes.append(0)
-        elif kind == "add" and what[0].is_summary and sizes:
-            sizes[-1] += what[0].tokens
+        elif kind == "add" and arguments[0].is_summary and sizes:
+            sizes[-1] += arguments[0].tokens
     return sizes
 
 

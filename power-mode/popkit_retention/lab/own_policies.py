@@ -51,7 +51,7 @@ def shown(name: str) -> str:
 
 @lru_cache(maxsize=64)
 def load(name: str) -> Loaded:
-    """Return the policy of that name; Unusable."""
+    """Return the policy of a name; PolicyUnusable."""
     where, _, called = name.rpartition(":")
     if not where or not called.isidentifier():
         raise PolicyUnusable(f"{name} is not the name of a policy. Write module:Class, or path/to/file.py:Class")
@@ -59,7 +59,7 @@ def load(name: str) -> Loaded:
         module = _file(where) if where.endswith(_SUFFIX) or os.sep in where else _module(where)
     make = getattr(module, called, None)
     if make is None:
-        raise PolicyUnusable(f"{where} has no {called}.{_instead(module)}")
+        raise PolicyUnusable(f"{where} has no {called}.{_policies_in(module)}")
     _check(make, called, where)
     described = (inspect.getdoc(make) or "").partition("\n")[0] if make.__doc__ else ""
     return Loaded(make, described, _digest(inspect.getsourcefile(make)))
@@ -67,7 +67,7 @@ def load(name: str) -> Loaded:
 
 @contextlib.contextmanager
 def printing_to_stderr() -> Iterator[None]:
-    """Keep what a policy prints out of the results."""
+    """Keep a policy's own output out of the results."""
     with contextlib.redirect_stdout(sys.stderr):
         yield
 
@@ -82,7 +82,7 @@ def _file(path: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise PolicyUnusable(f"{path} is not a Python file: its name has to end in {_SUFFIX}")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[known] = module  # as an import does; what pickles or inspects a class looks there
+    sys.modules[known] = module  # as an import does, because pickle and inspect look there
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # noqa: BLE001  somebody's code
@@ -92,7 +92,7 @@ def _file(path: str) -> ModuleType:
 
 
 def _module(name: str) -> ModuleType:
-    """Return a module of the current folder, of one in PYTHONPATH, or one that is installed; `bin/popkit` starts Python without these."""
+    """Return a module from the current folder, from PYTHONPATH, or an installed one; `bin/popkit` starts Python without these."""
     for folder in (os.getcwd(), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))):
         _look_in(folder)
     if sys.flags.no_site:
@@ -115,20 +115,22 @@ def _look_in(folder: str) -> None:
         sys.path.append(folder)
 
 
-def _instead(module: ModuleType) -> str:
+def _policies_in(module: ModuleType) -> str:
     """Return, in words, the policies that a module has."""
-    own = [name for name, value in vars(module).items() if inspect.isclass(value) and issubclass(value, Policy) and value is not Policy]
-    return f" It has: {', '.join(sorted(own))}" if own else f" It has no class derived from {Policy.__module__}.Policy"
+    policies = [
+        name for name, value in vars(module).items() if inspect.isclass(value) and issubclass(value, Policy) and value is not Policy
+    ]
+    return f" It has: {', '.join(sorted(policies))}" if policies else f" It has no class derived from {Policy.__module__}.Policy"
 
 
 def _check(make: object, called: str, where: str) -> None:
     """Refuse a class that cannot be a policy, before any session is read."""
     if not inspect.isclass(make) or not issubclass(make, Policy):
         raise PolicyUnusable(f"{called} of {where} is not a policy: derive the class from {Policy.__module__}.Policy")
-    own = [name for name in _METHODS if getattr(make, name) is not getattr(Policy, name)]
-    if not own:
+    overridden = [name for name in _METHODS if getattr(make, name) is not getattr(Policy, name)]
+    if not overridden:
         raise PolicyUnusable(f"{called} has none of the methods of a policy: {', '.join(_METHODS)}")
-    for name in own:
+    for name in overridden:
         signature = inspect.signature(getattr(Policy, name))
         try:
             inspect.signature(getattr(make, name)).bind(*signature.parameters)
@@ -142,13 +144,13 @@ def _check(make: object, called: str, where: str) -> None:
         raise PolicyUnusable(f"{called}() must need no arguments: {error}. Give each a default") from None
 
 
-def error_in_words(error: BaseException, own: str = "") -> str:
-    """Return an error in a line: its kind, its message, and where it was raised, in the file `own` where it came through that."""
+def error_in_words(error: BaseException, file: str = "") -> str:
+    """Return an error in a line: its kind, its message, and where it was raised, in `file` where it came through that."""
     message = " ".join(str(error).split())
     if isinstance(error, SyntaxError):
         return f"{error.msg} ({os.path.basename(error.filename or '')}, line {error.lineno})"
     frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
-    at = [frame for frame in frames if frame[0] == own] or frames
+    at = [frame for frame in frames if frame[0] == file] or frames
     place = f" ({os.path.basename(at[-1][0])}, line {at[-1][1]})" if at else ""
     return f"{type(error).__name__}{': ' if message else ''}{message}{place}"
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from .measure import DEARER
-from .survey import COUNTS
+from .survey import COUNTS, SessionScores
 
 # Their types are pyarrow's. A session that was left out has null in the other columns.
 COLUMNS = {
@@ -33,7 +32,7 @@ class Parquet:
         handle, self.unfinished = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)), prefix=".popkit-")
         os.close(handle)
         self.writer = ParquetWriter(self.unfinished, self.schema, compression="zstd")
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[dict[str, object]] = []
 
     def __enter__(self) -> Parquet:
         return self
@@ -49,21 +48,21 @@ class Parquet:
             if os.path.exists(self.unfinished):
                 os.unlink(self.unfinished)
 
-    def take(self, row: dict[str, Any]) -> None:
-        """Add a session, as `survey.row_of` returns it."""
-        of_session = {"session": row["path"], **{name: row[name] for name in _OF_SESSION}}
-        for ttl_s, scores in row["scores"].items():
+    def take(self, row: SessionScores) -> None:
+        """Add a session."""
+        of_session = {"session": row.path, **{name: getattr(row, name) for name in _OF_SESSION}}
+        for ttl_s, scores in row.scores.items():
             base = scores["nothing"]
-            for policy, one in scores.items():
-                shares = {name + "_share": one[name] / base[name] for name in ("cost", "carried")}
-                dearer = one["cost"] > DEARER * base["cost"]
-                self._add({**of_session, "cache_ttl_s": float(ttl_s), "policy": policy, **one, **shares, "dearer": dearer})
+            for policy, score in scores.items():
+                shares = {"cost_share": score.cost / base.cost, "carried_share": score.carried / base.carried}
+                dearer = score.cost > DEARER * base.cost
+                self._add({**of_session, "cache_ttl_s": float(ttl_s), "policy": policy, **score._asdict(), **shares, "dearer": dearer})
 
     def skip(self, path: str, reason: str) -> None:
         """Add a session that was left out."""
         self._add({"session": path, "left_out": reason})
 
-    def _add(self, row: dict[str, Any]) -> None:
+    def _add(self, row: dict[str, object]) -> None:
         self.rows.append(row)
         if len(self.rows) >= _GROUP:
             self._write()

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import Any
+from operator import add
+from typing import NamedTuple
 
 from hooks.utils.config import layers
 from hooks.utils.hosts.tools import recorded_tools
@@ -31,71 +32,99 @@ if TYPE_CHECKING:
     from ..parallel.sources import Source
 
 DAY_S = 86_400.0
-# One process reads fewer bytes before others would have started.
+# Fewer bytes are read by one process before others would have started.
 _ALONE_BYTES = 8 * 1024 * 1024
-_READ_BYTES = 64 * 1024 * 1024  # where they are only read
-_ASKING = 0.25  # share of the time in which requests are told apart, which is some fifteen times as fast as what follows
+_READ_BYTES = 64 * 1024 * 1024  # for reading alone
+_ASKING = 0.25  # share of the time for telling requests apart, which is about fifteen times as fast as the rest
 _COPIED = "all of its requests are in other sessions"
-_SUMS = (
-    "sessions", "subagents", "requests", "usd", "unpriced", "kept_out_tokens", "kept_out_results", "kept_out_usd",
-    "compactions", "kept_tokens", "summary_tokens", "compactions_usd", "auto_usd",
-)  # fmt: skip
 
 
-def row_of(path: str, popkit_home: str, copies: Collection[int] = ()) -> dict[str, Any]:
-    """Return the figures of one session under the configuration of its project, without the requests of these keys (`key_of`);
-    SessionSkipped where it has no request. `usd`: what its requests cost, `unpriced`: how many of them have a model without a price.
-    `kept_out_usd`, `compactions_usd`, `auto_usd`: what the door saves, what compactions without a model save beside it, and what more of
-    them save when the cache is cold; below 0 for what costs more."""
+class PastSums(NamedTuple):
+    """What PopKit would have done by itself in `sessions` and `subagents`. `usd`: what their `requests` cost, `unpriced`: how many of them
+    have a model without a price. The door would have kept `kept_out_tokens` of `kept_out_results` out; at `compactions` of the host's,
+    `kept_tokens` would have stayed word for word in the place of `summary_tokens`. `kept_out_usd`, `compactions_usd`, `auto_usd`: what the
+    door saves, what compactions without a model save beside it, and what more of them save when the cache is cold; below 0 for what costs
+    more. `left`: how many transcripts were not reached within so many `seconds`."""
+
+    sessions: int = 0
+    subagents: int = 0
+    requests: int = 0
+    usd: float = 0
+    unpriced: int = 0
+    kept_out_tokens: int = 0
+    kept_out_results: int = 0
+    kept_out_usd: float = 0
+    compactions: int = 0
+    kept_tokens: int = 0
+    summary_tokens: int = 0
+    compactions_usd: float = 0
+    auto_usd: float = 0
+    left: int = 0
+    seconds: float = 0
+
+    def plus(self, other: PastSums) -> PastSums:
+        """Return the sums of both."""
+        return PastSums(*map(add, self, other))
+
+
+def row_of(path: str, popkit_home: str, copies: Collection[int] = ()) -> PastSums:
+    """Return the figures of one session under the configuration of its project, without the requests that have these keys (`key_of`);
+    SessionSkipped where it has no request."""
     session = sent_requests.read(path)
     if not session.requests:
         raise SessionSkipped(why_nothing(path))
-    got = digests.read_file(path, copies)
-    digest = got.digest
+    reading = digests.read_file(path, copies)
+    digest = reading.digest
     config = layers.load(home.plugin_root(), popkit_home or None, session.cwd)
-    done = outcomes.unasked(session, Ruleset.from_config(config, recorded_tools()), got.copied)
+    done = outcomes.unasked(session, Ruleset.from_config(config, recorded_tools()), reading.copied)
     if not done.was.requests:
         raise SessionSkipped(_COPIED)
     paid = [(used["requests"], usd_of(used, models())) for used in digest["used"]]
-    usd = sum(sum(each.values()) for _, each in paid if each)
+    usd = sum(sum(dollars.values()) for _, dollars in paid if dollars)
     is_agent = "/" in digest["session"]
-    return {
-        "sessions": int(not is_agent), "subagents": int(is_agent), "requests": done.was.requests, "usd": usd,
-        "unpriced": sum(count for count, each in paid if not each),
-        "kept_out_tokens": done.door.spared_tokens, "kept_out_results": done.door.shortened,
-        "kept_out_usd": usd * (done.was.cost - done.door.cost) / done.was.cost,
-        "compactions": done.compactions, "kept_tokens": done.kept_tokens, "summary_tokens": done.summary_tokens,
-        "compactions_usd": usd * (done.door.cost - done.all.cost) / done.was.cost,
-        "auto_usd": usd * (done.all.cost - done.auto.cost) / done.was.cost,
-    }  # fmt: skip
+    return PastSums(
+        sessions=int(not is_agent),
+        subagents=int(is_agent),
+        requests=done.was.requests,
+        usd=usd,
+        unpriced=sum(count for count, dollars in paid if not dollars),
+        kept_out_tokens=done.door.spared_tokens,
+        kept_out_results=done.door.shortened,
+        kept_out_usd=usd * (done.was.cost - done.door.cost) / done.was.cost,
+        compactions=done.compactions,
+        kept_tokens=done.kept_tokens,
+        summary_tokens=done.summary_tokens,
+        compactions_usd=usd * (done.door.cost - done.all.cost) / done.was.cost,
+        auto_usd=usd * (done.all.cost - done.auto.cost) / done.was.cost,
+    )
 
 
 def sums(
     sources: Sequence[Source], popkit_home: str, seconds: float, progress: Callable[[int, int], object], where: Workplace = ALL_CORES,
-) -> dict[str, Any]:  # fmt: skip
-    """Return the sums of `row_of` over the first of these sessions, as many as are read within so many seconds, each request once; `left`:
-    how many transcripts were not reached. `progress(bytes done, of all)` is called after each."""
+) -> PastSums:  # fmt: skip
+    """Return the sums of `row_of` over the first of these sessions, as many as are read within so many seconds, each request once.
+    `progress(bytes done, of all)` is called after each."""
     whole, done, reached = sum(source.size for source in sources), 0, 0
-    total: dict[str, Any] = dict.fromkeys(_SUMS, 0)
+    total = PastSums()
     began = time.monotonic()
     ends = began + seconds
     copies = _copies(sources, began + _ASKING * seconds, where)
     work = [(partial(row_of, popkit_home=popkit_home, copies=copies.get(source.address, ())), source) for source in sources[: len(copies)]]
     for source, row, _ in results_of(work, where.worth(sources, _ALONE_BYTES)):
         if row is not None:
-            total = {name: total[name] + row[name] for name in _SUMS}
+            total = total.plus(row)
         done, reached = done + source.size, reached + 1
         progress(done, whole)
         if time.monotonic() > ends:
             break
-    return {**total, "left": len(sources) - reached}
+    return total._replace(left=len(sources) - reached, seconds=seconds)
 
 
 def _copies(sources: Sequence[Source], ends: float, where: Workplace) -> dict[str, frozenset[int]]:
-    """Return for each of the first sessions, as many as are read until then, the requests that count in another one."""
+    """Return the requests that count in another session, for each of the first sessions, as many as are read by this time."""
     files: dict[str, tuple[float, bytes]] = {}
-    for source, got, _ in results(digests.read_file, sources, where.worth(sources, _READ_BYTES)):
-        files[source.address] = (got.begun, got.requests) if got is not None else (0.0, b"")
+    for source, reading, _ in results(digests.read_file, sources, where.worth(sources, _READ_BYTES)):
+        files[source.address] = (reading.begun, reading.requests) if reading is not None else (0.0, b"")
         if time.monotonic() > ends:
             break
     return digests.copies_in(files)

@@ -8,95 +8,94 @@ from hooks.utils.views import amounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from .past_sessions import PastSums
 
 _AUTO_ON = "/popkit auto on"
 _LEAST_USD = 0.005
 _ASIDE = 11
 
 
-def sessions_in_words(past: dict[str, Any]) -> str:
+def sessions_in_words(past: PastSums) -> str:
     """Return how many sessions were counted."""
-    return units.counted(past["sessions"], "session") if past["sessions"] else units.counted(past["subagents"], "subagent")
+    return units.counted(past.sessions, "session") if past.sessions else units.counted(past.subagents, "subagent")
 
 
-def lines(past: dict[str, Any], where: str) -> list[text.Line]:
-    """Return the sentence and its parts. `where`: in which sessions, as the sentence begins."""
-    if not past["requests"]:
+def lines(past: PastSums, where: str) -> list[text.Line]:
+    """Return the sentence and its parts. `where`: the sessions, in the words with which the sentence begins."""
+    if not past.requests:
         return text.wrap(f"{where} there is no request that could be counted.")
     found = [*text.wrap(_sentence(past, where)), "", *_parts(past)]
-    return [*found, "", *text.wrap(_how(past))]
+    return [*found, "", *text.wrap(_method(past))]
 
 
-def _sentence(past: dict[str, Any], where: str) -> str:
+def _sentence(past: PastSums, where: str) -> str:
     did = []
-    if past["kept_out_tokens"]:
-        did.append(f"kept {units.long_tokens(past['kept_out_tokens'])} of repetition and noise out of the context")
-    if past["compactions"]:
-        summaries = f"{units.long_tokens(past['summary_tokens'])} of summary"
-        did.append(f"gone on with {units.long_tokens(past['kept_tokens'])} word for word instead of {summaries}")
+    if past.kept_out_tokens:
+        did.append(f"kept {units.long_tokens(past.kept_out_tokens)} of repetition and noise out of the context")
+    if past.compactions:
+        summaries = f"{units.long_tokens(past.summary_tokens)} of summary"
+        did.append(f"gone on with {units.long_tokens(past.kept_tokens)} word for word instead of {summaries}")
     if not did:
         done = "PopKit would have changed nothing by itself: no result repeated what the context showed, and nothing was compacted"
-        return f"{where}, {done}{_auto(past, '; ')}."
-    return f"{where}, PopKit by itself would have {' and '.join(did)}{_net(past)}{_auto(past, '; ')}."
+        return f"{where}, {done}{_auto_saving(past, '; ')}."
+    return f"{where}, PopKit by itself would have {' and '.join(did)}{_net_saving(past)}{_auto_saving(past, '; ')}."
 
 
-def _net(past: dict[str, Any]) -> str:
-    """Return what comes of it in dollars; "" where no price is known."""
-    if not past["usd"]:
+def _net_saving(past: PastSums) -> str:
+    """Return the saving in dollars; "" where no price is known."""
+    if not past.usd:
         return ""
-    return f": {_less(past['kept_out_usd'] + past['compactions_usd'], past['usd'])}, its own cost taken off"
+    return f": {_saving(past.kept_out_usd + past.compactions_usd, past.usd)}, its own cost taken off"
 
 
-def _auto(past: dict[str, Any], before: str) -> str:
-    """Return what comes of it where PopKit may also compact between turns; "" where it would not have."""
-    if past["auto_usd"] < _LEAST_USD:
+def _auto_saving(past: PastSums, before: str) -> str:
+    """Return the saving where PopKit may also compact between turns; "" where it would not have done so."""
+    if past.auto_usd < _LEAST_USD:
         return ""
-    whole = past["kept_out_usd"] + past["compactions_usd"] + past["auto_usd"]
-    return f"{before}with {_AUTO_ON}, {_less(whole, past['usd'])}"
+    whole = past.kept_out_usd + past.compactions_usd + past.auto_usd
+    return f"{before}with {_AUTO_ON}, {_saving(whole, past.usd)}"
 
 
-def _less(saved: float, usd: float) -> str:
+def _saving(saved: float, usd: float) -> str:
     """Return a saving as people read it: ~$4.20 less (3.1 %), or how much more it is."""
     if abs(saved) < _LEAST_USD:
         return "about as much"
     return f"~{amounts.usd(abs(saved))} {'less' if saved > 0 else 'more'} ({abs(saved) / usd:.1%})"
 
 
-def _parts(past: dict[str, Any]) -> list[text.Line]:
+def _parts(past: PastSums) -> list[text.Line]:
     parts = [("Cost", _cost(past))]
-    kept = f"{units.long_tokens(past['kept_out_tokens'])} in {units.counted(past['kept_out_results'], 'result')}"
-    parts.append(("Kept out", kept + _saves(past, "kept_out_usd") if past["kept_out_tokens"] else "nothing"))
-    if past["compactions"]:
-        times = units.counted(past["compactions"], "compaction")
-        words = f"at {times} {units.long_tokens(past['kept_tokens'])} stay word for word, at once and without a model"
-        more = ", because more stays than of a summary" if past["compactions_usd"] < -_LEAST_USD else ""
-        parts.append(("Compacted", words + _saves(past, "compactions_usd") + more))
-    if past["auto_usd"] >= _LEAST_USD:
-        parts.append(("With auto", f"compacts between turns, too, when that pays{_saves(past, 'auto_usd')}"))
+    kept = f"{units.long_tokens(past.kept_out_tokens)} in {units.counted(past.kept_out_results, 'result')}"
+    parts.append(("Kept out", kept + _saving_of_part(past, past.kept_out_usd) if past.kept_out_tokens else "nothing"))
+    if past.compactions:
+        times = units.counted(past.compactions, "compaction")
+        words = f"at {times} {units.long_tokens(past.kept_tokens)} stay word for word, at once and without a model"
+        more = ", because more stays than of a summary" if past.compactions_usd < -_LEAST_USD else ""
+        parts.append(("Compacted", words + _saving_of_part(past, past.compactions_usd) + more))
+    if past.auto_usd >= _LEAST_USD:
+        parts.append(("With auto", f"compacts between turns, too, when that pays{_saving_of_part(past, past.auto_usd)}"))
     return [line for name, words in parts for line in text.pair(name, words, _ASIDE)]
 
 
-def _saves(past: dict[str, Any], name: str) -> str:
-    if not past["usd"]:
+def _saving_of_part(past: PastSums, saved: float) -> str:
+    if not past.usd:
         return ""
-    saved = past[name]
     if abs(saved) < _LEAST_USD:
         return ", which costs as much"
     return f", which {'saves' if saved > 0 else 'costs'} ~{amounts.usd(abs(saved))}"
 
 
-def _cost(past: dict[str, Any]) -> str:
-    requests = units.counted(past["requests"], "request")
-    if not past["usd"]:
+def _cost(past: PastSums) -> str:
+    requests = units.counted(past.requests, "request")
+    if not past.usd:
         return f"of {requests} not known: no usage, or a model without a price"
-    unpriced = f", {past['unpriced']:,} of a model without a price" if past["unpriced"] else ""
-    return f"~{amounts.usd(past['usd'])} for {requests}{unpriced}"
+    unpriced = f", {past.unpriced:,} of a model without a price" if past.unpriced else ""
+    return f"~{amounts.usd(past.usd)} for {requests}{unpriced}"
 
 
-def _how(past: dict[str, Any]) -> str:
-    """Return how it was counted."""
+def _method(past: PastSums) -> str:
+    """Return how the figures were counted."""
     words = "Replayed request by request at the prices of the models that answered, as `popkit lab` does; ~ marks estimates."
-    if past["left"]:
-        words += f" The newest are counted: {units.counted(past['left'], 'transcript')} did not fit into {past['seconds']:.0f} s."
+    if past.left:
+        words += f" The newest are counted: {units.counted(past.left, 'transcript')} did not fit into {past.seconds:.0f} s."
     return words

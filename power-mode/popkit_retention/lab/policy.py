@@ -23,7 +23,7 @@ __all__ = ["STANDS", "SUMMARISED", "Block", "Choice", "Policy", "Prices", "Reque
 Choice = tuple[Block, str, list[str]]  # a result, the text in its place, the reasons
 
 
-# The effect of a recorded compaction under a policy: it empties the context, and the summariser's request, its summary and what the host
+# The effect of a recorded compaction under a policy: it empties the context, and the summariser's request, its summary, and what the host
 # put back with it count; or it does not take place.
 SUMMARISED, STANDS = "summarised", "stands"
 
@@ -72,7 +72,7 @@ class View:
         return block.tokens + (block.thinking if self.prices.bound and block not in self.lost else 0)
 
     def shows(self, block: Block, string: str) -> bool:
-        """Return whether the text in a block's place has a string that the block's own text has."""
+        """Return whether the text in a block's place contains a string of the block's own text."""
         text = self.cleared.get(block, self.entered.get(block))
         return text is None or string in text
 
@@ -87,7 +87,7 @@ class Policy:
 
     @property
     def look_ups(self) -> int:
-        """Return how often something was looked up again that had left, as a session counts it."""
+        """Return how often cleared contents were looked up again, as a session counts that."""
         return 0
 
     def begin(self, cwd: str) -> None:
@@ -111,11 +111,11 @@ class Policy:
         """Handle a compaction: the context was emptied."""
 
     def cut(self, context: list[Block]) -> None:
-        """Handle a rewind of the conversation to this context. It has blocks of a branch that was left before, where that goes on."""
+        """Handle a rewind of the conversation to this context, which has blocks of an earlier branch where that goes on."""
 
     def decide(self, view: View) -> list[Choice]:
-        """Return the results to clear right before a request, and the calls whose input to clear. A result whose own text is given
-        is whole again."""
+        """Return the results to clear right before a request, and the calls whose input to clear. A result that is given its own text is
+        whole again."""
         return []
 
     def missed(self, block: Block) -> None:

@@ -1,4 +1,4 @@
-"""A recorded session as data: its requests, and the blocks that were added to its context. Pure."""
+"""A recorded session as data: its requests, each with the blocks that were added to its context. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 V = TypeVar("V")
-# Of any text that Opus 5 is sent, what holds it included (`benchmarks/tokens.py`); for other models see models.Model.tokens.
+# For any text sent to Opus 5, with the JSON around it (`benchmarks/tokens.py`); for other models see models.Model.tokens.
 CHARS_PER_TOKEN = 2.1
 LEAST_BASE = 8_000
 _NAME, _PLAIN = re.compile(NAME), re.compile(PLAIN)
@@ -35,9 +35,9 @@ class Block:
     """One piece of a context: a text of the user's or the assistant's, a tool call, or a result.
 
     Only a result has an `id` (of its tool use), a `text`, a `call` (the engine's event) and a `handle`. `tokens`: by the lab's measure;
-    `estimate`: by the engine's, of a block that is no result. `thinking`: tokens of the assistant's thinking, in a block that has nothing
-    else; only models that bind it carry it on. `asks`: of a tool call the id of its use, else "". `is_summary`: a recorded compaction left
-    it. `place` counts all blocks of the session."""
+    `estimate`: by the engine's, for a block that is not a result. `thinking`: tokens of the assistant's thinking, in a block that has
+    nothing else; only models that bind it carry it on. `asks`: of a tool call the id of its use, else "". `is_summary`: a recorded
+    compaction left it. `place` counts all blocks of the session."""
 
     __slots__ = ("asks", "call", "estimate", "handle", "id", "is_summary", "place", "text", "thinking", "tokens")
 
@@ -81,10 +81,9 @@ class Session:
 
     `steps`: the events in order: ("add", Block), ("event", engine event), ("cut", how many Blocks stay, Blocks behind them), ("compact",
     engine event), ("request", Request). `base`: tokens of system and tools; `earlier`: of a conversation that had begun before the
-    recording does, and stands until a compaction. `cwd`: the folder that it began in, "" for a subagent. `size`:
-    bytes read; `bad`: lines left out; `is_translated`: whether another host recorded it. `models`: id -> requests that it answered;
-    `factor`: tokens that the first of them takes for one of Opus 5.
-    `texts`: Block that is no result -> its text, if asked for."""
+    recording does, and stands until a compaction. `cwd`: the folder that it began in, "" for a subagent. `size`: bytes read; `bad`: lines
+    left out; `is_translated`: whether another host recorded it. `models`: id -> requests that it answered; `factor`: tokens that the first
+    of them takes for one of Opus 5. `texts`: text of each Block that is not a result, if asked for."""
 
     path: str
     steps: list[tuple[Any, ...]] = field(default_factory=list)
@@ -107,11 +106,12 @@ class Session:
 
 def shared(blocks: Sequence[Block], others: Sequence[Block]) -> int:
     """Return how many blocks two contexts have in common, from the first."""
-    return next((at for at, (one, other) in enumerate(zip(blocks, others)) if one is not other), min(len(blocks), len(others)))
+    return next((at for at, (block, other) in enumerate(zip(blocks, others)) if block is not other), min(len(blocks), len(others)))
 
 
 def rewound(known: dict[K, V], left: dict[K, V], context: Iterable[K]) -> tuple[dict[K, V], dict[K, V]]:
-    """Return what a policy knows of a context, in its order, and of branches that were left: of all it `known` before a cut, and `left`."""
+    """Return the entries of a context, in its order, and those of branches that were left, from what a policy has `known` before a cut and
+    what it has `left`."""
     every = {**left, **known}
     return {key: every.pop(key) for key in context if key in every}, every
 

@@ -25,7 +25,7 @@ from .recorded import Session
 Factory = Callable[[Session, Prices], Policy]
 Known = Mapping[str, tuple[Factory, str]]
 
-# For policies that prices do not affect.
+# Prices for policies that are not affected by them.
 ANY_PRICES = Prices(0.1, 1.25, 5.0, 300, False)
 
 
@@ -34,12 +34,12 @@ models = lru_cache(maxsize=1)(shipped.models)
 
 def prices_for(session: Session, ttl_s: float, model: str = "") -> Prices:
     """Return the prices of a model, of the one that answered most of the session's requests where none is named, with a lifetime of the
-    cache (seconds). What decides for a model that `has_price` does not know goes by the most cautious ones; there is no bill at these."""
+    cache (seconds). For a model that `has_price` does not know, decisions go by the most cautious prices, at which no bill is made."""
     return prices_of(models().model(model or session.model), ttl_s)
 
 
 def has_price(model: str) -> bool:
-    """Return whether the table of models has the model's price."""
+    """Return whether the table of models has a price for a model."""
     return models().model(model).input_usd is not None
 
 
@@ -63,15 +63,15 @@ def installed(
     prices: Prices, auto: bool, rules: Ruleset | None = None, model: NeedModel | None = None, soon: NeedModel | None = None,
     most: float = AUTO_MISSES,
 ) -> Policy:  # fmt: skip
-    """Return what is installed: the door, and compactions; with `auto` also those that nobody asked for, within `most` look-ups in 100
-    requests. `rules`, `model`, `soon`: others than those that are shipped."""
+    """Return the policy of an installation: the door, and compactions; with `auto` also unrequested ones, within `most` look-ups in 100
+    requests. `rules`, `model`, `soon`: instead of the shipped ones."""
     rules, model = rules or shipped.rules(), model or shipped.need_model()
     by_itself: dict[str, Any] = {"cold": True, "long": LONG, "most": most} if auto else {}
     return Door(rules, Compact(prices, model, rules, soon=soon, **by_itself), door.Settings(rules.say_once, rules.shape))
 
 
 DEFAULT, DEFAULT_AUTO, NOTHING = "default", "default+auto", "nothing"
-# What tables begin with.
+# The policies with which tables begin.
 INSTALLED = (DEFAULT, DEFAULT_AUTO)
 # name -> (factory, description): the default installation, its parts, and the host's own way.
 USUAL: Known = {
@@ -87,7 +87,7 @@ USUAL: Known = {
     "auto": (_auto, "results that cost more to keep than to clear, by the chance of needing them again and the cache"),
     "microcompact-60m": (lambda session, prices: Microcompact(), "Claude Code: after an hour, all but the last 5"),
 }
-# And what settings can make of them.
+# The same with other settings.
 POLICIES: Known = {
     **USUAL,
     "door-reads": (_door("reads+safe"), "clears nothing; results enter without noise, and files that are read again only with what is new"),
@@ -102,7 +102,7 @@ POLICIES: Known = {
 
 
 def described(name: str, known: Known = POLICIES) -> str:
-    """Return a policy's description in a line; own_policies.Unusable for an unknown name."""
+    """Return a policy's description in a line; own_policies.PolicyUnusable for an unknown name."""
     if own_policies.is_own(name):
         return own_policies.load(name).described
     if name in known:
@@ -119,7 +119,7 @@ def policy_of(name: str, session: Session, prices: Prices, known: Known = POLICI
 
 
 def score(name: str, session: Session, prices: Prices, known: Known = POLICIES) -> measure.Score:
-    """Return the score of a session under a policy of `described`; Failed where a user's own policy failed."""
+    """Return the score of a session under a policy that `described` knows; PolicyFailed where a user's own policy failed."""
     with own_policies.printing_to_stderr():
         policy = policy_of(name, session, prices, known)
         try:

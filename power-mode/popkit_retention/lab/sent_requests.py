@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _SUFFIX, _AGENT = ".jsonl", "agent-"
-# A first request that has so many tokens more of system and tools than one behind a compaction had a conversation before it.
+# If a first request has this many more tokens of system and tools than one after a compaction, there was a conversation before it.
 _LEAST_EARLIER = 10_000
 
 
@@ -58,7 +58,7 @@ def read(path: str, with_needs: bool = True, with_texts: bool = False) -> Sessio
     return reading.session
 
 
-# A list of blocks, and how many of its first ones are meant.
+# The beginning of a list of blocks: the list, and how many of its first ones belong to it.
 End = tuple[list[Block], int]
 
 
@@ -68,14 +68,14 @@ def _begins_in(end: End, blocks: list[Block]) -> int:
 
 
 class _Reading:
-    """The context while the lines are read."""
+    """The context, as the lines are read."""
 
     def __init__(self, session: Session, with_needs: bool, reader: transcript.Reader, with_texts: bool) -> None:
         self.session = session
         self.with_needs = with_needs
         self.with_texts = with_texts
         self.reader = reader
-        self.current: Request  # the one whose answer is being written
+        self.current: Request  # the request whose answer is being written
         self.messages: set[str] = set()  # ids of the messages that requests have produced
         self.calls: dict[str, str] = {}  # tool_use id -> uuid of its line
         self.repeats = False  # whether earlier messages are being written a second time
@@ -83,14 +83,14 @@ class _Reading:
         self.last_at = 0.0
         self.count = 0
         self.openings: list[tuple[Request, int]] = []  # the first request, and each behind a compaction, with its visible tokens
-        self.opens = True  # whether the next request is one
-        self.before: list[Block] = []  # what stood in the context at the compactions so far
+        self.opens = True  # whether the next request is one of them
+        self.before: list[Block] = []  # the blocks of the context at the compactions so far
         self.holders: dict[str, list[Block]] = {}  # string -> results that hold it, and words from before a compaction
         self.written: dict[str, list[Block]] = {}  # string -> where the user or the assistant wrote it since the last compaction
         self._empty()
 
     def end(self) -> None:
-        """Tell system and tools from a conversation that had begun before the recording does: it left with the first compaction."""
+        """Tell system and tools from a conversation that began before the recording: that part left with the first compaction."""
         unseen = [request.usage.tokens - visible for request, visible in self.openings if request.usage is not None]
         if unseen and self.openings[0][0].usage is not None:
             least = max(LEAST_BASE, min(unseen))
@@ -128,7 +128,7 @@ class _Reading:
                 self._user(entry, at)
             elif kind == "assistant" and is_answer(entry):
                 self._assistant(entry, at)
-        except RecursionError:  # nobody nests an input a thousand deep
+        except RecursionError:  # no real input is nested a thousand deep
             self.session.bad += 1
         # An entry that adds nothing to the conversation ends where its parent does.
         there = (self.blocks, len(self.blocks))
@@ -156,8 +156,8 @@ class _Reading:
 
     def _is_asked_in(self, there: End, result: Block) -> bool:
         """Return whether the call of a result is in a context."""
-        asked = self.ends.get(self.calls.get(result.id))
-        return asked is not None and asked[1] <= there[1] and _begins_in(asked, there[0]) == asked[1]
+        call_end = self.ends.get(self.calls.get(result.id))
+        return call_end is not None and call_end[1] <= there[1] and _begins_in(call_end, there[0]) == call_end[1]
 
     def _add(self, tokens: int, id: str = "", text: str = "", call: Call | None = None) -> Block:
         self.count += 1
@@ -265,7 +265,7 @@ class _Reading:
         return tokens_of(len(text), self.session.factor)
 
     def _count_as(self, model: str) -> None:
-        """Count as a model does, also what is there already."""
+        """Count tokens as a model does, also for the blocks so far."""
         self.session.factor = shipped.rules().models.model(model).tokens
         for block in self.blocks:
             block.tokens = round(block.tokens * self.session.factor)
@@ -307,7 +307,7 @@ def name_handles(session: Session) -> None:
             except LineNotUnderstood:
                 continue
             for id, (start, end) in spans.items():
-                if id not in handles:  # the first content that a result has
+                if id not in handles:  # the first content of a result counts
                     content_hash = hash_content(line[start:end].decode("utf-8"))
                     handles[id] = handle(digest(chain, plain(id), content_hash), HANDLE_CHARS)
     for kind, block, *_ in session.steps:

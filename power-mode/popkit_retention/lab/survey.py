@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from hooks.utils.io import repository
 from hooks.utils.policy.ruleset import AUTO_MISSES
@@ -29,18 +29,49 @@ from .survey_card import digest_of
 
 SCHEMA = 1
 LEAST_REQUESTS = 5
-COUNTS = ("results", "results_tokens", "cleared", "cleared_tokens", "missed", "missed_tokens", "look_ups")
-# Sessions of at least so many requests are asked whether their look-ups keep within a bound.
+# Only sessions of at least this many requests are checked for whether their look-ups keep within the bound.
 BOUND_REQUESTS = 100
-_PARTS = 1_000_000  # of a unit, in which costs are added
-_FILES_NAMED = 50  # at most, of those that were left out
+_PARTS = 1_000_000  # parts of a unit, in which costs are added
+_FILES_NAMED = 50  # at most, of the files that were left out
+
+
+class PolicyScore(NamedTuple):
+    """The numbers of one session under one policy, as `measure.Score` has them."""
+
+    cost: float
+    carried: int
+    results: int
+    results_tokens: int
+    cleared: int
+    cleared_tokens: int
+    missed: int
+    missed_tokens: int
+    look_ups: int
+
+
+COUNTS = PolicyScore._fields[2:]
+
+
+class SessionScores(NamedTuple):
+    """The numbers of one session: its `scores`, lifetime of the cache -> policy -> PolicyScore, with "nothing" among the policies, and the
+    users' own policies that `failed`, each with the reason; their numbers are then those of clearing nothing."""
+
+    path: str
+    repository: str
+    digest: str
+    model: str
+    requests: int
+    bytes: int
+    bad_lines: int
+    scores: dict[float, dict[str, PolicyScore]]
+    failed: dict[str, str]
 
 
 class Table(Protocol):
     """A table for the rows beside the sums."""
 
-    def take(self, row: dict[str, Any]) -> object:
-        """Add a session, as `row_of` returns it."""
+    def take(self, row: SessionScores) -> object:
+        """Add a session."""
 
     def skip(self, path: str, reason: str) -> object:
         """Add a file that was left out."""
@@ -48,7 +79,7 @@ class Table(Protocol):
 
 def repository_of(path: str, cwd: str = "") -> str:
     """Return the repository of a session: the part before "__" of the file's name, else the name of the repository that the folder where it
-    began belongs to, whichever of its worktrees that was, else the project's folder."""
+    began belongs to, whichever of its worktrees that is, else the project's folder."""
     folder, name = os.path.split(os.path.abspath(path))
     if "__" in name:
         return name.partition("__")[0]
@@ -59,10 +90,8 @@ def repository_of(path: str, cwd: str = "") -> str:
     return os.path.basename(folder) or folder
 
 
-def row_of(path: str, names: list[str], ttls: list[float], model: str = "", known: Known = POLICIES) -> dict[str, Any]:
-    """Return the numbers of one session: `scores` is {lifetime: {policy: {"cost", "carried", counts}}} with "nothing" among the policies,
-    `failed` {a user's own policy: why it failed here}, whose numbers are then those of clearing nothing. SessionSkipped when there is
-    nothing to count; OSError when it cannot be read."""
+def row_of(path: str, names: list[str], ttls: list[float], model: str = "", known: Known = POLICIES) -> SessionScores:
+    """Return the numbers of one session. SessionSkipped when there is nothing to count; OSError when it cannot be read."""
     session = sent_requests.read(path)
     if not session.requests:
         raise SessionSkipped(why_nothing(path))
@@ -70,7 +99,7 @@ def row_of(path: str, names: list[str], ttls: list[float], model: str = "", know
         raise SessionSkipped(f"under {LEAST_REQUESTS} requests")
     if not has_price(model or session.model):
         raise SessionSkipped(f"no price is known of {model or session.model or 'its model'}")
-    scores: dict[float, dict[str, dict[str, float]]] = {}
+    scores: dict[float, dict[str, PolicyScore]] = {}
     failed: dict[str, str] = {}
     for ttl_s in ttls:
         scores[ttl_s] = {}
@@ -80,10 +109,18 @@ def row_of(path: str, names: list[str], ttls: list[float], model: str = "", know
                 total = score(name, session, prices, known)
             except (PolicyFailed, PolicyUnusable) as why:
                 total, failed[name] = score("nothing", session, prices), str(why)
-            scores[ttl_s][name] = {"cost": total.cost, "carried": total.carried, **{key: getattr(total, key) for key in COUNTS}}
-    counts = {"requests": len(session.requests), "bytes": session.size, "bad_lines": session.bad, "model": session.model}
-    named = {"path": path, "repository": repository_of(path, session.cwd), "digest": digest_of(path)}
-    return {**named, **counts, "scores": scores, "failed": failed}
+            scores[ttl_s][name] = PolicyScore(*(getattr(total, name) for name in PolicyScore._fields))
+    return SessionScores(
+        path=path,
+        repository=repository_of(path, session.cwd),
+        digest=digest_of(path),
+        model=session.model,
+        requests=len(session.requests),
+        bytes=session.size,
+        bad_lines=session.bad,
+        scores=scores,
+        failed=failed,
+    )
 
 
 def survey(
@@ -96,16 +133,16 @@ def survey(
     scheduler: str = "",
     table: Table | None = None,
     known: Known = POLICIES,
-    row_of: Callable[..., dict[str, Any]] = row_of,
+    row_of: Callable[..., SessionScores] = row_of,
 ) -> dict[str, Any]:
-    """Score the sessions below some paths or addresses under policies (names; USUAL by default; "nothing" is always there); Unusable.
+    """Score the sessions below some paths or addresses under policies (names; USUAL by default; "nothing" is always added); PolicyUnusable.
 
     `jobs`: processes (one for each processor by default) · `progress(bytes done, of all)` is called after each file · `model`: at whose
     prices, "" for the one that answered each session · `scheduler`: address of a Dask cluster's, which works in place of processes ·
     `table` receives every row, and the files that were left out · `known`: all policies that may be named, with a `row_of` that knows them.
     """
-    asked = list(dict.fromkeys(USUAL if policies is None else policies))
-    names = asked if NOTHING in asked else [NOTHING, *asked]
+    wanted = list(dict.fromkeys(USUAL if policies is None else policies))
+    names = wanted if NOTHING in wanted else [NOTHING, *wanted]
     descriptions = {name: described(name, known) for name in names}
     total = Total(names, list(ttls))
 
@@ -122,7 +159,7 @@ def survey(
         if row is None:
             skip(source.address, reason)
         else:
-            row["path"] = source.address
+            row = row._replace(path=source.address)
             total.take(row)
             if table is not None:
                 table.take(row)
@@ -160,32 +197,32 @@ class Total:
         if len(self.skipped_files) > 2 * _FILES_NAMED:
             self.skipped_files = sorted(self.skipped_files)[:_FILES_NAMED]
 
-    def take(self, row: dict[str, Any]) -> None:
+    def take(self, row: SessionScores) -> None:
         """Add a session."""
-        self.requests += row["requests"]
-        self.bytes += row["bytes"]
-        self.models[row["model"]] = self.models.get(row["model"], 0) + 1
-        for name, why in row["failed"].items():
+        self.requests += row.requests
+        self.bytes += row.bytes
+        self.models[row.model] = self.models.get(row.model, 0) + 1
+        for name, why in row.failed.items():
             reasons = self.failed.setdefault(name, {})
             reasons[why] = reasons.get(why, 0) + 1
         lifetimes = {}
-        for ttl_s, scores in row["scores"].items():
+        for ttl_s, scores in row.scores.items():
             base = scores["nothing"]
             ratios = {}
             for name in self.names:
-                one = scores[name]
-                sums = self.sums.setdefault((ttl_s, row["repository"], name), [0, 0])
-                sums[0] += round(_PARTS * one["cost"])
-                sums[1] += one["carried"]
+                score = scores[name]
+                sums = self.sums.setdefault((ttl_s, row.repository, name), [0, 0])
+                sums[0] += round(_PARTS * score.cost)
+                sums[1] += score.carried
                 pooled = self.pooled[ttl_s, name]
-                pooled["dearer"] += one["cost"] > DEARER * base["cost"]
-                pooled["within"] += row["requests"] >= BOUND_REQUESTS and one["look_ups"] <= AUTO_MISSES * row["requests"] / 100
+                pooled["dearer"] += score.cost > DEARER * base.cost
+                pooled["within"] += row.requests >= BOUND_REQUESTS and score.look_ups <= AUTO_MISSES * row.requests / 100
                 for key in COUNTS:
-                    pooled[key] += one[key]
-                ratio = [round(one["cost"] / base["cost"], 4), round(one["carried"] / base["carried"], 4)]
-                ratios[name] = [*ratio, one["cleared"], one["cleared_tokens"], one["missed"], one["look_ups"]]
-            lifetimes[str(ttl_s)] = {"base_cost": round(base["cost"]), "results": base["results"], "policies": ratios}
-        named = {key: row[key] for key in ("path", "repository", "digest", "requests", "failed")}
+                    pooled[key] += getattr(score, key)
+                ratio = [round(score.cost / base.cost, 4), round(score.carried / base.carried, 4)]
+                ratios[name] = [*ratio, score.cleared, score.cleared_tokens, score.missed, score.look_ups]
+            lifetimes[str(ttl_s)] = {"base_cost": round(base.cost), "results": base.results, "policies": ratios}
+        named = {key: getattr(row, key) for key in ("path", "repository", "digest", "requests", "failed")}
         self.rows.append({**named, "ttls": lifetimes})
 
     def result(self) -> dict[str, Any]:
@@ -200,13 +237,13 @@ class Total:
             "failed": {name: dict(sorted(reasons.items())) for name, reasons in sorted(self.failed.items())},
             "ttls": lifetimes if self.rows else {},
             "rows": sorted(self.rows, key=lambda row: row["path"]),
-            "models": dict(sorted(self.models.items(), key=lambda one: (-one[1], one[0]))),
+            "models": dict(sorted(self.models.items(), key=lambda count: (-count[1], count[0]))),
         }
 
     def _policy(self, ttl_s: float, name: str, repositories: list[str]) -> dict[str, float]:
         pooled = self.pooled[ttl_s, name]
         pairs = [(self.sums[ttl_s, repository, name], self.sums[ttl_s, repository, "nothing"]) for repository in repositories]
-        means = [_share(sum(own[at] / base[at] for own, base in pairs), len(pairs)) for at in (0, 1)]
+        means = [_share(sum(scored[at] / base[at] for scored, base in pairs), len(pairs)) for at in (0, 1)]
         return {
             "cost": means[0],
             "carried": means[1],

@@ -46,13 +46,15 @@ def engine() -> str:
 
 
 def _all_of(lines: Iterable[str]) -> str:
-    """Return the digest of lines, in whatever order."""
+    """Return the digest of lines, whatever their order."""
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
 def card_of(survey: dict[str, Any], version: str) -> dict[str, Any]:
     """Return the card of a survey by this version of PopKit. `policies`: for users' own ones the digests of their files."""
-    lifetimes = {ttl_s: {own_policies.shown(name): one for name, one in policies.items()} for ttl_s, policies in survey["ttls"].items()}
+    lifetimes = {
+        ttl_s: {own_policies.shown(name): figures for name, figures in policies.items()} for ttl_s, policies in survey["ttls"].items()
+    }
     return {
         "popkit": version,
         "engine": engine(),

@@ -1,5 +1,4 @@
-"""`popkit try`: what PopKit would have done in the sessions of the last 30 days, and what it would say about the newest, without an
-installation. It only reads: no state is written anywhere."""
+"""`popkit try`: what PopKit would have done in past sessions, without an installation. It only reads: no state is written anywhere."""
 
 from __future__ import annotations
 
@@ -32,23 +31,22 @@ from ..cli.shell_setup import is_package
 from ..cli.terminal import Bar
 from ..operations import session_lookup
 from ..parallel.sources import find
-from . import command as lab_command
-from . import outcomes, past_sessions
-from . import past_views as past_view
+from . import arguments, outcomes, past_sessions, past_views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any
 
     from hooks.utils.flag_parser import Parsed
     from hooks.utils.views.shapes import Report
+
+    from .past_sessions import PastSums
 
 MISTAKES = (session_lookup.NoSession,)
 _HOUR_S = 3_600
 _LEAST_SHARE = 0.0005
 _DAYS = 30
-_SECONDS = 20.0  # after which no further session is replayed
+_SECONDS = 20.0  # no session is begun after this time
 _MADE_UP = (
     "You have no sessions yet, so a working afternoon was made up, with a meeting and a /compact in it. PopKit's README says what it saved"
     " in recorded sessions."
@@ -57,8 +55,8 @@ _SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl.xz")
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
-    """Show what PopKit would have done in all sessions of the last days, or in the one that is named; then status, timeline and what could
-    be reclaimed of one session."""
+    """Show what PopKit would have done in all sessions of the last days, or in a named one; then status, timeline and reclaimable results
+    of one session."""
     if args.argument:
         return _answer(session_lookup.named(environ, args.argument), False, args, environ)
     newest = session_lookup.newest_with_results(environ, args.host, os.getcwd())
@@ -70,7 +68,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 @contextmanager
 def _made_up() -> Iterator[str]:
-    """Yield the path of the made-up session, which is unpacked for as long as it is read."""
+    """Yield the path of the made-up session, unpacked while it is read."""
     import lzma
     import shutil
     from tempfile import TemporaryDirectory
@@ -86,46 +84,46 @@ def _answer(path: str, is_made_up: bool, args: Parsed, environ: Mapping[str, str
     try:
         project = session_lookup.check(path)
         host = recordings.host_of(path)
-        lately = [] if args.argument or is_made_up else _lately(environ, args.host)
-        done = _of_past(lately or [path], environ)
-        report, outcome = _counted(path, project, host, environ)
+        lately = [] if args.argument or is_made_up else _recent_transcripts(environ, args.host)
+        done = _past_sums(lately or [path], environ)
+        report, outcome = _report_and_outcome(path, project, host, environ)
     except OSError as error:
         raise session_lookup.NoSession(f"{text.clean(path)}: {error.strerror or error}") from None
-    ends = _elsewhere(host) if host != CLAUDE_CODE else [] if _has_run_in(path, environ) else _install(home.plugin_root())
-    first = _first(done if _may_clear(host) else {**done, "auto_usd": 0.0}, bool(lately), is_made_up)
+    ends = _other_host_lines(host) if host != CLAUDE_CODE else [] if _has_run_in(path, environ) else _install_lines(home.plugin_root())
+    first = _past_lines(done if _may_clear(host) else done._replace(auto_usd=0.0), bool(lately), is_made_up)
     last = None if "all" in args.flags else args.last
-    lines = [*first, *_whose(report, is_made_up), *_shown(report, outcome, last), *ends]
-    return Answer(lines, {**report, "installed": outcome, "past": done})
+    lines = [*first, *_heading(report, is_made_up), *_report_lines(report, outcome, last), *ends]
+    return Answer(lines, {**report, "installed": outcome and outcome.to_json(), "past": done._asdict()})
 
 
-def _lately(environ: Mapping[str, str], host: str) -> list[str]:
+def _recent_transcripts(environ: Mapping[str, str], host: str) -> list[str]:
     """Return the transcripts of a host, subagents' included, that were written in the last days."""
     since = time_of_day(environ) - _DAYS * past_sessions.DAY_S
     paths = [path for path in session_lookup.all_of_host(environ, host) if recordings.changed(path) >= since]
     return paths + [agent for path in paths for agent in projects.transcripts_of_agents(path)]
 
 
-def _of_past(paths: list[str], environ: Mapping[str, str], seconds: float = _SECONDS) -> dict[str, Any]:
-    """Return the sums over these transcripts, the newest first, as many as there is time for."""
+def _past_sums(paths: list[str], environ: Mapping[str, str], seconds: float = _SECONDS) -> PastSums:
+    """Return the sums over the newest of these transcripts, as many as there is time for."""
     sources = sorted(find(paths, lambda *_: None), key=lambda source: -recordings.changed(source.address))
     with Bar(environ) as bar:
-        return {**past_sessions.sums(sources, _home(environ) or "", seconds, bar.show), "seconds": seconds}
+        return past_sessions.sums(sources, _home(environ) or "", seconds, bar.show)
 
 
-def _first(done: dict[str, Any], is_all: bool, is_sample: bool) -> list[text.Line]:
-    """Return what comes of all sessions, or of the only one."""
+def _past_lines(done: PastSums, is_all: bool, is_sample: bool) -> list[text.Line]:
+    """Return the savings over all sessions, or in the only one."""
     if is_all:
-        where = f"In {past_view.sessions_in_words(done)} of the last {_DAYS} days"
-        return [*text.title("Your sessions with PopKit"), *past_view.lines(done, where)]
+        where = f"In {past_views.sessions_in_words(done)} of the last {_DAYS} days"
+        return [*text.title("Your sessions with PopKit"), *past_views.lines(done, where)]
     if not is_sample:
-        return [*text.title("This session with PopKit"), *past_view.lines(done, "In this session")]
-    lines = [*text.title("A made-up afternoon with PopKit"), *past_view.lines(done, "In this afternoon"), ""]
+        return [*text.title("This session with PopKit"), *past_views.lines(done, "In this session")]
+    lines = [*text.title("A made-up afternoon with PopKit"), *past_views.lines(done, "In this afternoon"), ""]
     return lines + text.wrap(_MADE_UP)
 
 
-def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> tuple[Report, dict[str, Any] | None]:
-    """Return the report, and the outcome of the whole session with PopKit; None where that cannot be counted. On a terminal, it says that
-    it is working."""
+def _report_and_outcome(path: str, project: str, host: str, environ: Mapping[str, str]) -> tuple[Report, outcomes.Outcome | None]:
+    """Return the report, and the outcome of the whole session with PopKit; None where that cannot be counted. On a terminal, a line says
+    that the work is under way."""
     waits = sys.stderr is not None and sys.stderr.isatty()
     if waits:
         working = text.cut("Reading the session and counting what PopKit would have saved …", terminal.width(sys.stderr))
@@ -135,7 +133,7 @@ def _counted(path: str, project: str, host: str, environ: Mapping[str, str]) -> 
         try:
             config = layers.load(home.plugin_root(), _home(environ), project)
             rules = Ruleset.from_config(config, recorded_tools())
-            return report, outcomes.installed(lab_command.session_of(path), rules, _may_clear(host)).to_json()
+            return report, outcomes.installed(arguments.session_of(path), rules, _may_clear(host))
         except Refused:
             return report, None
     finally:
@@ -163,14 +161,14 @@ def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
     journal = _journal(popkit_home, path)
     session, tools = recordings.session_id_of(path), recorded_tools()
     rebuilt = rebuild(path, journal, lambda profile: Ruleset.from_config(config, tools, profile), session)
-    if _may_clear(recordings.host_of(path)):  # as if it had run where clearing is possible
+    if _may_clear(recordings.host_of(path)):  # as if PopKit had run where clearing is possible
         rebuilt.index.doubts = [doubt for doubt in rebuilt.index.doubts if KEEPS not in doubt]
     site = Unwritten(popkit_home, project, session)
     goal = auto_compaction.goal_under(config, rebuilt.conversation, journal)
     rules, at = rebuilt.conversation.rules, rebuilt.state.at
     view = outlook.Outlook(site, path, rebuilt.state, rules, at, rebuilt, is_cold=True, goal=goal)
     if view.context:
-        view.context["cache"] = None  # it was warm then, which says nothing about today
+        view.context["cache"] = None  # the cache was warm then, which says nothing about today
     return report.build(view)
 
 
@@ -187,13 +185,13 @@ class Unwritten:
 
 
 def _journal(popkit_home: str, path: str) -> list[journals.Entry]:
-    """Return the entries of hooks on a session, if they saw it: git's answers, pins, clears."""
+    """Return what hooks noted about a session, if they saw it: git's answers, pins, clears."""
     return journals.read(store.ContextFiles(popkit_home, recordings.session_id_of(path))) if popkit_home else []
 
 
-def _whose(report: Report, is_sample: bool) -> list[text.Line]:
-    own = "PopKit on your session" + ("" if report["host"] == CLAUDE_CODE else f" of {report['host']}")
-    lines = text.title("At its end" if is_sample else own)
+def _heading(report: Report, is_sample: bool) -> list[text.Line]:
+    title = "PopKit on your session" + ("" if report["host"] == CLAUDE_CODE else f" of {report['host']}")
+    lines = text.title("At its end" if is_sample else title)
     if not is_sample:
         lines.append(text.fitted("Session   " + text.clean(report["session"])))
         lines.append(lambda columns: ["Project   " + text.cut_start(text.clean(report["project"]) or "unknown", columns - 10)])
@@ -202,36 +200,36 @@ def _whose(report: Report, is_sample: bool) -> list[text.Line]:
     return lines
 
 
-def _shown(report: Report, outcome: dict[str, Any] | None, last: int | None) -> list[text.Line]:
+def _report_lines(report: Report, outcome: outcomes.Outcome | None, last: int | None) -> list[text.Line]:
     lines: list[text.Line] = [*panel(report, command=""), *timeline_lines(report, last)]
     may_clear = _may_clear(report["host"])
     return [*lines, *(clear.taken_lines(report) if may_clear else ()), *_outcome_lines(outcome, report, may_clear)]
 
 
-def _outcome_lines(outcome: dict[str, Any] | None, report: Report, may_clear: bool) -> list[text.Line]:
+def _outcome_lines(outcome: outcomes.Outcome | None, report: Report, may_clear: bool) -> list[text.Line]:
     """Return the outcome of the whole session with PopKit installed, and where clears are possible, with each that pays."""
     lines = text.title("With a clear whenever it paid" if may_clear else "With PopKit from the start")
-    if outcome is None or not outcome["requests"]:
+    if outcome is None or not outcome.total.requests:
         return [*lines, "This session has no request that could be counted."]
-    pairs = [("Kept out", _amount(outcome["kept_out_tokens"], outcome["kept_out_results"]))]
-    at = f", at {units.counted(outcome['moments'], 'moment')}" if outcome["moments"] else ""
-    pairs += [("Cleared", _amount(outcome["cleared_tokens"], outcome["cleared_results"]) + at)] if may_clear else []
-    share = outcome["cost_share"]
-    pairs.append(("Net", "not known: a model without a price" if share is None else _net(1 - share)))
+    total, share = outcome.total, outcome.cost_share
+    pairs = [("Kept out", _amount(total.spared_tokens, total.shortened))]
+    at = f", at {units.counted(outcome.moments, 'moment')}" if outcome.moments else ""
+    pairs += [("Cleared", _amount(total.cleared_tokens, total.cleared) + at)] if may_clear else []
+    pairs.append(("Net", "not known: a model without a price" if share is None else _saving(1 - share)))
     for name, words in pairs:
         lines += text.pair(name, words)
-    life = "an hour" if outcome["cache_ttl_s"] == _HOUR_S else "five minutes"
-    restored = f"; {units.counted(outcome['fetched'], 'content')} fetched again" if outcome["fetched"] else ""
-    words = f"Counted over {units.counted(outcome['requests'], 'request')} as `popkit lab replay` counts, with a prompt cache that lives"
-    how = f": clearing whenever that pays off{restored}" if may_clear else ""
-    lines += ["", *text.wrap(f"{words} {life}{how}. Net is after PopKit's own cost.")]
-    return lines + (text.wrap(_now_and_then(outcome, report, life)) if may_clear else [])
-
-
-def _now_and_then(outcome: dict[str, Any], report: Report, life: str) -> str:
-    """Return why a clear takes something now and took nothing while the session ran, or the other way round."""
+    life = "an hour" if outcome.ttl_s == _HOUR_S else "five minutes"
+    restored = f"; {units.counted(total.fetched, 'content')} fetched again" if total.fetched else ""
+    words = f"Counted over {units.counted(total.requests, 'request')} as `popkit lab replay` counts, with a prompt cache that lives"
+    manner = f": clearing whenever that pays off{restored}" if may_clear else ""
+    lines += ["", *text.wrap(f"{words} {life}{manner}. Net is after PopKit's own cost.")]
     takes_now = report["verdict"]["kind"] == "clear"
-    if outcome["cleared_tokens"]:
+    return lines + (text.wrap(_difference_in_words(total.cleared_tokens > 0, takes_now, life)) if may_clear else [])
+
+
+def _difference_in_words(has_cleared: bool, takes_now: bool, life: str) -> str:
+    """Return why a clear removes something now but removed nothing while the session ran, or the other way round."""
+    if has_cleared:
         then = "Cleared counts what would have left while the session ran"
         now = "is what would leave before the next request, since PopKit was not there" if takes_now else "would take nothing"
         return f"{then}. A clear now {now}."
@@ -244,7 +242,7 @@ def _now_and_then(outcome: dict[str, Any], report: Report, life: str) -> str:
     return f"Cleared nothing: {then}. A clear now has too little as well."
 
 
-def _net(saved: float) -> str:
+def _saving(saved: float) -> str:
     if abs(saved) < _LEAST_SHARE:
         return "its prompts cost the same"
     return f"{saved:.1%} of the cost of its prompts is saved" if saved > 0 else f"its prompts cost {-saved:.1%} more"
@@ -254,7 +252,7 @@ def _amount(tokens: int, results: int) -> str:
     return f"{units.long_tokens(tokens)} in {units.counted(results, 'result')}" if tokens else "nothing"
 
 
-def _elsewhere(host: str) -> list[text.Line]:
+def _other_host_lines(host: str) -> list[text.Line]:
     """Return how far the figures of another host's session can be trusted, and how to get PopKit there."""
     lacks = "docs/hosts.md says what the recording lacks."
     if host != recordings.opencode.NAME:
@@ -268,15 +266,15 @@ def _elsewhere(host: str) -> list[text.Line]:
 
 
 def _has_run_in(path: str, environ: Mapping[str, str]) -> bool:
-    """Return whether PopKit was there in a session of Claude Code's, so that nobody has to be told how to install it."""
+    """Return whether PopKit was installed in a session of Claude Code's, so that installing it need not be explained."""
     return os.path.exists(store.ContextFiles(_home(environ) or "", recordings.session_id_of(path)).state)
 
 
 _FROM_A_CLONE = ("  claude plugin marketplace add ./popkit", "  claude plugin install popkit@popkit")
 
 
-def _install(root: str) -> list[text.Line]:
-    """Return how to get this in every session. The package alone is no plugin: that is in a clone."""
+def _install_lines(root: str) -> list[text.Line]:
+    """Return how to get this in every session. The package alone is not a plugin, which only a clone has."""
     if is_package():
         return [
             "",

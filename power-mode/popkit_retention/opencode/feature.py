@@ -7,7 +7,7 @@ from ..features import Feature, SetUp
 FEATURE = Feature(
     "opencode",
     60,
-    stores=(f"{__package__}.setup",),
+    stores=(f"{__package__}.previous",),
     setups=(
         SetUp(
             "opencode",
@@ -16,8 +16,8 @@ FEATURE = Feature(
             "whose opencode.json to change",
             "adds PopKit's plugin to opencode.json and tui.json. It shows the change and asks first.",
             f"{__package__}.setup:set_up_opencode",
-            f"{__package__}.setup:named_plugin",
+            f"{__package__}.configuration:named_plugin",
         ),
     ),
-    offers={"checks": f"{__package__}.setup:opencode_checks", "removes": f"{__package__}.setup:remove"},
+    offers={"checks": f"{__package__}.checks:opencode_checks", "removes": f"{__package__}.setup:remove"},
 )

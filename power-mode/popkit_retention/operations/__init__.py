@@ -1,5 +1,4 @@
-"""Look-ups that several commands, tools and pages share, and `tables`: all operations with their arguments, from which parser, help,
-completion, documents and schemas are made. Here are the flags that several commands have."""
+"""The operations that several skins share. Here are the flags that several commands have."""
 
 from __future__ import annotations
 
@@ -20,5 +19,5 @@ PATH_NOTE = (
     "PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/; without PATH, it"
     " covers all sessions of this user."
 )
-# Of one call of an agent.
+# Limits of one call by an agent: matches, characters of a query.
 MOST_FOUND, LONGEST_QUERY = 100, 1_000

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 EXTRA = "cluster"
-_NAMED = 3  # sessions of one reason, on a screen
+_NAMED = 3  # sessions that are listed for one reason
 
 
 def paths_of(arguments: Sequence[str], flags: Mapping[str, Any]) -> list[str]:
@@ -41,15 +41,15 @@ def where_of(flags: Mapping[str, Any]) -> Workplace:
 
 
 def need_packages(paths: Sequence[str], flags: Mapping[str, Any], environ: Mapping[str, str]) -> None:
-    """Make packages beyond Python importable where these words need them, by starting this command again in the interpreter that has them,
-    if need be. SourceUnavailable where none has."""
+    """Make packages beyond Python importable where these words need them, if need be by starting this command again in the interpreter that
+    has them. SourceUnavailable where no interpreter has."""
     from .. import extras
 
     needed = [name for name in ("scheduler", "parquet") if name in flags]
     remote = next((path for path in paths if is_remote(path)), "")
     if (needed or remote) and not extras.enter(EXTRA, environ):
-        what = f"--{needed[0]}" if needed else text.cut(text.clean(remote), 60)
-        raise SourceUnavailable(f"{what} needs packages beyond Python. Install them with: popkit setup {EXTRA}")
+        subject = f"--{needed[0]}" if needed else text.cut(text.clean(remote), 60)
+        raise SourceUnavailable(f"{subject} needs packages beyond Python. Install them with: popkit setup {EXTRA}")
 
 
 class LeftOut:
@@ -59,23 +59,23 @@ class LeftOut:
         self.files: list[tuple[str, str]] = []
 
     def add(self, path: str, reason: str) -> None:
-        """Add one."""
+        """Add a session."""
         self.files.append((path, reason))
 
     def lines(self) -> list[text.Line]:
-        """Return it as a part of an answer, empty where nothing was left out."""
+        """Return them as part of an answer; [] where nothing was left out."""
         reasons: dict[str, int] = {}
         for _, reason in self.files:
             reasons[reason] = reasons.get(reason, 0) + 1
         return left_out_lines(reasons, self.files)
 
     def to_json(self) -> list[list[str]]:
-        """Return [path, reason] of each."""
-        return [list(one) for one in sorted(self.files)]
+        """Return [path, reason] for each session."""
+        return [list(entry) for entry in sorted(self.files)]
 
 
 def left_out_lines(reasons: Mapping[str, int], files: Sequence[Sequence[str]]) -> list[text.Line]:
-    """Return how many sessions were left out for which reasons, and some of them by name. `files`: (path, reason)."""
+    """Return how many sessions were left out for each reason, and some of their names. `files`: (path, reason)."""
     lines: list[text.Line] = ["", "Left out:"] if reasons else []
     for reason, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0])):
         lines += text.wrap(f"  {count:>6,}  {text.clean(reason)}", indent=" " * 10)

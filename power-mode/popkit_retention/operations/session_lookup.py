@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-# Hosts as `--host` names them -> as people call them.
+# The hosts' names in `--host` -> in words.
 CLAUDE_CODE = "claude-code"
 HOSTS = {CLAUDE_CODE: hosts.CLAUDE_CODE, **recorded_sessions.NAMES}
 _ID_SHOWN = 5
 _INSTEAD = "`popkit context` without --session takes the newest of this project"
-# `newest_with_results` looks into so many files before it gives up.
+# How many files `newest_with_results` looks into before it gives up.
 _LOOKED_INTO = 50
 
 
@@ -34,7 +34,7 @@ class NoSession(PopkitError):
 
 
 def newest_of_project(environ: Mapping[str, str], folder: str) -> str:
-    """Return the newest transcript of the project that a folder belongs to; NoSession for none."""
+    """Return the newest transcript of the project that a folder belongs to; NoSession where there is none."""
     path = projects.newest_of_project(environ, folder)
     if path is None:
         raise NoSession(
@@ -45,7 +45,8 @@ def newest_of_project(environ: Mapping[str, str], folder: str) -> str:
 
 
 def current(environ: Mapping[str, str], folder: str) -> str:
-    """Return the transcript of the session that runs us, else the newest of the project that a folder belongs to; NoSession for none."""
+    """Return the transcript of the session that runs us, else the newest of the project that a folder belongs to; NoSession where there is
+    none."""
     ours = environ.get("CLAUDE_CODE_SESSION_ID")
     try:
         return by_id(environ, ours) if ours else newest_of_project(environ, folder)
@@ -54,8 +55,8 @@ def current(environ: Mapping[str, str], folder: str) -> str:
 
 
 def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD, of_any_host: bool = False) -> str:
-    """Return the transcript of a session, by its id or the beginning of one; `of_any_host`: or what another host has recorded of it.
-    `instead`: what to do where there is none."""
+    """Return the transcript of a session, by its id or the beginning of one; `of_any_host`: or another host's recording of it. `instead`:
+    what to do where there is none."""
     paths = projects.of_session(environ, wanted)
     if not paths and of_any_host:
         paths = _recorded(environ, wanted)
@@ -70,15 +71,15 @@ def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD, of_a
 
 
 def _recorded(environ: Mapping[str, str], wanted: str) -> list[str]:
-    """Return what other hosts have recorded of the session with this id; where there is none, of those whose ids begin so."""
-    known = [each for host in recorded_sessions.LISTS for each in of_host(environ, host)]
-    exactly = [each.path for each in known if each.id == wanted]
-    return exactly or [each.path for each in known if wanted and each.id.startswith(wanted)]
+    """Return the recordings by other hosts of the session with this id; without such a session, of those whose ids begin with it."""
+    known = [session for host in recorded_sessions.LISTS for session in of_host(environ, host)]
+    exactly = [session.path for session in known if session.id == wanted]
+    return exactly or [session.path for session in known if wanted and session.id.startswith(wanted)]
 
 
 def of_host(environ: Mapping[str, str], host: str) -> list[recorded_sessions.Recorded]:
-    """Return the sessions that another host has recorded, as `--host` names it, the one that changed last first; NoSession where they
-    cannot be read."""
+    """Return the sessions that another host has recorded, the most recently changed first. The host is named as in `--host`; NoSession
+    where they cannot be read."""
     try:
         return recorded_sessions.LISTS[host](environ)
     except OSError as error:
@@ -87,7 +88,7 @@ def of_host(environ: Mapping[str, str], host: str) -> list[recorded_sessions.Rec
 
 def all_of_host(environ: Mapping[str, str], host: str) -> list[str]:
     """Return the transcripts or recordings of all sessions of a host, as `--host` names it; NoSession where they cannot be read."""
-    return projects.every(environ) if host == CLAUDE_CODE else [each.path for each in of_host(environ, host)]
+    return projects.every(environ) if host == CLAUDE_CODE else [session.path for session in of_host(environ, host)]
 
 
 def named(environ: Mapping[str, str], word: str) -> str:
@@ -118,13 +119,13 @@ def _newest_in(place: str) -> str:
 
 
 def newest_with_results(environ: Mapping[str, str], host: str = CLAUDE_CODE, folder: str = "") -> str | None:
-    """Return the newest transcript of any project in which a tool was called, None for none. Of another host, sessions that began in
-    `folder` or above it come first, where the host's own list says so; NoSession where there is none."""
+    """Return the newest transcript of any project in which a tool was called; None where there is none. Of another host, sessions that
+    began in `folder` or above it come first, where the host's own list says so; NoSession where there is none."""
     if host == CLAUDE_CODE:
         return _first_with_results(projects.newest_first(environ))
     known = of_host(environ, host)
-    here = [each for each in known if each.project and _is_within(folder, each.project)]
-    path = _first_with_results(each.path for each in (*here, *known))
+    here = [session for session in known if session.project and _is_within(folder, session.project)]
+    path = _first_with_results(session.path for session in (*here, *known))
     if path is None:
         where = ", ".join(map(clean, _places(environ, host)))
         raise NoSession(f"there are no sessions of {HOSTS[host]} with a tool call in {where}. Name a file instead")
@@ -149,7 +150,7 @@ def _places(environ: Mapping[str, str], host: str) -> list[str]:
 
 
 def _first_with_results(paths: Iterable[str]) -> str | None:
-    """Return the first of these in which a tool was called; only the first `_LOOKED_INTO` are read."""
+    """Return the first of these transcripts in which a tool was called. Only the first `_LOOKED_INTO` are read."""
     return next((path for path in islice(dict.fromkeys(paths), _LOOKED_INTO) if _has_results(path)), None)
 
 

@@ -33,7 +33,7 @@ _FIRST = (
     "hooks.utils.state.sweeping",
     "popkit_retention.extras",
 )
-_LAST = ("popkit_retention.cli.doctor_command", "popkit_retention.cli.shell_setup", "popkit_retention.cli.claude_settings")
+_LAST = ("popkit_retention.cli.doctor_failures", "popkit_retention.cli.shell_setup", "popkit_retention.cli.claude_settings")
 
 
 def declaring() -> tuple[str, ...]:
@@ -44,31 +44,31 @@ def declaring() -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def every() -> tuple[Storage, ...]:
     """Return the STORAGE of all stores."""
-    return tuple(each for name in declaring() for each in import_module(name).STORAGE)
+    return tuple(store for name in declaring() for store in import_module(name).STORAGE)
 
 
 def owner(popkit_home: str, path: str) -> Storage | None:
     """Return the store that a file below our folder belongs to; None for a file that PopKit did not make. The folder may hold other things:
     POPKIT_HOME can be the host's own folder, or the user's, each with a `projects` of its own."""
     below = storage.below(popkit_home, path)
-    return next((each for each in every() if each.owns(popkit_home, below)), None)
+    return next((store for store in every() if store.owns(popkit_home, below)), None)
 
 
 def folders() -> set[str]:
     """Return the names of the folders that PopKit makes directly in its own."""
-    return {folder.partition("/")[0] for each in every() for folder in each.files if folder}
+    return {folder.partition("/")[0] for store in every() for folder in store.files if folder}
 
 
 def trees(popkit_home: str) -> Iterator[str]:
-    """Yield the folders, from ours on, below which files may be ours, links left out."""
-    for folder in sorted({folder for each in every() for folder in each.files if folder}):
+    """Yield the folders in which files may be ours, beginning with our own. Links are left out."""
+    for folder in sorted({folder for store in every() for folder in store.files if folder}):
         first = os.path.join(popkit_home, folder.partition("/")[0])
         if not os.path.islink(first) and not os.path.islink(os.path.join(popkit_home, folder)):
             yield folder
 
 
 def paths(popkit_home: str) -> Iterator[str]:
-    """Yield the files where ours may be: directly in our folder, and below the folders that PopKit makes in it."""
+    """Yield all files that may be ours: directly in our folder, and below the folders that PopKit makes in it."""
     for folder in ("", *trees(popkit_home)):
         yield from storage.paths_in(popkit_home, folder)
 
@@ -77,19 +77,19 @@ def sizes(popkit_home: str) -> dict[str, dict[str, int]]:
     """Return title -> {`files`, `bytes`} of what is there, the largest first; "" is for files in these folders that PopKit did not make."""
     by_title: dict[str, dict[str, int]] = {}
     for path in paths(popkit_home):
-        mine = owner(popkit_home, path)
-        known = by_title.setdefault(mine.title if mine else "", {"files": 0, "bytes": 0})
+        store = owner(popkit_home, path)
+        known = by_title.setdefault(store.title if store else "", {"files": 0, "bytes": 0})
         known["files"] += 1
         known["bytes"] += storage.size_of(path)
-    return dict(sorted(by_title.items(), key=lambda each: -each[1]["bytes"]))
+    return dict(sorted(by_title.items(), key=lambda entry: -entry[1]["bytes"]))
 
 
 def is_shared(popkit_home: str) -> bool:
-    """Return whether others keep something of their own in our folder: POPKIT_HOME is the host's, or the user's."""
+    """Return whether our folder is shared: POPKIT_HOME is the host's folder, or the user's."""
     ours = folders()
     return any(name not in ours and not owner(popkit_home, os.path.join(popkit_home, name)) for name in os.listdir(popkit_home))
 
 
 def in_words(sizes: Mapping[str, Mapping[str, int]]) -> str:
     """Return titles and sizes, as in: archive 12 MB, kept originals 47 MB. Empty ones are left out."""
-    return ", ".join(f"{title or 'other files'} {size(each['bytes'])}" for title, each in sizes.items() if each["bytes"])
+    return ", ".join(f"{title or 'other files'} {size(figures['bytes'])}" for title, figures in sizes.items() if figures["bytes"])

@@ -32,7 +32,7 @@ _AHEAD = 32  # sessions for each thread of a worker
 _LEAST_AHEAD = 64
 _TOGETHER = 8  # sessions in a task, so that each thread has some tasks ahead
 _TOGETHER_BYTES = 8 << 20
-_TASKS = 16  # for each thread at least, so that all end at about the same time
+_TASKS = 16  # at least for each thread, so that all end at about the same time
 _COUNTED_S = 10.0  # how long a count of the workers is valid: they come and go
 _TELL = (".py", ".json")  # files that figures depend on
 _NAMED = 3  # workers, in a message
@@ -47,7 +47,7 @@ class Cluster:
         self.scheduler = scheduler
         self.count = count
         self.size = size
-        self.filling = _Together(self)
+        self.filling = _Batch(self)
         self.client = self._connected()
         self.counted_at = 0.0
         self.threads = 0
@@ -75,13 +75,15 @@ class Cluster:
             raise SourceUnavailable(f"no Dask scheduler answers at {self.scheduler}: {why}. Start one with: dask scheduler") from None
 
     def _check(self) -> None:
-        """Check that the workers have the same code as we, because other code gives other figures."""
+        """Check that the workers have our code, because other code gives other figures."""
         try:
             self.client.wait_for_workers(1, timeout=_WORKERS_S)
         except OSError:
             raise SourceUnavailable(f"the scheduler at {self.scheduler} has no workers. Start some with: {_HOW}") from None
-        mine = fingerprint()
-        others = [name for name, theirs in self.client.run(fingerprint, on_error="return").items() if theirs != mine]
+        ours = fingerprint()
+        others = [
+            name for name, worker_fingerprint in self.client.run(fingerprint, on_error="return").items() if worker_fingerprint != ours
+        ]
         if others:
             named = ", ".join(sorted(others)[:_NAMED]) + (" …" if len(others) > _NAMED else "")
             raise SourceUnavailable(
@@ -90,7 +92,7 @@ class Cluster:
             )
 
     def ahead(self) -> int:
-        """Return how many sessions may wait."""
+        """Return how many sessions may be queued."""
         if time.monotonic() - self.counted_at > _COUNTED_S:
             self.threads = sum(self.client.nthreads().values())
             self.counted_at = time.monotonic()
@@ -108,7 +110,7 @@ class Cluster:
         return pending
 
 
-class _Together:
+class _Batch:
     """Sessions that share a task."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -119,10 +121,10 @@ class _Together:
         self.done: list[tuple] = []
 
     def begin(self) -> None:
-        """Send the task; later sessions go into another."""
+        """Send the task; later sessions go into another task."""
         self.future = self.cluster.client.submit(on_worker, self.work, pure=False)
         if self.cluster.filling is self:
-            self.cluster.filling = _Together(self.cluster)
+            self.cluster.filling = _Batch(self.cluster)
 
     def results(self) -> list[tuple]:
         """Wait for the results of all of them."""
@@ -145,15 +147,15 @@ class _Together:
     def _one_by_one(self) -> list[tuple]:
         if len(self.work) == 1:
             return [(None, "the workers that read it were ended")]
-        alone = [_Together(self.cluster) for _ in self.work]
-        for one, work in zip(alone, self.work):
-            one.work.append(work)
-            one.begin()
-        return [result for one in alone for result in one.results()]
+        alone = [_Batch(self.cluster) for _ in self.work]
+        for machine, work in zip(alone, self.work):
+            machine.work.append(work)
+            machine.begin()
+        return [result for machine in alone for result in machine.results()]
 
 
 class _Pending:
-    def __init__(self, together: _Together, at: int) -> None:
+    def __init__(self, together: _Batch, at: int) -> None:
         self.together = together
         self.at = at
 
@@ -169,7 +171,7 @@ def on_worker(work: list[tuple[Callable[[str], Any], Source]]) -> list[tuple]:
 
 
 def fingerprint() -> str:
-    """Return a fingerprint of all that has to be equal on two machines for equal figures: our code and data, and the time zone, in which
+    """Return a fingerprint of everything that two machines must share for equal figures: our code and data, and the time zone, by which
     days begin."""
     services, engine = Path(__file__).resolve().parents[1], Path(hooks.__file__ or "").resolve().parent
     hash = hashlib.sha256(repr(time.tzname).encode())

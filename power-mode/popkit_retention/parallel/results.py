@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class Workplace(NamedTuple):
-    """The place of work on sessions: the Dask cluster of a `scheduler` (its address), else so many processes (`jobs`, by default one
-    per processor)."""
+    """The place of work on sessions: the Dask cluster of a `scheduler` (its address), else `jobs` processes (one per processor by
+    default)."""
 
     jobs: int | None = None
     scheduler: str = ""
 
     def worth(self, sources: Sequence[Source], alone_bytes: int) -> Workplace:
-        """Return the same, or a single process where the user chose nothing and the work is done before others would have started."""
+        """Return this place, or a single process if the user chose nothing and the work is done before others would have started."""
         few = self == ALL_CORES and sum(source.size for source in sources) < alone_bytes
         return Workplace(1) if few else self
 
@@ -47,7 +47,7 @@ class Pending(Protocol):
 
 
 class Backend(Protocol):
-    """A way to work on sessions, at most so many ahead of the one that is awaited."""
+    """A way to work on sessions, with a bound on how many are queued."""
 
     def ahead(self) -> int: ...
 
@@ -55,13 +55,13 @@ class Backend(Protocol):
 
 
 def results(task: Callable[[str], T], sources: Sequence[Source], where: Workplace = ALL_CORES) -> Iterator[tuple[Source, T | None, str]]:
-    """Yield (source, result or None, reason) of each session, in their order. `task` gets the path of a transcript; it raises Skipped where
-    there is no result. SourceUnavailable where the cluster cannot be used, or is lost."""
+    """Yield (source, result or None, reason) of each session, in their order. `task` gets the path of a transcript; it raises
+    SessionSkipped where there is no result. SourceUnavailable where the cluster cannot be used, or is lost."""
     return results_of([(task, source) for source in sources], where)
 
 
 def results_of(work: Sequence[tuple[Callable[[str], T], Source]], where: Workplace = ALL_CORES) -> Iterator[tuple[Source, T | None, str]]:
-    """Yield the same, with a task for each session."""
+    """Yield what `results` yields, with a task for each session."""
     with ExitStack() as opened:
         backend = _backend([source for _, source in work], where, opened)
         waiting: deque[tuple[Source, Pending]] = deque()
@@ -85,18 +85,18 @@ def _backend(sources: Sequence[Source], where: Workplace, opened: ExitStack) -> 
         return opened.enter_context(Cluster(where.scheduler, len(sources), sum(source.size for source in sources)))
     import tempfile
 
-    # One folder for all copies, so that a process that is ended leaves nothing.
+    # One folder for all copies, so that a process that is killed leaves nothing behind.
     scratch = opened.enter_context(tempfile.TemporaryDirectory(prefix="popkit-"))
     jobs = min(where.jobs or os.cpu_count() or 1, len(sources))
     if jobs < 2:
-        return _Alone(scratch)
+        return _SingleProcess(scratch)
     from .workers import Pool
 
     return opened.enter_context(Pool(jobs, scratch))
 
 
-class _Alone:
-    """A backend that works on one session after the other, in this process."""
+class _SingleProcess:
+    """A backend that works on one session after another, in this process."""
 
     def __init__(self, scratch: str) -> None:
         self.scratch = scratch

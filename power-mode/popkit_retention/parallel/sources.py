@@ -1,4 +1,4 @@
-"""Find sessions in files, folders and at addresses that fsspec knows, and make each available as a file. Nothing is written.
+"""The sessions in files, in folders or at addresses that fsspec knows, each available as a file. Nothing is written.
 
 A session is named by its place: its folder is its project's, `subagents` marks a subagent. A copy of a remote one therefore keeps the end
 of its address.
@@ -74,7 +74,7 @@ def find(paths: Iterable[str], skip: Skip) -> list[Source]:
                 places = recordings.stores_in(folder)
                 _take_stored(places, sources, skip)
                 folders[:] = [name for name in folders if os.path.join(folder, name) not in places]
-                linked = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # os.walk does not enter them
+                linked = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # os.walk does not enter links
                 for name in (*names, *linked):
                     if name.endswith(SUFFIX):
                         _take(os.path.join(folder, name), sources, skip)
@@ -141,7 +141,7 @@ def _find_remote(address: str, sources: dict[str, Source], skip: Skip) -> None:
 
 
 def unreadable(error: Exception) -> str:
-    """Return in words why something cannot be read."""
+    """Return why a file or an address cannot be read, in words."""
     if isinstance(error, OSError) and error.strerror:
         return "cannot be read: " + error.strerror
     if isinstance(error, FileNotFoundError):
@@ -153,8 +153,7 @@ NO_CONVERSATION, DAMAGED = "no conversation", "damaged: none of its lines is und
 
 
 def why_nothing(path: str) -> str:
-    """Return why a transcript has nothing to count: it has no conversation, or nothing that is understood. OSError where it cannot be
-    read."""
+    """Return why a transcript has nothing to count: it has no conversation, or none that is understood. OSError where it cannot be read."""
     is_empty = True
     for _, line in entries.lines(path):
         if line.strip():
@@ -183,7 +182,7 @@ def at_hand(source: Source, scratch: str | None = None) -> Iterator[str]:
 
 
 def _end_of(key: str) -> list[str]:
-    """Return the last parts of a key as safe file names; that of the file keeps its end."""
+    """Return the last parts of a key as safe file names. The name of the file keeps its ending."""
     parts = [part.replace("\0", "").replace("\\", "_") for part in key.split("/")]
     parts = [part for part in parts if part.strip(".")][-_KEPT_PARTS:] or ["session" + SUFFIX]
     return [part[:_PART_CHARS] for part in parts[:-1]] + [parts[-1][-_PART_CHARS:]]

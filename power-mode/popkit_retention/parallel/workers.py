@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ENDED = "the process that read it was ended, twice"
 _TRIES = 2
-_PER_PROCESS = 16  # sessions for each process, so that it can go on while an older one takes longer
+_PER_PROCESS = 16  # sessions for each process, so that it can go on while an older session takes longer
 
 
 class Pool:
@@ -44,7 +44,7 @@ class Pool:
             process.shutdown(wait=True, cancel_futures=True)
 
     def ahead(self) -> int:
-        """Return how many sessions may wait."""
+        """Return how many sessions may be queued."""
         return self.jobs * _PER_PROCESS
 
     def submit(self, task: Callable, source: Source) -> Future:

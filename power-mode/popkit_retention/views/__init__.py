@@ -1,5 +1,4 @@
-"""The texts of memory, retention and the archive: plain values in, lines out. Pure. They share pairs of a name and its text, and times
-relative to now."""
+"""What the texts of several features share: pairs of a name and its text, rows beside their head, times relative to now. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +14,17 @@ def pair(name: str, content: str) -> list[text.Line]:
 
 def pairs(name: str, contents: list[str]) -> list[text.Line]:
     """Return a name, and its text in several lines."""
-    return [line for at, each in enumerate(contents) for line in pair("" if at else name, each)]
+    return [line for at, content in enumerate(contents) for line in pair("" if at else name, content)]
+
+
+def beside(head: str, words: str, indent: str = "") -> text.Line:
+    """Return a row whose text continues under itself, beside the columns of its head."""
+
+    def lines(columns: int) -> list[str]:
+        first, *rest = text.wrapped(indent + words, max(10, columns - len(head)), indent)
+        return [head + first, *(" " * len(head) + line for line in rest)]
+
+    return lines
 
 
 def ago(at: float, now: float) -> str:

@@ -1,20 +1,15 @@
-"""The texts of the archive: records in lines, the matches of a search, what a deletion removes and which placeholders it leaves. Records
-in, lines out. Pure."""
+"""The texts of the archive: its records, the matches of a search. Records in, lines out. Pure."""
 
 from __future__ import annotations
 
 from hooks.utils import text, units
-from hooks.utils.hosts.transcripts.projects import session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from hooks.utils import archive
     from hooks.utils.archive.records import Record
     from hooks.utils.archive.searching import Found
-
-_SHOWN = 5  # placeholders shown of one transcript
 
 
 def row(record: Record) -> text.Line:
@@ -29,59 +24,15 @@ def minute(stamp: str) -> str:
 
 
 def matches(rows: Sequence[Found], everywhere: bool, more: int) -> list[text.Line]:
-    """Return the matches of a search in this project, or `everywhere`; `more`: how many are shown where there are more, else 0."""
+    """Return the matches of a search in this project, or `everywhere`; `more`: how many are shown if there are more, else 0."""
     if not rows:
         where, wider = ("", "") if everywhere else (" in this project", " --everywhere searches all projects.")
         return text.wrap(f"Nothing cleared{where} contains any of these words.{wider}")
     lines: list[text.Line] = []
-    for each in rows:
-        lines.append(text.fitted(f"{each.record.id:<8}  {minute(each.record.created_at)}  {text.clean(each.record.label)}"))
-        lines += [text.fitted("    " + text.clean(line)) for line in each.lines]
+    for match in rows:
+        lines.append(text.fitted(f"{match.record.id:<8}  {minute(match.record.created_at)}  {text.clean(match.record.label)}"))
+        lines += [text.fitted("    " + text.clean(line)) for line in match.lines]
     lines.append("")
     if more:
         lines += text.wrap(f"There is more: --limit shows more than {units.counted(more, 'record')}.")
     return [*lines, *text.wrap("To see the whole content: popkit restore HANDLE")]
-
-
-# --- deletions ---
-
-
-def records(deleted: archive.Pruned) -> str:
-    """Return how many records a deletion removes."""
-    return f"{units.counted(deleted.records, 'record')} ({units.size(deleted.bytes)})"
-
-
-def would_delete(deleted: archive.Pruned) -> list[text.Line]:
-    """Return what a deletion would remove."""
-    lines = text.wrap(f"Would delete {records(deleted)} for good.")
-    return [*lines, f"{units.counted(deleted.chains, 'context')} would disappear completely."] if deleted.chains else lines
-
-
-def on_hold(deleted: archive.Pruned) -> list[text.Line]:
-    """Return how many records a deletion leaves because of holds."""
-    if not deleted.on_hold:
-        return []
-    stay = "is on hold and stays" if deleted.on_hold == 1 else "are on hold and stay"
-    return text.wrap(f"{units.counted(deleted.on_hold, 'record')} {stay}: popkit retention hold list.")
-
-
-def unrestorable(placed: Mapping[str, Sequence[Record]], is_done: bool) -> list[text.Line]:
-    """Return which placeholders can no longer be restored after a deletion. `placed`: transcript -> the records whose placeholders are in
-    it."""
-    many = sum(map(len, placed.values()))
-    remain, can = "it remains" if many == 1 else "them remain", "can" if is_done else "could"
-    lines = text.wrap(f"{units.counted(many, 'placeholder')} for {remain} in transcripts and {can} no longer be restored:")
-    lines += placeholders(placed)
-    back = "To put contents back first: /popkit undo in the session, once it is resumed"
-    return lines if is_done else [*lines, *text.wrap(back, indent="  ")]
-
-
-def placeholders(placed: Mapping[str, Sequence[Record]]) -> list[text.Line]:
-    """Return placeholders below their sessions."""
-    lines: list[text.Line] = []
-    for path, of_it in placed.items():
-        lines.append(text.fitted("  session " + text.clean(session_id_of(path))))
-        shown, others = text.beginning(of_it, _SHOWN)
-        lines += [text.fitted(f"    {record.id}  {text.clean(record.label)}") for record in shown]
-        lines += [f"    … {others:,} more"] if others else []
-    return lines

@@ -12,8 +12,9 @@ import pytest
 
 from popkit_retention.clients import with_context
 from popkit_retention.context import BudgetExceeded, build_context
+from popkit_retention.context.configured_service import configured_service
 from popkit_retention.context.requests import Caller
-from popkit_retention.context.service import ContextService, configured_service
+from popkit_retention.context.service import ContextService
 from popkit_retention.context.usage_log import ExceededLimit
 from popkit_retention.usage.budgets import Standing
 from popkit_retention.usage.configured_database import open_store

@@ -120,7 +120,7 @@ def test_where_no_answer_comes_the_fallback_model_is_asked(backend: Backend, kin
 
 
 @pytest.mark.parametrize("name", ["anthropic", "openai"])
-def test_an_answer_that_comes_too_late_is_none(name: str):
+def test_an_answer_that_comes_too_late_does_not_count(name: str):
     package = importlib.import_module(name)
     assert may_pass_elsewhere(package.APITimeoutError(request=None))
     assert not may_pass_elsewhere(package.APIError("not understood", request=None, body=None))

@@ -292,7 +292,7 @@ def test_every_request_is_answered_whoever_asks_while_the_database_is_silent(att
 
 
 @pytest.mark.parametrize("value", [7, 1.5, True, ["dana"], {"a": {"b": 1}}], ids=repr)
-def test_names_that_are_no_texts_name_nobody(attacked: Team, value: object):
+def test_user_names_that_are_not_texts_name_nobody(attacked: Team, value: object):
     extra = {"metadata": {"session_id": value, "user_id": value}, "popkit": {"user_id": value}}
     answer = attacked.openai.chat.completions.create(model="gpt", messages=LONG[-1:], extra_body=extra)
     assert answer.choices[0].message.content == TEXT

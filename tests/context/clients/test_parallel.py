@@ -195,7 +195,7 @@ def test_a_conversation_is_the_same_wherever_its_cache_breakpoint_is():
     assert mark_of(as_block) != mark_of([{"role": "user", "content": text + "?"}])
 
 
-def test_a_model_named_by_the_call_is_taken_down(api: Providers):
+def test_the_model_that_a_call_names_is_recorded(api: Providers):
     backend = Backend(api)
     ANTHROPIC.ask(backend.client(ANTHROPIC), model="another")
     assert [model for _, model, _ in backend.ledger.answers] == ["another"] != [MODEL]

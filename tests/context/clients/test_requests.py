@@ -143,7 +143,7 @@ def test_messages_that_can_be_read_only_once_arrive_whole(backend: Backend, read
     assert backend.api.last.messages[2:] == whole
 
 
-def test_what_is_in_extra_body_has_the_last_word(backend: Backend, reading: Reading):
+def test_extra_body_overrides_the_built_messages(backend: Backend, reading: Reading):
     other = [{"role": "user", "content": "said in extra_body"}]
     ANTHROPIC.ask(backend.client(ANTHROPIC), extra_body={"messages": other, "model": "another"})
     assert (reading.options[0].messages, reading.options[0].model) == (other, "another")

@@ -68,7 +68,7 @@ def test_the_callers_messages_stay_as_they_were(backend: Backend, kind: Kind):
 
 
 @every_client
-def test_what_an_answer_used_is_taken_down(backend: Backend, kind: Kind):
+def test_the_usage_of_an_answer_is_recorded(backend: Backend, kind: Kind):
     kind.ask(backend.client(kind, session_id="s1"))
     [(caller, model, used)] = backend.ledger.answers
     assert (caller.user_id, caller.session_id, model) == ("dana", "s1", MODEL)
@@ -77,7 +77,7 @@ def test_what_an_answer_used_is_taken_down(backend: Backend, kind: Kind):
 
 
 @every_client
-def test_what_a_stream_used_is_taken_down_at_its_end(backend: Backend, kind: Kind):
+def test_the_usage_of_a_stream_is_recorded_at_its_end(backend: Backend, kind: Kind):
     asked = {"stream_options": {"include_usage": True}} if kind.name == "openai" else {}
     kind.ask(backend.client(kind), stream=True, **asked)
     [(_, model, used)] = backend.ledger.answers
@@ -99,7 +99,7 @@ def test_a_build_is_kept_with_who_called(backend: Backend, kind: Kind):
 
 
 @every_client
-def test_a_call_may_say_otherwise_and_none_of_that_is_sent(backend: Backend, kind: Kind):
+def test_a_call_may_override_the_options_and_none_of_them_is_sent(backend: Backend, kind: Kind):
     kind.ask(backend.client(kind, session_id="s1"), extra_body={"popkit": {"session_id": "s2", "agent": "critic"}, "other": 1})
     [(caller, _)] = backend.ledger.builds
     assert (caller.session_id, caller.agent) == ("s2", "critic")
@@ -116,7 +116,7 @@ def test_a_call_without_a_user_may_name_one_and_the_other_way_round(backend: Bac
     assert "popkit" not in backend.api.last.body
 
 
-def test_a_word_that_a_call_cannot_say_is_refused_before_anything_is_sent(backend: Backend):
+def test_an_unknown_option_of_a_call_is_refused_before_anything_is_sent(backend: Backend):
     with pytest.raises(TypeError, match=r"popkit takes user_id, session_id, .*, not sesion"):
         ANTHROPIC.ask(backend.client(ANTHROPIC), extra_body={"popkit": {"sesion": "s2"}})
     assert backend.api.requests == []
@@ -134,7 +134,7 @@ def test_a_limit_that_no_request_fits_in_is_refused_before_anything_is_sent(back
 @pytest.mark.parametrize(
     "junk", [{"session_id": 5}, {"user_id": ["kim"]}, {"max_context_tokens": "many"}, {"max_context_tokens": True}, "kim", ["kim"], 0]
 )
-def test_a_word_of_another_type_is_refused_before_anything_is_sent(backend: Backend, junk: object):
+def test_an_option_of_the_wrong_type_is_refused_before_anything_is_sent(backend: Backend, junk: object):
     with pytest.raises(TypeError, match=r"takes (a text|a whole number|an object)"):
         ANTHROPIC.ask(backend.client(ANTHROPIC), extra_body={"popkit": junk})
     with pytest.raises(TypeError, match="session_id takes a text, not UUID"):
@@ -171,13 +171,13 @@ def test_a_copy_with_other_options_is_wrapped_too(backend: Backend, kind: Kind, 
 
 
 @every_client
-def test_a_client_that_is_wrapped_twice_builds_once_as_it_was_told_last(backend: Backend, kind: Kind):
+def test_a_client_wrapped_twice_builds_once_with_the_newest_options(backend: Backend, kind: Kind):
     kind.ask(with_context(backend.client(kind), user_id="kim", service=backend.service))
     assert [caller.user_id for caller, _ in backend.ledger.builds] == ["kim"]
     assert len(backend.api.last.messages) == len(QUESTION) + 2
 
 
-def test_what_is_no_client_of_the_two_is_refused(backend: Backend):
+def test_an_object_that_is_neither_client_is_refused(backend: Backend):
     with pytest.raises(TypeError, match="with_context takes a client of the packages anthropic or openai, not dict"):
         with_context({}, user_id="dana", service=backend.service)
 

@@ -120,7 +120,7 @@ def test_an_address_in_the_environment_alone_switches_nothing_on(tmp_path: Path,
     assert receiver.paths == []
 
 
-def test_nobody_who_listens_is_told_nothing() -> None:
+def test_without_a_receiver_nothing_is_sent() -> None:
     with building("", "s1", "m", 1, trace.NoOpTracer()) as span:
         assert not span.is_recording()
 

@@ -1,5 +1,4 @@
-"""The texts of spending: how full the windows of the plan are and what used them (`popkit bill limits`), what lost caches cost (`popkit
-bill misses`). Data in, lines out. Pure but for the time zone."""
+"""The text of `popkit bill limits`: how full the windows of the plan are, and what used them. Pure but for the time zone."""
 
 from __future__ import annotations
 
@@ -7,15 +6,13 @@ import os
 
 from hooks.utils import text, units
 from hooks.utils.views import amounts, paid_for, plan_limits
-from hooks.utils.views.lost_caches import cause_in_words
+
+from ..views import beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from .limit_window import Consumption, Part, PlanLimits, WindowUse
 
-    from .limit_window import Consumption, Part
-
-# --- windows of a plan ---
 
 USED = {"read": "read from the cache", "written": "written to the cache", "output": "output", "plain": "input, not cached"}
 _MOST_PARTS = 8
@@ -38,8 +35,8 @@ SOURCES = {
 }
 
 
-def windows(answer: dict[str, Any], now: float) -> list[text.Line]:
-    """Return the windows, then what used each one of known length."""
+def windows(answer: PlanLimits, now: float) -> list[text.Line]:
+    """Return the windows, then what used each window of known length."""
     lines = text.title("Limits of your plan")
     if not answer["windows"]:
         was = answer["last_reading_at"]
@@ -47,16 +44,19 @@ def windows(answer: dict[str, Any], now: float) -> list[text.Line]:
         return [*lines, *(text.wrap(NONE) if was is None else text.wrap("No window runs now." + ended))]
     for window in answer["windows"]:
         lines += text.pair(plan_limits.NAMES[window["kind"]], _window(window, now))
-    took = [window for window in answer["windows"] if window["took"] is not None]
-    for window in took:
-        since = plan_limits.clock(window["began"], now)
-        lines += ["", *text.wrap(f"{plan_limits.NAMES[window['kind']]}, since {since}: {_whole(window['took'])}")]
-        lines += _rows(window["took"])
+    has_taken = False
+    for window in answer["windows"]:
+        began, took = window["began"], window["took"]
+        if began is None or took is None:
+            continue
+        has_taken = True
+        since = plan_limits.clock(began, now)
+        lines += ["", *text.wrap(f"{plan_limits.NAMES[window['kind']]}, since {since}: {_whole(took)}"), *_rows(took)]
     dated = answer["prices_of"]
-    return [*lines, "", *text.wrap(_UNKNOWN.format(of=f" of {dated}" if dated else ""))] if took else lines
+    return [*lines, "", *text.wrap(_UNKNOWN.format(of=f" of {dated}" if dated else ""))] if has_taken else lines
 
 
-def _window(window: dict[str, Any], now: float) -> str:
+def _window(window: WindowUse, now: float) -> str:
     pace, full, resets = window["percent_per_hour"], window["full_at"], window["resets_at"]
     parts = [plan_limits.percent(window["percent"]) + " used"]
     parts.append("too few readings for a pace" if pace is None else f"{pace:.1f} % an hour")
@@ -96,7 +96,7 @@ def _rows(took: Consumption) -> list[text.Line]:
 
 
 def _kinds(took: Consumption) -> list[text.Line]:
-    """Return what the conversations were made of."""
+    """Return the contents of the conversations, by kind."""
     shown, rest = took["kinds"][: paid_for.MOST_KINDS], took["kinds"][paid_for.MOST_KINDS :]
     lines = [_row(row["tokens"], row["tokens"] / took["tokens"], paid_for.kind_words(row), "  ") for row in shown if row["tokens"]]
     if rest:
@@ -116,59 +116,8 @@ def _named(part: Part) -> str:
 
 
 def _row(tokens: int, share: float | None, words: str, indent: str = "") -> text.Line:
-    return _beside(f"{_short(tokens):>8}{'-' if share is None else units.percent(share):>6}  ", words, indent)
+    return beside(f"{_short(tokens):>8}{'-' if share is None else units.percent(share):>6}  ", words, indent)
 
 
 def _short(tokens: int) -> str:
     return units.tokens(tokens).lstrip("~")
-
-
-def _beside(head: str, words: str, indent: str = "") -> text.Line:
-    """Return a row whose text continues under itself, beside the columns of its head."""
-
-    def lines(columns: int) -> list[str]:
-        first, *rest = text.wrapped(indent + words, max(10, columns - len(head)), indent)
-        return [head + first, *(" " * len(head) + line for line in rest)]
-
-    return lines
-
-
-# --- lost caches ---
-
-
-def misses(sums: dict[str, Any], period: str, dated: str) -> list[text.Line]:
-    """Return the table of causes, the most expensive first. `period`: what it covers, in words; `dated`: the month of the prices."""
-    lines = text.title("Cache misses")
-    lost = sums["lost"]
-    whole = f"{units.counted(sums['sessions'], 'conversation')}, {units.counted(sums['requests'], 'request')}"
-    lines += text.pair("Covers", f"{period}: {whole}, {_money(sums, 'request')}")
-    if not sums["requests"]:
-        return [*lines, "", *text.wrap("There was no request in this time.")]
-    if not lost["times"]:
-        return [*lines, "", *text.wrap("No request wrote again what the previous one had left in the cache.")]
-    share = f", {units.percent(lost['usd'] / sums['usd'])} of that" if sums["usd"] else ""
-    again = f"{units.long_tokens(lost['tokens'])} were written again in {units.counted(lost['times'], 'request')}"
-    lines += text.pair("Lost", f"{again}: {_money(lost, 'request')}{share}")
-    lines += ["", _cause("times", "tokens", "dollars", "why")]
-    for row in sums["causes"]:
-        words, advice = cause_in_words(row["cause"], sums["hosts"])
-        details = "; ".join(text.clean(detail) + (f" ({times})" if times > 1 else "") for detail, times in row["details"])
-        usd = "unknown" if row["unpriced"] == row["times"] else f"{row['usd']:,.2f}"
-        tokens = units.short_tokens(row["tokens"]).removesuffix(" tokens").lstrip("~")
-        lines.append(_cause(f"{row['times']:,}", tokens, usd, f"{words}: {details}" if details else words))
-        if advice:
-            lines.append(_cause("", "", "", advice))
-    at = f" of {dated}" if dated else ""
-    note = f"Dollars are what writing cost more than reading, at the prices of the API{at}. A subscription counts it toward its limits."
-    return [*lines, "", *text.wrap(note)]
-
-
-def _cause(times: str, tokens: str, usd: str, words: str) -> text.Line:
-    return _beside(f"{times:>6}{tokens:>8}{usd:>10}  ", words)
-
-
-def _money(sums: dict[str, Any], noun: str) -> str:
-    if sums["unpriced"] and not sums["usd"]:
-        return "of models whose price is not known"
-    more = f", and {units.counted(sums['unpriced'], noun)} of models without a known price" if sums["unpriced"] else ""
-    return f"${sums['usd']:,.2f}{more}"

@@ -1,0 +1,94 @@
+"""`popkit bill hide`, `defer`, `show`: which servers or tools the prompts of a project contain."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from hooks.utils import text
+from hooks.utils.state import hidden_tools
+from hooks.utils.views import bill as views
+
+from ..cli import terminal
+from ..cli.answering import Answer, Refused
+from .project_bill import ProjectBill
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from hooks.utils.flag_parser import Parsed
+
+
+# word -> (the state of the tool, the consequence)
+_OUT = {
+    "hide": ("hidden", "Sessions of {project} do without it"),
+    "defer": ("deferred", "In sessions of {project} it stays out of the prompt until Claude looks for it"),
+}
+_FROM = "from the next session on, where PopKit's code runs inside Claude Code (2.1.326 or later)"
+
+
+def take_out(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Hide or defer a server or tool, once the user agrees."""
+    subject = ProjectBill(args, environ)
+    popkit_home, project, bill, now = subject.popkit_home, subject.project, subject.bill, subject.now
+    name, (state, consequence) = args.argument, _OUT[args.word]
+    known = {tool["name"]: tool for row in bill["rows"] if row["kind"] == "server" for tool in (row, *row["parts"])}
+    before = _key_of(name, bill["hidden"])
+    if before and bool(bill["hidden"][before].get("defer")) == (args.word == "defer"):
+        return Answer(
+            text.wrap(f"{text.clean(name)} is {state} already. To bring it back: popkit bill show {text.clean(name)}"), bill["hidden"]
+        )
+    if before:
+        raise Refused(f"{text.clean(name)} is hidden or deferred already. First run: popkit bill show {text.clean(name)}")
+    if name not in known:
+        listed = text.listed([text.clean(row["name"]) for row in bill["rows"] if row["kind"] == "server"], 12)
+        known_ones = f"Servers: {listed}" if listed else "Claude Code has named none yet"
+        raise Refused(f"no MCP server or tool is called {text.quote(name)} here. {known_ones}")
+    row = known[name]
+    if not row["key"]:
+        raise Refused(
+            f"the tools of {text.clean(name)} have names that do not begin with its own. Name them one by one: popkit bill --details"
+        )
+    follows = consequence.format(project=text.clean(project))
+    lines = text.wrap(f"{views.hiding(row, bill['pace'], now)} {follows} {_FROM}.")
+    if not (args.yes or _is_confirmed(lines, args)):
+        again = f"Nothing was changed. To {args.word} it: popkit bill {args.word} {text.clean(name)} --yes"
+        return Answer([*lines, *text.wrap(again)], {"hidden": bill["hidden"]})
+    entry = {"name": name, "tokens": row["tokens"] or row["on_demand"], "at": now, **({"defer": True} if args.word == "defer" else {})}
+    hidden_tools.hide(popkit_home, project, row["key"], entry)
+    return Answer(
+        text.wrap(f"{text.clean(name)} is {state} {_FROM}. To bring it back: popkit bill show {text.clean(name)}"),
+        {"hidden": hidden_tools.hidden(popkit_home, project)},
+    )
+
+
+def _is_confirmed(lines: list[text.Line], args: Parsed) -> bool:
+    """Ask on a terminal. Return False inside Claude Code or for a program, where no user can answer."""
+    if not sys.stdin.isatty() or "json" in args.flags:
+        return False
+    terminal.write_view(lines, sys.stdout, os.environ)
+    return terminal.is_confirmed(f"{args.word.capitalize()} it?")
+
+
+def bring_back(args: Parsed, environ: Mapping[str, str]) -> Answer:
+    """Show a hidden or deferred server or tool again."""
+    subject = ProjectBill(args, environ)
+    name, popkit_home, project, bill = args.argument, subject.popkit_home, subject.project, subject.bill
+    key = _key_of(name, bill["hidden"])
+    if not key:
+        listed = text.listed([text.clean(row["name"]) for row in bill["hidden"].values()], 12)
+        raise Refused(f"{text.quote(name)} is neither hidden nor deferred here. " + (f"These are: {listed}" if listed else "Nothing is"))
+    hidden_tools.hide(popkit_home, project, key, None)
+    back = "from the next session on. Until then Claude finds it when it looks for a tool."
+    if not bill["hidden"][key].get("defer"):
+        back = (
+            "in a running session by /popkit bill show, from its next turn on, which may write the prompt cache again; otherwise from the"
+            " next session on."
+        )
+    return Answer(text.wrap(f"{text.clean(name)} is back: {back}"), {"hidden": hidden_tools.hidden(popkit_home, project)})
+
+
+def _key_of(name: str, hidden: Mapping[str, Any]) -> str:
+    return next((key for key, row in hidden.items() if name in (key, row.get("name"))), "")

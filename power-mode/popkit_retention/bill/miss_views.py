@@ -1,0 +1,50 @@
+"""The text of `popkit bill misses`: what lost caches cost. Data in, lines out. Pure."""
+
+from __future__ import annotations
+
+from hooks.utils import text, units
+from hooks.utils.views.lost_caches import cause_in_words
+
+from ..views import beside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .records import Lost, Misses
+
+
+def misses(sums: Misses, period: str, dated: str) -> list[text.Line]:
+    """Return the table of causes, the most expensive first. `period`: what it covers, in words; `dated`: the month of the prices."""
+    lines = text.title("Cache misses")
+    lost = sums["lost"]
+    whole = f"{units.counted(sums['sessions'], 'conversation')}, {units.counted(sums['requests'], 'request')}"
+    lines += text.pair("Covers", f"{period}: {whole}, {_money(sums, 'request')}")
+    if not sums["requests"]:
+        return [*lines, "", *text.wrap("There was no request in this time.")]
+    if not lost["times"]:
+        return [*lines, "", *text.wrap("No request wrote again what the previous one had left in the cache.")]
+    share = f", {units.percent(lost['usd'] / sums['usd'])} of that" if sums["usd"] else ""
+    again = f"{units.long_tokens(lost['tokens'])} were written again in {units.counted(lost['times'], 'request')}"
+    lines += text.pair("Lost", f"{again}: {_money(lost, 'request')}{share}")
+    lines += ["", _cause("times", "tokens", "dollars", "why")]
+    for row in sums["causes"]:
+        words, advice = cause_in_words(row["cause"], sums["hosts"])
+        details = "; ".join(text.clean(detail) + (f" ({times})" if times > 1 else "") for detail, times in row["details"])
+        usd = "unknown" if row["unpriced"] == row["times"] else f"{row['usd']:,.2f}"
+        tokens = units.short_tokens(row["tokens"]).removesuffix(" tokens").lstrip("~")
+        lines.append(_cause(f"{row['times']:,}", tokens, usd, f"{words}: {details}" if details else words))
+        if advice:
+            lines.append(_cause("", "", "", advice))
+    at = f" of {dated}" if dated else ""
+    note = f"Dollars are what writing cost more than reading, at the prices of the API{at}. A subscription counts it toward its limits."
+    return [*lines, "", *text.wrap(note)]
+
+
+def _cause(times: str, tokens: str, usd: str, words: str) -> text.Line:
+    return beside(f"{times:>6}{tokens:>8}{usd:>10}  ", words)
+
+
+def _money(sums: Misses | Lost, noun: str) -> str:
+    if sums["unpriced"] and not sums["usd"]:
+        return "of models whose price is not known"
+    more = f", and {units.counted(sums['unpriced'], noun)} of models without a known price" if sums["unpriced"] else ""
+    return f"${sums['usd']:,.2f}{more}"

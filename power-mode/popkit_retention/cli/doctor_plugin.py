@@ -1,0 +1,116 @@
+"""The checks of `popkit doctor` on Claude Code, with our plugin in it."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from hooks.utils.hosts import is_kept
+from hooks.utils.io import files, foreign, home
+from hooks.utils.io.findings import OK, PROBLEM, WARNING, Check
+from hooks.utils.state import session, stored_contexts
+from hooks.utils.text import listed
+from hooks.utils.units import span
+
+from .doctor_interpreter import numbers_of, output_of, remembered_interpreter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+OLDEST_CLIENT = (2, 1, 100)
+PLUGIN = "popkit"
+HOW_TO_INSTALL = "claude plugin marketplace add, then claude plugin install popkit@popkit: see README.md"
+RECENT_S = 7 * 24 * 3_600
+
+
+def client(environ: Mapping[str, str]) -> Check:
+    """Check the version of the Claude Code on PATH."""
+    oldest = ".".join(map(str, OLDEST_CLIENT))
+    program = foreign.program("claude", environ)
+    if not program:
+        return Check("client", WARNING, "there is no claude on PATH, so its version is unknown", f"PopKit needs {oldest} or later.")
+    version = numbers_of(output_of([program, "--version"]))
+    if not version:
+        return Check("client", WARNING, f"{program} --version does not print a version", f"PopKit needs {oldest} or later.")
+    shown = ".".join(map(str, version))
+    if version < OLDEST_CLIENT:
+        advice = f"PopKit needs {oldest} or later: claude update"
+        return Check("client", PROBLEM, f"Claude Code {shown} is too old", advice, version=shown)
+    return Check("client", OK, f"Claude Code {shown}", version=shown)
+
+
+def plugin(popkit_home: str, project: str, environ: Mapping[str, str], enabled: bool, now: float) -> Check:
+    """Check that the hooks are registered and switched on, and when one last ran."""
+    try:
+        events = list(json.loads(files.read_text(os.path.join(home.plugin_root(), "hooks", "hooks.json")) or "")["hooks"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return Check("hooks", PROBLEM, f"{home.plugin_root()}/hooks/hooks.json cannot be read", "Install the plugin again.")
+    ran = _last_hook(popkit_home)
+    last = f"the last one ran {span(now - ran)} ago" if ran else "none has run yet"
+    facts: dict[str, Any] = {"events": events, "last_run_s": round(now - ran) if ran else None}
+    if environ.get("POPKIT_OFF") or not enabled:
+        why = "POPKIT_OFF is set" if environ.get("POPKIT_OFF") else "the configuration says enabled: false"
+        return Check("hooks", WARNING, f"switched off: {why}", **facts)
+    folder = home.claude_folder(environ)
+    settings = [_json(os.path.join(folder, "settings.json"))]
+    settings += [_json(os.path.join(project, ".claude", name)) for name in ("settings.json", "settings.local.json")]
+    if any(layer.get("disableAllHooks") is True for layer in settings):
+        return Check("hooks", PROBLEM, "the settings say disableAllHooks", "Remove it from settings.json.", **facts)
+    return _registered(folder, settings, len(events), last, ran is not None and now - ran < RECENT_S, facts)
+
+
+def _last_hook(popkit_home: str) -> float | None:
+    """Return when a hook last wrote a state (seconds); None where no hook has run. Commands write states, too, so unless the launcher
+    remembers an interpreter, only sessions count whose transcript a hook has named."""
+    launched = bool(remembered_interpreter(popkit_home))
+    for paths, written in stored_contexts.contexts(popkit_home):
+        if not is_kept(paths.session_id) and (launched or session.read(popkit_home, paths.session_id).get("transcript")):
+            return written
+    return None
+
+
+def _source(folder: str, marketplace: str) -> str:
+    """Return the folder of a local marketplace; "" for one that came by git."""
+    known = _json(os.path.join(folder, "plugins", "known_marketplaces.json")).get(marketplace)
+    source = known.get("source") if isinstance(known, dict) else None
+    path = source.get("path") if isinstance(source, dict) and source.get("source") == "directory" else None
+    return path if isinstance(path, str) else ""
+
+
+def _registered(folder: str, settings: list, events: int, last: str, recent: bool, facts: dict) -> Check:
+    """Return the finding about our plugin in the settings, from any marketplace. `last`: when a hook last ran, in words."""
+    state = f"{events} events; {last}"
+    switched: dict = {}
+    for layer in settings:
+        enabled = layer.get("enabledPlugins")
+        if isinstance(enabled, dict):
+            switched.update({name: on for name, on in enabled.items() if name.partition("@")[0] == PLUGIN})
+    known = _json(os.path.join(folder, "plugins", "installed_plugins.json")).get("plugins")
+    installed = [name for name in known if name.partition("@")[0] == PLUGIN] if isinstance(known, dict) else []
+    active = [name for name in installed if switched.get(name) is True]
+    if len(active) > 1:
+        return Check("hooks", WARNING, f"registered twice ({listed(active)}); {state}", "Uninstall all but one.", **facts)
+    if active:
+        source = _source(folder, active[0].partition("@")[2])
+        if source and not os.path.isdir(source):
+            advice = f"Put the folder back, or install PopKit from elsewhere: {HOW_TO_INSTALL}"
+            return Check("hooks", PROBLEM, f"Claude Code does not load {active[0]}: {source}, which it came from, is gone", advice, **facts)
+        state += f"; it comes from {source}: keep this folder" if source else ""
+        return Check("hooks", OK, f"{active[0]} is installed and enabled: {state}", plugin=active[0], **facts)
+    if installed:
+        advice = f"claude plugin enable {installed[0]}"
+        return Check("hooks", PROBLEM, f"{installed[0]} is installed, but not enabled here; {state}", advice, plugin=installed[0], **facts)
+    if recent:
+        return Check("hooks", OK, f"not installed, but loaded with --plugin-dir: {state}", **facts)
+    return Check("hooks", PROBLEM, f"the plugin is not installed; {last}", HOW_TO_INSTALL, **facts)
+
+
+def _json(path: str) -> dict:
+    try:
+        value = json.loads(files.read_text(path) or "{}")
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}

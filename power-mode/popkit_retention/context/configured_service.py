@@ -1,0 +1,30 @@
+"""The service with the user's own settings, which clients use by default."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+
+from hooks.utils.io import home
+
+from .builder import build_context
+from .project_sources import ProjectSources
+from .service import ContextService, UsageLog, _log
+from .usage_log import DatabaseLog
+
+
+@functools.lru_cache(maxsize=1)
+def default_service() -> ContextService:
+    """Return the service of this process, which clients use by default. No database is opened before the first build."""
+    return configured_service(os.environ)
+
+
+def configured_service(environ: Mapping[str, str]) -> ContextService:
+    """Return a service with the user's own settings, database, memory and files; without a folder of PopKit, it has no usage log."""
+    log: UsageLog | None = None
+    try:
+        log = DatabaseLog(environ)
+    except home.NoHome as error:
+        _log.warning("PopKit: no limits apply, and no builds are recorded: %s.", error)
+    return ContextService(build_context, ProjectSources(environ), log)

@@ -1,0 +1,91 @@
+"""The files of OpenCode's configuration that name plugins. What they say of ours is read here, never changed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hooks.utils.io import home
+from hooks.utils.io.codec import loads
+
+from ..cli import json_text, settings_file
+from ..cli.answering import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+OPENCODE = "opencode"
+KEY = "plugin"
+SCOPES = ("user", "project")
+# Files of OpenCode's configuration that name plugins: of its server, which has the door, and of its terminal, which has the pane.
+SERVER, TERMINAL = OPENCODE, "tui"
+FOLDER = "/power-mode/opencode"
+
+
+def folder() -> str:
+    """Return where our plugin is."""
+    return home.plugin_root() + FOLDER
+
+
+def spec() -> str:
+    """Return how OpenCode's configuration names our plugin."""
+    return Path(folder()).as_uri()
+
+
+def path_of(kind: str, scope: str, environ: Mapping[str, str]) -> str:
+    """Return the path of a kind of file: that of the existing file, or of the one to create."""
+    place = os.getcwd() if scope == "project" else _user_folder(environ)
+    names = [os.path.join(place, kind + ending) for ending in (".json", ".jsonc")]
+    return os.path.realpath(next(filter(os.path.exists, names), names[0]))
+
+
+def _user_folder(environ: Mapping[str, str]) -> str:
+    chosen = environ.get("OPENCODE_CONFIG_DIR")
+    return chosen or os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home.user_folder(environ), ".config"), "opencode")
+
+
+def plugins_of(path: str, text: str, undo: bool) -> list[Any]:
+    """Return the plugins that a configuration names. Refused where it is not understood."""
+    try:
+        value = json_text.value_text(text, KEY)
+        plugins = loads(value) if value else []
+    except (ValueError, RecursionError) as error:
+        remedy = f"Remove {FOLDER[1:]} from its {KEY} list" if undo else f'Add this to it: "{KEY}": ["{spec()}"]'
+        why = "it has comments, or is broken" if _has_comments(text) else f"it is not valid JSON: {error}"
+        raise Refused(f"{path} is left alone, because {why}. {remedy}") from None
+    if not isinstance(plugins, list):
+        raise Refused(f'{path} is left alone, because its "{KEY}" is not a list')
+    return plugins
+
+
+def _has_comments(text: str) -> bool:
+    return any(sign in text for sign in ("//", "/*"))
+
+
+def plugin_named(plugin: object) -> str:
+    """Return what an entry of the list names: a text, or a pair of it and the plugin's options."""
+    named = plugin[0] if isinstance(plugin, list) and plugin else plugin
+    return named if isinstance(named, str) else ""
+
+
+def is_ours(plugin: object) -> bool:
+    """Return whether an entry of the list is our plugin, whatever its folder."""
+    return plugin_named(plugin).rstrip("/").endswith(FOLDER)
+
+
+def named_plugin(environ: Mapping[str, str], scope: str = "user", kind: str = SERVER) -> str:
+    """Return how a file names our plugin; "" where it does not, or cannot be read."""
+    try:
+        path = path_of(kind, scope, environ)
+        plugins = plugins_of(path, settings_file.read(path) or "{}", undo=False)
+    except (OSError, Refused, home.NoHome):
+        return ""
+    return next((plugin_named(plugin) for plugin in plugins if is_ours(plugin)), "")
+
+
+def is_in_opencode(environ: Mapping[str, str], scope: str) -> bool:
+    """Return whether any file of a scope names our plugin."""
+    return any(named_plugin(environ, scope, kind) for kind in (SERVER, TERMINAL))
