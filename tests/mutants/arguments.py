@@ -83,4 +83,10 @@ ARGUMENTS = [
         )
         for change in ("0 -> 1", "0 -> (-1)")
     ),
+    Argument(
+        "hooks/utils/reclaim/access.py",
+        "_TRIES, _PAUSE_S = 5, 0.05",
+        "0.05 -> 1.05",
+        "how long it waits between two looks at a line that is being written is nobody's to assert",
+    ),
 ]
