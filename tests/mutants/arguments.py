@@ -89,4 +89,10 @@ ARGUMENTS = [
         "0.05 -> 1.05",
         "how long it waits between two looks at a line that is being written is nobody's to assert",
     ),
+    Argument(
+        "hooks/utils/policy/planning.py",
+        'decisions.append(Decision(result, KEEP, "live", tokens, placeholder_tokens(result, state.calibration, rules)))',
+        "\"live\" -> ''",
+        "by lifetime or by worth, each decision gets another reason before anybody reads it",
+    ),
 ]
