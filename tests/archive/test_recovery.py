@@ -103,6 +103,7 @@ def test_what_the_client_appends_is_told_by_its_form_up_to_a_length(file: Path) 
     longest = "\n\n<system-reminder>".ljust(recovery.SUFFIX_CHARS, "x")
     assert source_of(shown(TEXT, suffix=longest), str(file))["suffix"] == longest
     assert source_of(shown(TEXT, suffix=longest + "x"), str(file)) is None
+    assert source_of(shown(TEXT, suffix=REMINDER.strip()), str(file)) is None, "it begins a line of its own"
 
 
 def test_a_number_has_so_many_places_at_most(file: Path) -> None:

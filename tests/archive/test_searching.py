@@ -211,6 +211,16 @@ class NoVirtualTables:
         return sqlite3.SQLITE_DENY if action == 29 else sqlite3.SQLITE_OK  # SQLITE_CREATE_VTABLE
 
 
+@pytest.mark.parametrize(("count", "gone", "queued"), [(4, 1, 0), (4, 2, 0), (5, 3, 2), (4, 4, 0)])
+def test_where_more_goes_than_stays_the_rest_is_indexed_again(db: sqlite3.Connection, count: int, gone: int, queued: int) -> None:
+    ids = fill(db, count)
+    assert index.index_queued(db) == 0
+    assert delete_records(db, ids[:gone], NOW) == ids[:gone]
+    assert index.queue_length(db) == queued
+    assert index.index_queued(db) == 0
+    assert found(db, "src") == ids[gone:][::-1]
+
+
 def test_without_fts5_everything_is_kept_and_queued(db: sqlite3.Connection) -> None:
     db.set_authorizer(NoVirtualTables())
     ids = fill(db, 3)
