@@ -125,8 +125,9 @@ def test_records_are_found_newest_first_by_chain_session_time_and_whatever_else(
     assert ids(session_id="session-") == ids()
     assert ids(session_id="%") == ids(task_id="session") == []
     assert ids(since=200.0) == [*reversed(new_), *reversed(sub)]
-    assert ids(limit=3) == ids()[:3]
-    assert ids(limit=0) == []
+    for limit in range(8):
+        assert ids(limit=limit) == ids()[:limit]
+    assert ids(limit=-1) == []
     assert ids(matches=lambda each: each.label == "Read src/1.py", limit=2) == [new_[1], sub[1]]
     assert [each.id for each in archive.records_of_tool_use(db, "toolu_0001")] == [new_[1], sub[1], old[1]]
 

@@ -99,6 +99,20 @@ def test_what_the_file_does_not_give_byte_for_byte_has_no_source(file: Path) -> 
         assert source_of(other, str(file)) is None
 
 
+def test_what_the_client_appends_is_told_by_its_form_up_to_a_length(file: Path) -> None:
+    longest = "\n\n<system-reminder>".ljust(recovery.SUFFIX_CHARS, "x")
+    assert source_of(shown(TEXT, suffix=longest), str(file))["suffix"] == longest
+    assert source_of(shown(TEXT, suffix=longest + "x"), str(file)) is None
+    assert source_of(shown(TEXT, suffix=REMINDER.strip()), str(file)) is None, "it begins a line of its own"
+
+
+def test_a_number_has_so_many_places_at_most(file: Path) -> None:
+    source = {"path": str(file), "first": 1, "count": 1, "width": 20, "separator": " ", "suffix": ""}
+    assert content_from(source) == quoted("1".rjust(20) + " def add(a, b):")
+    assert content_from({**source, "width": 0}) == quoted("1 def add(a, b):")
+    assert content_from({**source, "width": 21}) is None
+
+
 def test_a_part_of_a_line_is_not_the_line(file: Path) -> None:
     assert source_of(quoted("     1→def add(a"), str(file)) is None
     assert source_of(quoted("     1→def add(a, b):\n     2→    return"), str(file)) is None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hooks.utils import archive
 from hooks.utils.archive import SCHEMA, Chain, add_records, archive_record, index
 from hooks.utils.archive.deletion import compact, delete_records
-from hooks.utils.archive.searching import SearchUnavailable, search
+from hooks.utils.archive.searching import SearchUnavailable, matching_lines, search
 from hooks.utils.archive.terms import terms_of
 from hooks.utils.archive.verification import verify
 from hooks.utils.policy.masking import mask
@@ -107,6 +107,49 @@ def test_lines_are_few_masked_and_cut_around_what_was_found(db: sqlite3.Connecti
     assert "hunter2secret" not in one.lines[0]
 
 
+LONG = "x" * 200
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("needle " + LONG[:153], "needle " + LONG[:153]),
+        ("needle " + LONG[:154], "needle " + LONG[:153] + "…"),
+        (LONG[:153] + " needle", LONG[:153] + " needle"),
+        (LONG[:154] + " needle", "…" + LONG[:153] + " needle"),
+        (LONG[:39] + " needle " + LONG, LONG[:39] + " needle " + LONG[:113] + "…"),
+        (LONG[:40] + " needle " + LONG, "…" + LONG[:39] + " needle " + LONG[:113] + "…"),
+        (LONG + " a needle " + LONG, "…" + LONG[:37] + " a needle " + LONG[:113] + "…"),
+        ("a " + LONG + " needle " + LONG, "…" + LONG[:39] + " needle " + LONG[:113] + "…"),
+    ],
+)
+def test_a_line_is_cut_around_the_longest_word_that_was_asked_for(line: str, shown: str) -> None:
+    assert matching_lines(line, ["a", "needle"], str) == [shown]
+
+
+def test_the_lines_with_most_of_the_words_are_shown_then_the_first_of_all_in_their_order() -> None:
+    text = "a\nnothing\na 2\n b\na b c\n\nb c"
+    assert matching_lines(text, ["a", "b", "c"], str) == ["a", "a b c", "b c"]
+    assert matching_lines(text, ["a"], str) == ["a", "a 2", "a b c"]
+    assert matching_lines(text, ["z"], str) == matching_lines("", ["a"], str) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("needle".ljust(2_000, "x"), "needle".ljust(2_000, "x")),
+        ("needle".ljust(2_001, "x"), "…"),
+        ("needle " + "w " * 1_000, "needle" + " w" * 996),
+        ("w " * 1_000 + "needle", "w " * 499 + "needle"),
+        ("w " * 1_000 + "needle" + " w" * 1_000, "w " * 499 + "needle" + " w" * 496),
+    ],
+)
+def test_a_masker_sees_much_of_a_long_line_but_no_part_of_a_word(line: str, seen: str) -> None:
+    given: list[str] = []
+    matching_lines(line, ["needle"], lambda text: given.append(text) or text)
+    assert given == [seen]
+
+
 HOSTILE = [
     '"', "'; DROP TABLE chains; --", "a AND", "NEAR(a b, 2)", "terms : x", "^x*", "\0", "\ud800", "-" * 5, "x" * 1_000_000, "a " * 500_000,
     "OR OR OR", "(((", '" OR "1"="1', "{terms}: y", "\x80", "\x80*", "🙂 ⁂", "%s %d {}", "",
@@ -166,6 +209,16 @@ class NoVirtualTables:
 
     def __call__(self, action: int, *_what: object) -> int:
         return sqlite3.SQLITE_DENY if action == 29 else sqlite3.SQLITE_OK  # SQLITE_CREATE_VTABLE
+
+
+@pytest.mark.parametrize(("count", "gone", "queued"), [(4, 1, 0), (4, 2, 0), (5, 3, 2), (4, 4, 0)])
+def test_where_more_goes_than_stays_the_rest_is_indexed_again(db: sqlite3.Connection, count: int, gone: int, queued: int) -> None:
+    ids = fill(db, count)
+    assert index.index_queued(db) == 0
+    assert delete_records(db, ids[:gone], NOW) == ids[:gone]
+    assert index.queue_length(db) == queued
+    assert index.index_queued(db) == 0
+    assert found(db, "src") == ids[gone:][::-1]
 
 
 def test_without_fts5_everything_is_kept_and_queued(db: sqlite3.Connection) -> None:

@@ -59,4 +59,40 @@ ARGUMENTS = [
         "\"\" -> 'mutant'",
         "nothing stands between the words of a list of one",
     ),
+    *(
+        Argument(f"hooks/utils/archive/{module}.py", line, "0 -> (-1)", "the row has one column")
+        for module, line in (
+            ("index", 'return db.execute("SELECT count(*) FROM unindexed").fetchone()[0]'),
+            ("index", 'if 2 * len(rows) > db.execute("SELECT count(*) FROM indexed").fetchone()[0]:'),
+            (
+                "index",
+                'missing = db.execute(f"SELECT count(*) FROM ({held} EXCEPT SELECT * FROM ({known}))").fetchone()[0] # noqa: S608',
+            ),
+            ("index", 'surplus = db.execute(f"SELECT count(*) FROM (SELECT seq FROM indexed EXCEPT {held})").fetchone()[0] # noqa: S608'),
+            ("searching", "count = db.execute(held, (query,)).fetchone()[0]"),
+            ("sizes", 'pages = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")]'),
+            ("sizes", "return {"),
+        )
+    ),
+    *(
+        Argument(
+            "hooks/utils/archive/searching.py",
+            "return max(((len(needle), lowered.find(needle)) for needle in needles if needle in lowered), default=(0, 0))[1]",
+            change,
+            "the default is compared with nothing, and a line is cut at its beginning for every place near that",
+        )
+        for change in ("0 -> 1", "0 -> (-1)")
+    ),
+    Argument(
+        "hooks/utils/reclaim/access.py",
+        "_TRIES, _PAUSE_S = 5, 0.05",
+        "0.05 -> 1.05",
+        "how long it waits between two looks at a line that is being written is nobody's to assert",
+    ),
+    Argument(
+        "hooks/utils/policy/planning.py",
+        'decisions.append(Decision(result, KEEP, "live", tokens, placeholder_tokens(result, state.calibration, rules)))',
+        "\"live\" -> ''",
+        "by lifetime or by worth, each decision gets another reason before anybody reads it",
+    ),
 ]

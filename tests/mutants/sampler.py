@@ -15,6 +15,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -91,7 +92,8 @@ def argument_for(mutation: Mutation) -> Argument | None:
 
 
 def tried(root: Path, mutants: list[Mutation], flags: tuple[str, ...] = ("--fast",), seconds: float = float("inf")) -> Iterator[Tried]:
-    """Try mutants, those of one folder of tests after another, until so many seconds have passed."""
+    """Try mutants, those of one folder of tests after another, until so many seconds have passed. What has survived the tests of --fast
+    until then is tried with the others all the same: a share of those that were begun means something."""
     until = time.monotonic() + seconds
     folders: dict[str, list[Mutation]] = {}
     for mutation in mutants:
@@ -103,9 +105,16 @@ def tried(root: Path, mutants: list[Mutation], flags: tuple[str, ...] = ("--fast
         for tests, of_these in folders.items():
             if time.monotonic() < until:
                 with _Trial(copy, tests, of_these, flags) as trial:
+                    survive = []
                     for mutation in of_these:
                         if time.monotonic() < until:
-                            yield trial.of(mutation)
+                            one = trial.of(mutation)
+                            if one.survives and trial.has_more:
+                                survive.append(one)
+                            else:
+                                yield one
+                    for one in survive:
+                        yield trial.with_more(one)
 
 
 def _copy(root: Path, to: Path) -> Path:
@@ -139,21 +148,29 @@ class _Trial:
         if self._rest:
             self._rest.close()
 
+    @property
+    def has_more(self) -> bool:
+        """Whether there are tests that --fast leaves out."""
+        return bool(self._first.skipped)
+
     def of(self, mutation: Mutation) -> Tried:
+        return self._tried(mutation, self._first)
+
+    def with_more(self, one: Tried) -> Tried:
+        """Try what has survived with the tests that --fast leaves out."""
+        if not self._rest:
+            listed = self._copy.parent / f"skipped-{self._scratch.name}"
+            listed.write_text("\n".join(self._first.skipped))
+            self._rest = _Worker(self._copy, self._scratch, self._folders, [f"@{listed}"])
+        more = self._tried(one.mutation, self._rest)
+        return more._replace(tests=one.tests + more.tests, seconds=one.seconds + more.seconds)
+
+    def _tried(self, mutation: Mutation, worker: _Worker) -> Tried:
         began = time.monotonic()
         broken = self._copy / mutation.file
         source = broken.read_bytes()
         broken.write_bytes(mutation.applied(source))
-        ended, tests = self._first.of(mutation)
-        if ended == SURVIVED and self._first.skipped:
-            if not self._rest:
-                broken.write_bytes(source)
-                listed = self._copy.parent / f"skipped-{self._scratch.name}"
-                listed.write_text("\n".join(self._first.skipped))
-                self._rest = _Worker(self._copy, self._scratch, self._folders, [f"@{listed}"])
-                broken.write_bytes(mutation.applied(source))
-            ended, more = self._rest.of(mutation)
-            tests += more
+        ended, tests = worker.of(mutation)
         broken.write_bytes(source)
         for left in self._scratch.iterdir():
             shutil.rmtree(left, ignore_errors=True)
@@ -166,14 +183,22 @@ class _Worker:
     def __init__(self, copy: Path, scratch: Path, folders: list[str], arguments: list[str]):
         self._copy, self._scratch, self._flags = copy, scratch, [word for word in arguments if word.startswith("-")]
         command = [sys.executable, str(Path(__file__).with_name("worker.py")), *arguments]
-        self._process = subprocess.Popen(command, cwd=copy, env=self._environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.skipped: list[str] = self._ask({"folders": folders})["skipped"]
+        self._process = subprocess.Popen(
+            command, cwd=copy, env=self._environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        try:
+            self.skipped: list[str] = self._ask({"folders": folders})["skipped"]
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def _environ(self) -> dict[str, str]:
         return {**os.environ, "TMPDIR": str(self._scratch), "POPKIT_OFFLINE": "1"}
 
     def close(self) -> None:
+        """End the process with its forks, which may be in the middle of a job when the sampler itself is ended."""
+        os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
 
     def _ask(self, job: dict) -> dict:

@@ -65,8 +65,8 @@ class Opened:
     def __init__(self, popkit_home: str, create: bool = False):
         self._path = home.archive_path(popkit_home)
         self._create = create
-        self._db: Connection  # within the `with`
-        self._began = 0.0
+        self._db: Connection  # these two within the `with`
+        self._began: float
 
     def __enter__(self) -> Connection:
         self._began = time.monotonic()

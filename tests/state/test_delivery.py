@@ -1,0 +1,86 @@
+"""A session gets the MEMORY.md of its project once for each context, and its user one question about a checkout that claims to be of it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from hooks.utils.state import delivery, memory, store
+from hooks.utils.state.site import Site
+
+NOW = 1_800_000_000.0
+TEXT = "# Memory of shop\n\n- `npm test` runs everything"
+
+
+class Desk:
+    """Checkouts of one project, and sessions in them."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def checkout(self, name: str) -> Path:
+        path = self.folder / name
+        path.mkdir()
+        for words in (["init", "-q"], ["remote", "add", "origin", "https://git.example/shop.git"]):
+            subprocess.run(["git", *words], cwd=path, check=True)
+        return path
+
+    def site(self, checkout: Path, session_id: str = "s") -> Site:
+        environ = {"POPKIT_HOME": str(self.folder / "popkit"), "CLAUDE_CONFIG_DIR": str(self.folder / "claude"), "HOME": str(self.folder)}
+        return Site(environ, session_id, str(checkout))
+
+    def remember(self, checkout: Path) -> memory.Project:
+        project = memory.project_of(self.site(checkout).home, str(checkout))
+        project.turn_on(NOW)
+        Path(project.document_path).write_text(TEXT + "\n")
+        return project
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_a_context_gets_it_once_and_again_when_it_has_been_emptied(desk: Desk) -> None:
+    checkout = desk.checkout("a")
+    assert delivery.deliver(desk.site(checkout), NOW) == "", "nobody has switched it on"
+    desk.remember(checkout)
+    assert delivery.deliver(desk.site(checkout), NOW) == TEXT
+    assert delivery.deliver(desk.site(checkout), NOW + 1) == ""
+    assert delivery.deliver(desk.site(checkout, "other"), NOW + 1) == TEXT
+    delivery.note_emptied(desk.site(checkout))
+    assert delivery.deliver(desk.site(checkout), NOW + 2) == TEXT
+    booked = store.read_lines(desk.site(checkout).paths("").journal)
+    assert [entry["at"] for entry in booked] == [NOW, NOW + 2]
+
+
+def test_a_project_without_a_text_or_with_memory_switched_off_gives_nothing(desk: Desk) -> None:
+    checkout = desk.checkout("a")
+    project = desk.remember(checkout)
+    Path(project.document_path).unlink()
+    assert delivery.deliver(desk.site(checkout), NOW) == ""
+    Path(project.document_path).write_text(TEXT)
+    project.turn_off(NOW + 1)
+    assert delivery.deliver(desk.site(checkout), NOW) == ""
+
+
+def test_a_document_that_is_too_large_is_logged_and_fails_nothing(desk: Desk) -> None:
+    checkout = desk.checkout("a")
+    project = desk.remember(checkout)
+    Path(project.document_path).write_text("x" * (memory.MOST_BYTES + 1))
+    assert delivery.deliver(desk.site(checkout), NOW) == ""
+    assert "memory" in "".join(path.read_text() for path in Path(desk.site(checkout).home).rglob("*.log"))
+
+
+def test_of_another_checkout_that_claims_to_be_of_it_the_user_is_asked_once(desk: Desk) -> None:
+    mine, other = desk.checkout("a"), desk.checkout("b")
+    assert delivery.question(desk.site(other)) == ""
+    desk.remember(mine)
+    asked = delivery.question(desk.site(other))
+    assert asked.startswith(f"PopKit: {other} says that it is a checkout of ")
+    assert asked.count("/popkit:context memory admin join") == 2
+    assert "popkit memory admin" not in asked.replace("/popkit:context memory", "")
+    assert delivery.question(desk.site(other)) == delivery.question(desk.site(mine)) == ""
+    assert delivery.deliver(desk.site(other), NOW) == ""
