@@ -62,21 +62,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    fast = config.getoption("--fast")
+    left_out = {marker: f"{what}: --{marker} runs them" for marker, what in OPT_IN.items() if not config.getoption("--" + marker)}
+    files: dict[Path, int] = {}  # thousands of tests have a few hundred, and each worker looks at all
     for item in items:
+        if item.path not in files:
+            files[item.path] = place(item.nodeid)
         if item.nodeid.startswith(REAL_CLIENTS):
             item.add_marker("client")
-    items.sort(key=lambda item: place(item.nodeid))
-    if config.getoption("--fast"):
-        for item in items:
-            # A browser's driver that may not start does not say so, but fails.
-            if item.get_closest_marker("server") or "browser" in getattr(item, "fixturenames", ()):
-                item.add_marker(pytest.mark.skip(reason=ALONE))
-    for marker, what in OPT_IN.items():
-        if config.getoption("--" + marker):
-            continue
-        for item in items:
-            if item.get_closest_marker(marker):
-                item.add_marker(pytest.mark.skip(reason=f"{what}: --{marker} runs them"))
+        marked = {marker.name for marker in item.iter_markers()}
+        # A browser's driver that may not start does not say so, but fails.
+        if fast and ("server" in marked or "browser" in getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.skip(reason=ALONE))
+        for marker, reason in left_out.items():
+            if marker in marked:
+                item.add_marker(pytest.mark.skip(reason=reason))
+    items.sort(key=lambda item: files[item.path])
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -67,7 +67,14 @@ CASES: dict[str, tuple] = {
 }
 
 
-@pytest.mark.parametrize(("settings", "local", "env", "main", "agents"), CASES.values(), ids=CASES)
+# What is asked for in them together, the rest asks for in other pairs, or the lines of the bill below.
+SLOW = {"both by the environment", "a setting", "a setting goes before the environment's", "a variable for subagents"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "local", "env", "main", "agents"),
+    [pytest.param(*case, id=name, marks=[pytest.mark.slow] if name in SLOW else []) for name, case in CASES.items()],
+)
 def test_who_decides_for_how_long_a_prompt_is_cached(
     settings: dict, local: dict, env: dict, main: str, agents: str, clients: dict[str, installs.Installed], tmp_path: Path
 ):

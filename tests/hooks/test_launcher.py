@@ -306,22 +306,35 @@ CHOSEN = {
 }
 
 
-@pytest.mark.parametrize("how", CHOSEN)
-def test_a_folder_of_ours_that_a_repository_chooses_decides_nothing(machine: Machine, shop: Path, shell: str, how: str):
+def _chosen(how: str, machine: Machine, shop: Path) -> tuple[str, dict[str, str]]:
+    """The folder that a hook or a command starts in, and its environment."""
     chosen = {name: value.replace("{shop}", str(shop)) for name, value in CHOSEN[how].items()}
     cwd = chosen.pop("cwd", str(shop))
+    return cwd, {**machine.home.env(), "PATH": f"{shop}/evil:/proc/self/cwd/evil:{machine.bin}", **chosen}
+
+
+@pytest.mark.parametrize("how", CHOSEN)
+def test_a_folder_of_ours_that_a_repository_chooses_decides_nothing(machine: Machine, shop: Path, shell: str, how: str):
+    cwd, chosen = _chosen(how, machine, shop)
     before = processes.listing(shop)
-    evil = f"{shop}/evil:/proc/self/cwd/evil:{machine.bin}"
     for told in ({"CLAUDE_PROJECT_DIR": cwd}, {}):
-        env = {**machine.home.env(), "PATH": evil, **chosen, **told}
+        env = {**chosen, **told}
         for payload in (payloads.bash("git commit -m x", stdout="[main 1a2b3c4] x"), payloads.prompt("/popkit:context"), payloads.stop()):
             ran = processes.run_registered(payload, env, shell, cwd=cwd)
             assert ran.silent, ran
         ran = processes.run_registered(payloads.session_start(), env, shell, cwd=cwd)
         assert json.loads(ran.stdout)["systemMessage"].startswith("PopKit is off in this session. PopKit does not use /")
-        done = subprocess.run(
-            [processes.ROOT / "bin" / "popkit", "config", "check"], env=env, cwd=cwd, capture_output=True, text=True, check=False
-        )
+    assert "evil" not in machine.calls.read_text()
+    assert processes.listing(shop) == before
+
+
+@pytest.mark.parametrize("how", CHOSEN)
+def test_config_check_refuses_a_folder_of_ours_that_a_repository_chooses(machine: Machine, shop: Path, how: str):
+    cwd, chosen = _chosen(how, machine, shop)
+    before = processes.listing(shop)
+    for told in ({"CLAUDE_PROJECT_DIR": cwd}, {}):
+        check = [processes.ROOT / "bin" / "popkit", "config", "check"]
+        done = subprocess.run(check, env={**chosen, **told}, cwd=cwd, capture_output=True, text=True, check=False)
         assert "Set POPKIT_HOME to a folder of your own" in done.stderr + done.stdout, done
         assert done.returncode == 1
     assert "evil" not in machine.calls.read_text()

@@ -184,7 +184,7 @@ DOORS = [*REFERRING, *(f"{REFERRING[-1]}+{shape}" for shape in SHAPING)]
 def folder(transcripts: Path, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Some of the recorded sessions; with --slow all of them."""
     recorded = tmp_path_factory.mktemp("recorded")
-    for path in sorted(transcripts.rglob("*.jsonl"))[:: 1 if request.config.getoption("--slow") else 9]:
+    for path in sorted(transcripts.rglob("*.jsonl"))[:: 1 if request.config.getoption("--slow") else 18]:
         (recorded / "__".join(path.relative_to(transcripts).parts)).symlink_to(path)
     return recorded
 

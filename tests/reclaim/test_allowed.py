@@ -111,7 +111,7 @@ def _hook_of(root: Path, shop: Shop) -> processes.Done:
     return processes.run_argv(argv, _asked(_good(shop)), shop.environ())
 
 
-@pytest.mark.parametrize("name", ["with spaces", "quo'te", "$HOME", "`true`", "日本"])
+@pytest.mark.parametrize("name", ["with spaces and quo'te", "$HOME `true`", "日本"])
 def test_odd_names_of_the_plugins_folder_are_no_problem(cleared: Shop, name: str):
     answer = json.loads(_hook_of(cleared.folder / name, cleared).stdout)["hookSpecificOutput"]
     assert name in answer["updatedInput"]["command"].replace("'\\''", "'")

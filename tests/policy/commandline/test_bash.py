@@ -457,8 +457,9 @@ def test_never_raises(line, cwd):
      "pytest; } >f|a;", "{ pytest; } >f >g|a|", "if a;then b;fi|c;", "f(){ exit;};", "(exit);", "exit 1;a;",
      "(a;b)|c;", "f()(", "a||{ ", "a&&", "a&&b&"],
 )  # fmt: skip
-def test_hostile_lines_take_steps_in_proportion_to_their_length(piece):
-    short, long = (steps(bash.actions, piece * times, "/w") for times in (500, 4_000))
+def test_hostile_lines_take_steps_in_proportion_to_their_length(piece, count):
+    times = count(250, 500)
+    short, long = (steps(bash.actions, piece * many, "/w") for many in (times, 8 * times))
     assert long < 12 * short
 
 
