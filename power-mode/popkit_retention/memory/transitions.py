@@ -1,5 +1,5 @@
-"""Decides the transitions from tier to tier, by rules and by the user's commands. The first rule that applies decides, and gives the
-reason. Pure: the time is a parameter (seconds).
+"""Decides the transitions of items from tier to tier. A rule decides, or the user's command. The first rule that applies decides, and
+gives the reason. Pure: the time is a parameter (seconds).
 
 The specification's part 5, by the bounds of its policies (`valuation`), corrected where it contradicts itself: its code never reaches
 ARCHIVE from WARM, deletes items that are remembered well, and lets an item move between HOT and WARM for ever. These laws hold instead:

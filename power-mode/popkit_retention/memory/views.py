@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .items import Item
     from .monitoring import Monitoring
 
+_NAMED = 5  # items shown of those left out of MEMORY.md for one reason
+
 
 def status(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """Return the status of a project's memory. `command`: how the reader calls us."""
@@ -150,11 +152,6 @@ def alerts(items: list[Mapping[str, Any]], now: float, command: str) -> list[tex
     return lines
 
 
-# --- MEMORY.md ---
-
-_NAMED = 5  # items shown of one reason
-
-
 def left_out(document: Document, items: Sequence[Item], budget: int, now: float) -> list[text.Line]:
     """Return how much is in MEMORY.md, and what is left out, by reason. `items`: those left out, most valuable first."""
     included = f"{units.counted(len(document.items), 'item')}, {units.tokens(document.tokens)} of {budget:,} tokens"
@@ -169,9 +166,6 @@ def left_out(document: Document, items: Sequence[Item], budget: int, now: float)
         lines += ["", *text.wrap(f"{units.counted(len(of_it), 'item')}: {why}"), *in_order(shown, now)]
         lines += [f"  … {others:,} more"] if others else []
     return lines
-
-
-# --- what compression loses ---
 
 
 def loss(levels: Sequence[Mapping[str, Any]]) -> list[text.Line]:
@@ -189,9 +183,6 @@ def loss(levels: Sequence[Mapping[str, Any]]) -> list[text.Line]:
         row += f"{each['token_efficiency']:>12.1f}{each['precision']:>11.2f}{each['recall']:>8.2f}{each['f1_score']:>7.2f}"
         lines.append(row)
     return lines
-
-
-# --- other checkouts ---
 
 
 def joined(answer: Mapping[str, Any], command: str) -> list[text.Line]:

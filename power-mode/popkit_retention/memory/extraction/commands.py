@@ -1,4 +1,4 @@
-"""Finds the commands that work, by purpose, and errors with their fixes. Pure.
+"""Finds the commands that work, by purpose, or by the error that they fixed. Pure.
 
 The engine's readers of command lines classify each line: looking something up, acknowledging or preparing teaches nothing. A family is
 identified by its run (tool or script, folder, packages), otherwise by the program with its first word. A run that was limited to one test

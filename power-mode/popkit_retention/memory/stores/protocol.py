@@ -1,4 +1,4 @@
-"""The protocol of all stores of items, which `popkit_retention.conformance` proves, and the records that it speaks of."""
+"""The protocol of all stores of items, with its records. `popkit_retention.conformance` tests whether a store follows it."""
 
 from __future__ import annotations
 
