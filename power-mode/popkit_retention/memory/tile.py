@@ -16,7 +16,7 @@ from ..dashboard.failures import ASKING, CHANGING, failures
 from ..dashboard.shapes import OperationResult
 from ..dashboard.tile import Tile
 from ..views import ahead
-from . import item_report, item_views, learning, transitions, valuation
+from . import item_report, item_views, stored_lessons, transitions, valuation
 from .items import TIERS, Item
 from .memory import Memory
 from .monitoring import PREVIEW, monitor
@@ -83,7 +83,7 @@ class _Rows:
 
     def __init__(self, memory: Memory) -> None:
         self._now = memory.now()
-        self._session = learning.session_number(memory.store, memory.project)
+        self._session = stored_lessons.session_number(memory.store, memory.project)
         everything = sorted(memory.store.scan(memory.project, bare=True), key=lambda item: (item.created_at, item.id))
         self._newest = {item.id for item in everything[-transitions.NEWEST :]}
 
