@@ -86,9 +86,9 @@ def why(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
 def _learnt_at(source: Mapping[str, Any]) -> list[text.Line]:
     """Return the commit and the files that an item was learnt from, and the present state of the files."""
     words = [f"commit {source['commit'][:_HASH]}"] if source["commit"] else []
-    for each in source["files"]:
-        state = _STATES[each["state"]].format(text.clean(each["path"]))
-        words.append(text.clean(each["file"]) + (f": {state}" if state else ""))
+    for file in source["files"]:
+        state = _STATES[file["state"]].format(text.clean(file["path"]))
+        words.append(text.clean(file["file"]) + (f": {state}" if state else ""))
     return pairs("Learnt at", words[: _ROOTS + 1])
 
 

@@ -86,8 +86,8 @@ def store(monitoring: Monitoring) -> list[text.Line]:
     return lines + _candidates(f"For ARCHIVE: WARM, worth at least {KEY_SCORE}, retrieved {KEY_ACCESSES} times", monitoring.archive)
 
 
-def _candidates(what: str, items: Sequence[Item]) -> list[text.Line]:
-    lines = ["", *text.wrap(f"{what}{':' if items else ': none'}")]
+def _candidates(title: str, items: Sequence[Item]) -> list[text.Line]:
+    lines = ["", *text.wrap(f"{title}{':' if items else ': none'}")]
     heads = [f"  {text.clean(item.id)}  {item.score:.2f}, retrieved {units.counted(item.access_count, 'time')}  " for item in items]
     return lines + [text.fitted(head + label(item)) for head, item in zip(heads, items)]
 
@@ -161,7 +161,7 @@ def left_out(document: Document, items: Sequence[Item], budget: int, now: float)
     by_reason: dict[str, list[Item]] = {}
     for item in items:
         by_reason.setdefault(reasons[item.id], []).append(item)
-    for why, of_it in sorted(by_reason.items(), key=lambda each: -len(each[1])):
+    for why, of_it in sorted(by_reason.items(), key=lambda row: -len(row[1])):
         shown, others = text.beginning(of_it, _NAMED)
         lines += ["", *text.wrap(f"{units.counted(len(of_it), 'item')}: {why}"), *in_order(shown, now)]
         lines += [f"  … {others:,} more"] if others else []

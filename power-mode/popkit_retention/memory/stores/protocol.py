@@ -196,7 +196,7 @@ def mapping(value: object) -> Mapping[str, object]:
 
 def listed(value: object) -> list[str]:
     """Return the texts of a store's value if it is a list; none for any other."""
-    return [str(each) for each in value] if isinstance(value, list) else []
+    return [str(text) for text in value] if isinstance(value, list) else []
 
 
 def check_expected(key: str, value: object, now: object) -> None:
