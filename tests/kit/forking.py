@@ -239,7 +239,7 @@ LOADED = (
 def _load_all() -> None:
     for package in LOADED:
         for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-            if not module.name.endswith((".tile", ".tile_shapes")):  # only the page's server loads these
+            if not module.name.rpartition(".")[2].startswith("tile"):  # only the page's server loads these
                 importlib.import_module(module.name)
 
 

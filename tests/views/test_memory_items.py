@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.utils import text
-from popkit_retention.memory import item_views as memory_items
+from popkit_retention.memory import item_changes, item_report, item_views
 from popkit_retention.memory.items import KINDS, LEVELS, MARKERS, SOURCES, TIERS, Item
 from tests.views.test_width import HOSTILE
 
@@ -31,34 +31,34 @@ def lawful(lines: list[text.Line]) -> None:
 
 @given(st.lists(ITEMS, max_size=5))
 def test_no_list_is_wide(items: list[Item]) -> None:
-    lawful(memory_items.by_tier(items, NOW))
-    lawful(memory_items.in_order(items, NOW))
+    lawful(item_views.by_tier(items, NOW))
+    lawful(item_views.in_order(items, NOW))
     for word in ("add", "pin", "unpin", "promote", "demote", "restore", "forget", "undo"):
-        lawful(memory_items.changed(word, items, NOW, "popkit memory"))
+        lawful(item_changes.changed(word, items, NOW, "popkit memory"))
 
 
 @given(st.lists(ITEMS, max_size=5))
 def test_every_item_is_listed_once(items: list[Item]) -> None:
-    assert len([line for line in text.laid_out(memory_items.by_tier(items, NOW)) if line.startswith("  ")]) == len(items)
-    assert len(memory_items.in_order(items, NOW)) == len(items)
+    assert len([line for line in text.laid_out(item_views.by_tier(items, NOW)) if line.startswith("  ")]) == len(items)
+    assert len(item_views.in_order(items, NOW)) == len(items)
 
 
 def test_where_there_is_little_room_beside_an_id_the_text_is_below_it() -> None:
     item = Item("m3fa7b2c91d", "run the tests with make check", kind="note", tier="HOT")
-    assert text.laid_out(memory_items.in_order([item], NOW), 40) == ["  m3fa7b2c91d  HOT  note", "    run the tests with make check"]
-    assert text.laid_out(memory_items.in_order([item], NOW), 70) == ["  m3fa7b2c91d  HOT  note     run the tests with make check"]
+    assert text.laid_out(item_views.in_order([item], NOW), 40) == ["  m3fa7b2c91d  HOT  note", "    run the tests with make check"]
+    assert text.laid_out(item_views.in_order([item], NOW), 70) == ["  m3fa7b2c91d  HOT  note     run the tests with make check"]
 
 
 @given(ITEMS, HOSTILE, st.lists(HOSTILE, max_size=3), st.floats(0, 1))
 def test_no_explanation_is_wide(item: Item, project: str, reasons: list[str], share: float) -> None:
-    lawful(memory_items.show(item, project, NOW, "popkit memory"))
+    lawful(item_report.show(item, project, NOW, "popkit memory"))
     decision = {"tier": item.tier, "action": "retain", "marks": item.held, "reasons": reasons}
     for coming in (None, {**decision, "at": NOW + 1e6 * share}):
         found = {"item": item.to_json(), "signals": {"confidence": share}, "profile": item.profile, "score": share, "retention": share,
                  "decision": decision, "next": coming, "hold": project, "taught_in": reasons,
                  "learnt_at": {"commit": project, "files": [{"file": each, "state": "renamed", "path": each} for each in reasons]},
                  "log": [{"at": NOW, "action": "HOT to WARM", "reasons": reasons}]}  # fmt: skip
-        lawful(memory_items.why(found, NOW, "popkit memory"))
+        lawful(item_report.why(found, NOW, "popkit memory"))
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_no_explanation_is_wide(item: Item, project: str, reasons: list[str], sh
     ],
 )
 def test_anything_out_of_the_ordinary_is_described_in_a_few_words(fields: dict, words: str) -> None:
-    assert memory_items.standing(Item("m1", "x", **fields), NOW) == words
+    assert item_views.standing(Item("m1", "x", **fields), NOW) == words

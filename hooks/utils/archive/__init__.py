@@ -1,8 +1,9 @@
-"""Archive the contents that left the context, in a SQLite file, chained per context and kept by zone.
+"""Archive the contents that left the context, in a SQLite file. Its records form a chain for each context; their zone says how they are
+kept.
 
-This module opens it: its tables, version by version; what waits in files beside it (`beside`) is taken in.
+This module opens the archive: it brings its tables up to date, then takes in what waits in files beside it (`beside`).
 
-Stands on the I/O seam alone. Loading it loads neither `sqlite3` nor `json`: what needs them imports them.
+It uses the I/O floor alone. Loading it loads neither `sqlite3` nor `json`: what needs them imports them.
 """
 
 from __future__ import annotations

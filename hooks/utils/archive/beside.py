@@ -20,9 +20,9 @@ def leave_beside(path: str, chain: Chain, *records: NewRecord) -> None:
     written; then none is."""
     of_chain = [chain.task_id, chain.session_id, chain.agent_id, chain.project, chain.transcript]
     lines = []
-    for each in records:
-        of_record = [each.tool_use_id, each.type, each.label, each.timestamp, list(each.subjects), each.tokens]
-        lines += [dumps([of_chain, of_record]), each.content]
+    for record in records:
+        of_record = [record.tool_use_id, record.type, record.label, record.timestamp, list(record.subjects), record.tokens]
+        lines += [dumps([of_chain, of_record]), record.content]
     files.spill(path, "\n".join(lines))
 
 

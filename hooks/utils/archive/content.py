@@ -1,6 +1,6 @@
-"""Turn contents into what the archive keeps, and back: text and bytes, hashed and compressed, with their names and times. Pure.
+"""The stored form of contents in the archive: bytes, hashed, compressed, with their names. Pure.
 
-Contents are JSON texts out of transcripts. They may hold lone surrogates, which SQLite cannot bind as text: contents go in and come out as
+Contents are JSON texts from transcripts. They may hold lone surrogates, which SQLite cannot bind as text: contents go in and come out as
 bytes, and names are written with escapes.
 """
 

@@ -1,7 +1,7 @@
-"""Delete from the archive for good, for `prune` and for a collection alike.
+"""Delete records from the archive for good, whether `prune` or a collection asks for it.
 
-A chain of which nothing is left vanishes with its names and clears. In another one a deleted record stays as a cold stub without a source,
-so that the chain can still be verified. What is held stays.
+A chain that has no records left is removed with its names and clears. In any other chain, a deleted record stays as a cold stub without a
+source, so that the chain can still be verified. Held records stay.
 """
 
 from __future__ import annotations

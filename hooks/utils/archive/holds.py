@@ -1,4 +1,4 @@
-"""Keep holds beside the records, and say which records they keep, whatever asks for their deletion.
+"""Holds on records of the archive, which keep them whatever asks for their deletion.
 
 A hold is on a record (`item`, by its handle), all records of a session, or all of a project (by its key). The archive knows the folder that
 a context worked in; `place_folders` gives it the project of each folder. While a project is held, a folder that is not placed yet counts as

@@ -1,8 +1,9 @@
-"""Index the terms of every content in the archive, and of its label, in an FTS5 table that keeps neither texts nor places.
+"""Index the terms of every record in the archive, in an FTS5 table that keeps neither texts nor positions.
 
-Writing records indexes a little at once and queues the rest (`unindexed`); searching works the queue off. A content that leaves the archive
-leaves the index in the same transaction. That takes the very terms that the index was given, so a checksum of them is kept; where they
-cannot be had any more, the index is emptied and everything queued. Where SQLite has no FTS5, all stays queued.
+A record has terms in its label and its content. Writing records indexes a little at once and queues the rest (`unindexed`); searching
+works the queue off. A content that leaves the archive leaves the index in the same transaction. That takes the very terms that the index
+was given, so a checksum of them is kept; where they cannot be had any more, the index is emptied and everything queued. Where SQLite has
+no FTS5, all stays queued.
 """
 
 from __future__ import annotations

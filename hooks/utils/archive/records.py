@@ -1,4 +1,4 @@
-"""Write records once, and find them by handle, by tool call, by session, newest first."""
+"""Records of the archive: written once, found by handle, by tool call or by session, newest first."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ def bring_back(db: Connection, returning: Iterable[Returning], now: float | None
     now = time.time() if now is None else now
     done: list[str] = []
     batch: list[Returning] = []
-    for each in returning:
-        batch.append(each)
+    for returned in returning:
+        batch.append(returned)
         if len(batch) == _AT_ONCE:
             done += _bring_back(db, batch, now)
             batch = []
@@ -55,41 +55,41 @@ def bring_back(db: Connection, returning: Iterable[Returning], now: float | None
 def _bring_back(db: Connection, batch: list[Returning], now: float) -> list[str]:
     with Transaction(db):
         indexer = Indexer(db)
-        return [each.id for each in batch if _is_back(db, each, now, indexer)]
+        return [returned.id for returned in batch if _is_back(db, returned, now, indexer)]
 
 
-def _is_back(db: Connection, each: Returning, now: float, indexer: Indexer) -> bool:
+def _is_back(db: Connection, returned: Returning, now: float, indexer: Indexer) -> bool:
     """Return whether a content was missing; then it is there now."""
-    content_hash = hash_content(each.record.content)
+    content_hash = hash_content(returned.record.content)
     was_deleted = True
-    row = db.execute(_KNOWN, (plain(each.id),)).fetchone()
+    row = db.execute(_KNOWN, (plain(returned.id),)).fetchone()
     if row is None:
-        _check_handle(each, content_hash)
-        task_id, label = each.chain.task_id, plain(each.record.label)
-        known = chain(db, each.chain.task_id) or each.chain  # the archive knows better where its transcript is now
+        _check_handle(returned, content_hash)
+        task_id, label = returned.chain.task_id, plain(returned.record.label)
+        known = chain(db, returned.chain.task_id) or returned.chain  # the archive knows better where its transcript is now
         length, head = ensure_chain(db, known)
-        hash, seq = insert(db, known, each.record, (each.id, length + 1, content_hash, stamp(now)), head)
+        hash, seq = insert(db, known, returned.record, (returned.id, length + 1, content_hash, stamp(now)), head)
         db.execute("UPDATE chains SET length = ?, head = ? WHERE task_id = ?", (length + 1, hash, known.task_id))
     elif row[2] != content_hash:
-        raise RetentionIntegrityError(f"{each.id}: the content to be restored does not match its content_hash")
+        raise RetentionIntegrityError(f"{returned.id}: the content to be restored does not match its content_hash")
     elif row[1] != "cold":
         return False
     else:
         db.execute(
             "UPDATE thought_records SET zone = 'warm', content_compressed = ?, source = NULL WHERE id = ?",
-            (compress_content(each.record.content), each.id),
+            (compress_content(returned.record.content), returned.id),
         )
         task_id, seq, label = row[0], row[3], row[4]
         was_deleted = not row[5]  # a content that git still has was never deleted
-    indexer.take(seq, label, each.record.content)
-    db.execute(NOTE_BACK, (each.id, now))
+    indexer.take(seq, label, returned.record.content)
+    db.execute(NOTE_BACK, (returned.id, now))
     if was_deleted:
         db.execute("UPDATE pruned SET records = records - 1 WHERE task_id = ?", (task_id,))
         db.execute("DELETE FROM pruned WHERE task_id = ? AND records < 1", (task_id,))
     return True
 
 
-def _check_handle(each: Returning, content_hash: str) -> None:
-    number = digest(each.chain.task_id, plain(each.record.tool_use_id), content_hash)
-    if not HANDLE_CHARS <= len(each.id) <= LONGEST_HANDLE or each.id != handle(number, len(each.id)):
-        raise RetentionIntegrityError(f"{each.id!r:.60}: is not the handle of the content to be restored under it")
+def _check_handle(returned: Returning, content_hash: str) -> None:
+    number = digest(returned.chain.task_id, plain(returned.record.tool_use_id), content_hash)
+    if not HANDLE_CHARS <= len(returned.id) <= LONGEST_HANDLE or returned.id != handle(number, len(returned.id)):
+        raise RetentionIntegrityError(f"{returned.id!r:.60}: is not the handle of the content to be restored under it")

@@ -113,7 +113,7 @@ def _seqs(db: Connection, question: str, contexts: dict[int, int] | None, most: 
     terms = terms_of(question[:_ASKED_CHARS])
     if not terms or contexts == {} or not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone():
         return []
-    ranked = sorted(term for term in (_term(db, each) for each in terms) if term)[:_ASKED_TERMS]
+    ranked = sorted(term for term in (_term(db, term) for term in terms) if term)[:_ASKED_TERMS]
     return _holding(db, ranked, len(ranked) // 2 + 1, contexts, most) or _holding(db, ranked, 1, contexts, most)
 
 
@@ -173,7 +173,7 @@ def matching_lines(text: str, needles: list[str], mask: Callable[[str], str]) ->
         held = sum([needle in lowered for needle in needles])
         if held:
             scored.append((-held, number, line))
-    best = sorted(sorted(scored)[:_LINES], key=lambda each: each[1])
+    best = sorted(sorted(scored)[:_LINES], key=lambda line: line[1])
     shown = mask("\n".join([_narrowed(line, needles) for _, _, line in best]))
     return [_cut(line.strip(), needles) for line in shown.split("\n") if line.strip()]
 

@@ -1,4 +1,4 @@
-"""Say how large the archive is, and each of its zones."""
+"""Sizes of the archive, as a whole or by zone."""
 
 from __future__ import annotations
 

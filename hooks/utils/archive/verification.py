@@ -67,7 +67,7 @@ def verify(db: Connection) -> Verified:
             report.broken.append(broken)
     with RowSnapshot(db):
         report.problems = [*holds.problems(db), *marks.problems(db), *index.problems(db)]
-    named = {each.id for each in report.broken}
+    named = {broken.id for broken in report.broken}
     report.lost = [id for (id,) in db.execute(_LEFT_TO_A_SOURCE).fetchall() if id not in named and _is_lost(db, id)]
     return report
 

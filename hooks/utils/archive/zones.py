@@ -132,7 +132,7 @@ def archive_chain(
     counts = {"hot_to_warm": 0, "hot_to_cold": 0, "warm_to_cold": 0, "kept_warm": 0, "damaged": 0}
     behind = _behind(db, task_id, hot_max, warm_max)
     candidates = [record(db, id) for id, _, target in behind if target == "cold"]
-    released = {each.id for each in candidates if each and may_go_cold(each)}
+    released = {candidate.id for candidate in candidates if candidate and may_go_cold(candidate)}
     with Transaction(db):
         holds = held(db, now)
         for id, zone, target in _behind(db, task_id, hot_max, warm_max):

@@ -1,6 +1,6 @@
-"""Decide what stored data may be deleted, for the archive, memory and governance alike. Pure.
+"""Decide which stored data may be deleted. Pure.
 
-A *hold* keeps a thing whatever else asks for its deletion. A *mark* deletes nothing by itself: it says since when a thing is to go, and by
-whom. A *sweep* asks of each thing what its next step is. Each of the three keeps holds and marks beside its own data, so that they change
-in one transaction with it, and gives the kit what it has read.
+A *hold* keeps an item whatever else asks for its deletion. A *mark* deletes nothing by itself: it says who wants an item deleted, and since
+when. A *sweep* decides the next step for each item. The archive, memory and governance keep holds and marks beside their own data, so that
+both change in one transaction with it, and pass to the kit what they have read.
 """

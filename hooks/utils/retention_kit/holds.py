@@ -1,4 +1,4 @@
-"""Decide what a hold keeps, and from when until when. Pure."""
+"""Decide which items a hold keeps at a given time. Pure."""
 
 from __future__ import annotations
 

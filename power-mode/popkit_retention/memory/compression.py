@@ -105,27 +105,27 @@ def summary(text: str, tokens: int = TOKENS[SUMMARY], corpus: Corpus | None = No
 def _shortened(text: str, tokens: float, corpus: Corpus | None) -> str:
     every = [Kept(0, sentence) for sentence in split(text)]
     sentences = keep([text], tokens, corpus=corpus)
-    left = tokens - sum(tokens_of(each.sentence.text + " ") for each in sentences)
+    left = tokens - sum(tokens_of(kept.sentence.text + " ") for kept in sentences)
     if left > tokens / 2:
-        known = corpus or Corpus(each.sentence.text for each in every)
-        rest = [each for each in every if tokens_of(each.sentence.text + " ") > left and each not in sentences]
+        known = corpus or Corpus(kept.sentence.text for kept in every)
+        rest = [kept for kept in every if tokens_of(kept.sentence.text + " ") > left and kept not in sentences]
         # For each token: only the beginning will be left.
-        best = max(rest, key=lambda each: information(each.sentence.text, known) / tokens_of(each.sentence.text), default=None)
-        sentences = sorted([*sentences, *([best] if best else [])], key=lambda each: each.sentence.start)
+        best = max(rest, key=lambda kept: information(kept.sentence.text, known) / tokens_of(kept.sentence.text), default=None)
+        sentences = sorted([*sentences, *([best] if best else [])], key=lambda kept: kept.sentence.start)
         return _joined(
-            text, [(each, cut(each.sentence.text, left, tokens_of) if each is best else each.sentence.text) for each in sentences]
+            text, [(kept, cut(kept.sentence.text, left, tokens_of) if kept is best else kept.sentence.text) for kept in sentences]
         )
-    return _joined(text, [(each, each.sentence.text) for each in sentences])
+    return _joined(text, [(kept, kept.sentence.text) for kept in sentences])
 
 
 def _joined(text: str, sentences: list[tuple[Kept, str]]) -> str:
     """Join sentences in one line, or in lines of their own where they were in the text."""
     joined, end = "", 0
-    for each, shown in sentences:
+    for kept, shown in sentences:
         if joined:
-            joined += "\n" if "\n" in text[end : each.sentence.start] else " "
+            joined += "\n" if "\n" in text[end : kept.sentence.start] else " "
         joined += shown
-        end = each.sentence.end
+        end = kept.sentence.end
     return joined
 
 
@@ -201,10 +201,10 @@ def keep(texts: Sequence[str], budget_tokens: float, speakers: Sequence[str] = (
     if speakers and len(speakers) != len(texts):
         raise ValueError(f"{len(texts)} texts have {len(speakers)} speakers")
     every = [Kept(place, sentence) for place, text in enumerate(texts) for sentence in split(text)]
-    corpus = corpus or Corpus(each.sentence.text for each in every)
+    corpus = corpus or Corpus(kept.sentence.text for kept in every)
     names = set(speakers)
     labels = [tokens_of(_label(speaker)) for speaker in speakers] or [0.0] * len(texts)
-    sizes = [tokens_of(each.sentence.text + " ") for each in every]
+    sizes = [tokens_of(kept.sentence.text + " ") for kept in every]
     by_worth = sorted(
         range(len(every)), key=lambda at: (-information(every[at].sentence.text, corpus, names) / (sizes[at] + labels[every[at].place]), at)
     )
@@ -227,8 +227,8 @@ def keep(texts: Sequence[str], budget_tokens: float, speakers: Sequence[str] = (
 def as_text(selected: Sequence[Kept], speakers: Sequence[str] = ()) -> str:
     """Return the sentences that stay as a text: a line for each text that they come from, its speaker in front."""
     lines: dict[int, list[str]] = {}
-    for each in selected:
-        lines.setdefault(each.place, []).append(each.sentence.text)
+    for kept in selected:
+        lines.setdefault(kept.place, []).append(kept.sentence.text)
     return "\n".join((_label(speakers[place]) if speakers else "") + " ".join(sentences) for place, sentences in lines.items())
 
 

@@ -117,7 +117,7 @@ def _entries(
             draft.leave_out(entry, why)
         else:
             listed.append((item, entry))
-    _leave_commands_out([one for one in listed if one[0].kind == COMMAND and not one[0].held], newest, draft)
+    _leave_commands_out([command for command in listed if command[0].kind == COMMAND and not command[0].held], newest, draft)
     return [entry for _, entry in listed if not draft.is_out(entry)]
 
 
@@ -126,7 +126,7 @@ def _leave_commands_out(commands: list[tuple[Item, Entry]], newest: int, draft: 
     families: set[str] = set()
     purposes: set[str] = set()
     least = {RUN: min(COMMAND_SESSIONS, newest)}
-    for item, entry in sorted(commands, key=lambda one: (-one[1].weight, one[1].text)):
+    for item, entry in sorted(commands, key=lambda command: (-command[1].weight, command[1].text)):
         family = str(item.details.get("family") or "")
         if family and family in families:
             draft.leave_out(entry, SAME_FAMILY)

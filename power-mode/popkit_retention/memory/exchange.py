@@ -1,4 +1,4 @@
-"""Export and import items as JSON lines, and make weekly backups of the ARCHIVE tier from such exports.
+"""Exchange items as JSON lines: exports, imports, weekly backups of the ARCHIVE tier.
 
 An export is a head, then one object for each item (a compressed one with its full text), and a digest at the end. An import is checked as a
 whole before any of it is kept, and its secrets are masked. The user vouches for the whole file by importing it: anybody who could write

@@ -13,7 +13,7 @@ import time
 from hooks.utils import PopkitError
 from hooks.utils.retention_kit.holds import Held, Hold
 
-from .stores.protocol import mapping
+from .stored_lessons import read_lesson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def read(store: Store, now: float) -> Holds:
     if held.sessions:
         for project in {total.project for total in store.totals()}:
             for session, hold in held.sessions.items():
-                lesson = mapping(store.value(f"lesson:{project}:{session}"))
-                held.items.update((id, hold) for id in mapping(lesson.get("writes")) if id not in held.items)
+                lesson = read_lesson(store, project, session)
+                held.items.update((id, hold) for id in lesson.writes if id not in held.items)
     return held
 
 
@@ -76,7 +76,7 @@ def touch_marks(batch: Batch) -> None:
 
 def entries(value: object) -> list[Mapping[str, object]]:
     """Return all holds, past and present, as the store has them."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def in_words(hold: Hold) -> str:
@@ -86,7 +86,7 @@ def in_words(hold: Hold) -> str:
 
 
 def refuse(items: Iterable[Item], held: Holds) -> None:
-    """Raise OnHold for the first of these items that a hold keeps."""
+    """Raise ItemOnHold for the first of these items that a hold keeps."""
     for item in items:
         hold = held.on(item)
         if hold:

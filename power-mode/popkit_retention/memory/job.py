@@ -11,7 +11,7 @@ from hooks.utils.retention_kit.marks import GRACE_S
 
 from . import compression, holds, transitions, valuation
 from .items import BY_JOB, BY_POLICY, BY_USER, CODE, COLD, EMBEDDING, FULL, HOT, LEVELS, SESSION, SUMMARY, Item
-from .learning import session_number
+from .stored_lessons import session_number
 from .stores.protocol import Batch, Change, Outdated, StoreUnavailable, audited
 from .summariser import SummariserLate
 from .transitions import HOUR_S, Moment, Standing

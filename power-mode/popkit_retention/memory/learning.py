@@ -27,13 +27,12 @@ from .items import (
     Item,
     id_of,
 )
-from .reinforcement import key_of, lesson_key, opened_in, reinforcement
-from .stores.protocol import Batch, Change, DuplicateId, audited, listed, mapping
+from .reinforcement import key_of, opened_in, reinforcement
+from .stored_lessons import lesson_key, read_lesson, read_lessons, session_number
+from .stores.protocol import Batch, Change, DuplicateId, audited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from .items import Lesson, Observed
     from .stores.protocol import Store
 
@@ -67,23 +66,28 @@ def learn(store: Store, lesson: Lesson, now: float, tries: int = 4) -> Learnt:
 
 def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     key = lesson_key(lesson.project, lesson.session)
-    before = mapping(store.value(key))
-    numbers = mapping(store.value("sessions:" + lesson.project))
-    number = _whole(before.get("number")) or _whole(numbers.get("count")) + 1
-    counted = {id: _whole(writes) for id, writes in mapping(before.get("writes")).items()}
+    before = read_lesson(store, lesson.project, lesson.session)
+    sessions = session_number(store, lesson.project)
+    number = before.number or sessions + 1
+    counted = before.writes
     unwanted = erasure.forgotten_ids(store, lesson.project)
-    seen = {id: one for id, one in ((id_of(lesson.project, one.kind, one.text), one) for one in lesson.observed) if id not in unwanted}
+    observed = {id_of(lesson.project, observation.kind, observation.text): observation for observation in lesson.observed}
+    seen = {id: observation for id, observation in observed.items() if id not in unwanted}
     written = {id_of(lesson.project, kind, text) for kind, text in lesson.written} - {*seen, *unwanted}
     missing = {id_of(lesson.project, kind, text) for kind, text in lesson.missing} - {*seen}
     known = {item.id: item for item in store.get(sorted({*seen, *counted, *written, *missing}))}
 
-    new = [_new(id, one, lesson, number) for id, one in seen.items() if id not in known]
+    new = [_new(id, observation, lesson, number) for id, observation in seen.items() if id not in known]
     again = [id for id in seen if id in known and id not in counted]
     at = min(lesson.ended, now)
     opened = opened_in(store, lesson.project, lesson.session)
-    reinforced = {*opened, *listed(before.get("followed"))}
+    reinforced = {*opened, *before.followed}
     followed = _followed(store, lesson, {*seen, *counted, *reinforced}, at)
-    changes = [_seen_again(known[id], one, counted.get(id), number, at, id in reinforced) for id, one in seen.items() if id in known]
+    changes = [
+        _seen_again(known[id], observation, counted.get(id), number, at, id in reinforced)
+        for id, observation in seen.items()
+        if id in known
+    ]
     changes += followed
     changes += [Change(id, by={"writes": -counted[id], "sessions": -1}) for id in counted if id not in seen and id in known]
     changes += [
@@ -91,9 +95,10 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     ]
     unaided = {id_of(lesson.project, kind, text) for text in lesson.unaided for kind in KINDS}
     used = [id for id in (*seen, *sorted(written)) if id in known and id in unaided]
-    again += [id for id in sorted(written) if id in known and id not in listed(before.get("written"))]
+    again += [id for id in sorted(written) if id in known and id not in before.written]
     value = {
-        "number": number, "began": lesson.began, "ended": lesson.ended, "writes": {id: one.writes for id, one in seen.items()},
+        "number": number, "began": lesson.began, "ended": lesson.ended,
+        "writes": {id: observation.writes for id, observation in seen.items()},
         "used": used, "written": sorted(id for id in written if id in known), "lookups": lesson.lookups,
         "lookup_tokens": lesson.lookup_tokens, "followed": sorted({*reinforced, *(change.id for change in followed)}),
         **({"root": lesson.root} if lesson.root else {}),
@@ -104,7 +109,7 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
         access=[(accessed, at, number)] if (accessed := [*again, *(change.id for change in followed)]) else [],
         values={
             key: value,
-            "sessions:" + lesson.project: {"count": max(number, _whole(numbers.get("count")))},
+            "sessions:" + lesson.project: {"count": max(number, sessions)},
             **({key_of(lesson.project, lesson.session): None} if opened else {}),
         },
         log=[audited(now, "learnt", lesson.project, session=lesson.session, added=len(new), again=len(again))],
@@ -114,22 +119,10 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     return Learnt(len(new), len(again), len(used), number)
 
 
-def session_number(store: Store, project: str) -> int:
-    """Return how many sessions of a project have taught something."""
-    return _whole(mapping(store.value("sessions:" + project)).get("count"))
-
-
-def lessons_of(store: Store, project: str) -> dict[str, Mapping[str, object]]:
-    """Return each session's contribution, by its id: `number`, `began`, `ended`, `writes` (id -> times), `followed` and `used` (ids),
-    `lookups`, `lookup_tokens`."""
-    prefix = lesson_key(project, "")
-    return {key[len(prefix) :]: mapping(value) for key, value in store.values(prefix).items()}
-
-
 def checkouts_of(store: Store, item: Item) -> list[str]:
     """Return the checkouts whose sessions have taught an item, as far as they are known."""
-    lessons = lessons_of(store, item.project).values()
-    return sorted({str(lesson["root"]) for lesson in lessons if lesson.get("root") and item.id in mapping(lesson.get("writes"))})
+    lessons = read_lessons(store, item.project).values()
+    return sorted({lesson.root for lesson in lessons if lesson.root and item.id in lesson.writes})
 
 
 class Origins:
@@ -155,23 +148,22 @@ class Origins:
 
     def _read(self, project: str) -> dict[str, tuple[list[str], float]]:
         sessions_of: dict[str, tuple[list[str], float]] = {}
-        for session, lesson in lessons_of(self._store, project).items():
-            writes, ended = lesson.get("writes"), lesson.get("ended")
-            at = float(ended) if isinstance(ended, (int, float)) else 0.0
-            for id in writes if isinstance(writes, dict) else ():
+        for session, lesson in read_lessons(self._store, project).items():
+            for id in lesson.writes:
                 sessions, latest = sessions_of.get(id, ([], 0.0))
                 sessions.append(session)
-                sessions_of[id] = sessions, max(latest, at)
+                sessions_of[id] = sessions, max(latest, lesson.ended)
         return sessions_of
 
 
-def _new(id: str, one: Observed, lesson: Lesson, number: int) -> Item:
-    notes = one.kind == NOTE  # the user's own words; all else the assistant has written
+def _new(id: str, observation: Observed, lesson: Lesson, number: int) -> Item:
+    notes = observation.kind == NOTE  # the user's own words; all else the assistant has written
     source = USER if notes else SESSION
-    at = min(one.at or lesson.ended, lesson.ended)
+    at = min(observation.at or lesson.ended, lesson.ended)
     return Item(
-        id, one.text, lesson.project, one.kind, PROSE if notes else CODE, source, CONFIDENCE[source], episode=lesson.session, created_at=at,
-        last_accessed=at, writes=one.writes, session=number, details=dict(one.details),
+        id, observation.text, lesson.project, observation.kind, PROSE if notes else CODE, source, CONFIDENCE[source],
+        episode=lesson.session, created_at=at, last_accessed=at,
+        writes=observation.writes, session=number, details=dict(observation.details),
     )  # fmt: skip
 
 
@@ -193,23 +185,19 @@ def _followed(store: Store, lesson: Lesson, counted: set[str], at: float) -> lis
     return [reinforcement(items[id], at) for id in ids]
 
 
-def _seen_again(item: Item, one: Observed, counted: int | None, number: int, at: float, reinforced: bool) -> Change:
+def _seen_again(item: Item, observation: Observed, counted: int | None, number: int, at: float, reinforced: bool) -> Change:
     """Return the change of an item that a session has written. `counted`: how often it wrote it according to what it taught before, None
     where it taught nothing of it; `reinforced`: whether this session has reinforced it already."""
     change = Change(item.id) if reinforced or counted is not None else reinforcement(item, at)
-    change.by["writes"] = one.writes - (counted or 0)
+    change.by["writes"] = observation.writes - (counted or 0)
     if counted is None:
         change.by["sessions"] = 1
         change.to["session"] = max(number, item.session)
-    details = {name: value for name, value in {**item.details, **one.details}.items() if name != GONE}
+    details = {name: value for name, value in {**item.details, **observation.details}.items() if name != GONE}
     if details != item.details:
         change.to["details"] = details
     if item.waits:  # the user has now said the same, or a session has shown it
-        change.to["source"] = ACCEPTED if one.kind == NOTE else SESSION
+        change.to["source"] = ACCEPTED if observation.kind == NOTE else SESSION
     if item.marked_by in (BY_JOB, BY_POLICY):  # it has proved useful after all
         change.to.update(marked_at=None, marked_by="")
     return change
-
-
-def _whole(value: object) -> int:
-    return value if isinstance(value, int) else 0

@@ -35,6 +35,7 @@ from . import (
     reinforcement,
     reports,
     search,
+    stored_lessons,
     transitions,
     valuation,
 )
@@ -42,7 +43,7 @@ from .folder import Folder
 from .hourly_job import HourlyJob, for_thread
 from .items import ACCEPTED, BY_TOOL, BY_USER, CODE, FULL, KINDS, NOTE, PROSE, SPEC, USER, BadItem, Item, from_json, id_of
 from .stores.opening import configured_store, empty_store
-from .stores.protocol import Batch, Change, Outdated, Store, audited, listed, mapping
+from .stores.protocol import Batch, Change, Outdated, Store, audited, listed
 from .summariser import summarise_with
 from .terms import terms_of
 from .transitions import Moment
@@ -218,9 +219,7 @@ class Memory:
         )
         if not prompt:
             return document.build(items, tokens, {}, verdicts, self.theirs.contains)
-        episodes = {
-            session: list(mapping(lesson.get("writes"))) for session, lesson in learning.lessons_of(self.store, self.project).items()
-        }
+        episodes = {session: list(lesson.writes) for session, lesson in stored_lessons.read_lessons(self.store, self.project).items()}
         similar = search.similarities(prompt, episodes, {item.id: item.text for item in items})
         return document.build(items, tokens, similar, verdicts, self.theirs.contains)
 
@@ -265,7 +264,7 @@ class Memory:
         if item.source == USER and any(there.waits for there in self.store.get([item.id])):
             return self.accept([item.id])[0]
         item.last_accessed = max(item.last_accessed, item.created_at)
-        item.session = item.session or learning.session_number(self.store, self.project)
+        item.session = item.session or stored_lessons.session_number(self.store, self.project)
         if item.profile in (PROSE, SPEC) and "uniqueness" not in fields:
             item.uniqueness = self._uniqueness(item)
         item.score = valuation.score(item, now)
@@ -374,7 +373,7 @@ class Memory:
 
     def _access(self, ids: Sequence[str]) -> None:
         if ids:
-            self.store.access(ids, self.now(), learning.session_number(self.store, self.project))
+            self.store.access(ids, self.now(), stored_lessons.session_number(self.store, self.project))
 
     def _change(self, ids: Sequence[str], action: str, to: Callable[[Item], dict[str, object]], kind: _Kind = _CHANGE) -> Items:
         """Change all of these items, or none."""
@@ -417,7 +416,7 @@ class Memory:
         return {"level": FULL, "text": text}
 
     def _moment(self, item: Item) -> Moment:
-        return Moment(self.now(), learning.session_number(self.store, item.project), self._is_newest(item))
+        return Moment(self.now(), stored_lessons.session_number(self.store, item.project), self._is_newest(item))
 
     def _is_newest(self, item: Item) -> bool:
         later = 0

@@ -8,6 +8,7 @@ from hooks.utils.operation_tables import CHANGES, DESTROYS, Flag, Operation, Tab
 from ..operations import HOST, LONGEST_QUERY, MANY_SESSIONS, MOST_FOUND
 
 MEMORY_COMMAND = "popkit memory"
+_CHANGES, _UPKEEP = f"{__package__}.command_changes:", f"{__package__}.command_upkeep:"
 _TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")  # memory/items.py loads modules that a server of tools does not need
 ITEMS_LISTED = 50
 MOST_IDS, LONGEST_ITEM, LONGEST_ID = 1_000, 20_000, 200  # of one call of an agent
@@ -29,7 +30,7 @@ MEMORY_ADD = Operation(
     effect=CHANGES,
     joined=True,
     agent=("text", text(1, LONGEST_ITEM)),
-    does="add",
+    does=_CHANGES + "add",
 )
 MEMORY_FORGET = Operation(
     "forget [ID…]",
@@ -37,7 +38,7 @@ MEMORY_FORGET = Operation(
     Flag("--all", "everything that is remembered about this project"),
     effect=DESTROYS,
     agent=("ids", several(text(1, LONGEST_ID), 1, MOST_IDS)),
-    does="forget",
+    does=_CHANGES + "forget",
 )
 MEMORY = Table(
     MEMORY_COMMAND,
@@ -69,15 +70,15 @@ MEMORY = Table(
         Flag("--all", "everything that is waiting for your approval"),
         effect=CHANGES,
         admin=True,
-        does="accept",
+        does=_CHANGES + "accept",
     ),
-    Operation("pin ID…", "keep items in their tier, whatever their score", effect=CHANGES, admin=True, does="change"),
-    Operation("unpin ID…", "let the tier of items follow their score again", effect=CHANGES, admin=True, does="change"),
-    Operation("promote ID…", "move items one tier up", effect=CHANGES, admin=True, does="change"),
-    Operation("demote ID…", "move items one tier down", effect=CHANGES, admin=True, does="change"),
-    Operation("restore ID…", "bring back the full text of compressed items", effect=CHANGES, admin=True, does="change"),
+    Operation("pin ID…", "keep items in their tier, whatever their score", effect=CHANGES, admin=True, does=_CHANGES + "change"),
+    Operation("unpin ID…", "let the tier of items follow their score again", effect=CHANGES, admin=True, does=_CHANGES + "change"),
+    Operation("promote ID…", "move items one tier up", effect=CHANGES, admin=True, does=_CHANGES + "change"),
+    Operation("demote ID…", "move items one tier down", effect=CHANGES, admin=True, does=_CHANGES + "change"),
+    Operation("restore ID…", "bring back the full text of compressed items", effect=CHANGES, admin=True, does=_CHANGES + "change"),
     MEMORY_FORGET,
-    Operation("undo [ID…]", "bring back forgotten items: these, or all that were forgotten last", effect=CHANGES, does="change"),
+    Operation("undo [ID…]", "bring back forgotten items: these, or all that were forgotten last", effect=CHANGES, does=_CHANGES + "change"),
     Operation(
         "learn [SESSION|PATH…]",
         "learn from sessions, oldest first: those you name, or this project's newest",
@@ -91,7 +92,7 @@ MEMORY = Table(
         more="With --past, PATH is a transcript, a folder of them, a database of OpenCode, or an address such as s3://company/sessions/."
         " What a session teaches goes to the project that it began in, or to the one that --project names.",
         admin=True,
-        does="learn",
+        does=_UPKEEP + "learn",
     ),
     Operation(
         "run",
@@ -99,7 +100,7 @@ MEMORY = Table(
         Flag("--force", "even if it ran less than an hour ago"),
         effect=DESTROYS,
         admin=True,
-        does="run_job",
+        does=_UPKEEP + "run_job",
     ),
     Operation(
         "file",
@@ -117,7 +118,7 @@ MEMORY = Table(
         Flag("--all", "the items of all projects"),
         type=FILE,
         admin=True,
-        does="export_items",
+        does=_UPKEEP + "export_items",
     ),
     Operation(
         "import FILE|-",
@@ -126,18 +127,18 @@ MEMORY = Table(
         effect=CHANGES,
         type=FILE,
         admin=True,
-        does="import_items",
+        does=_UPKEEP + "import_items",
     ),
-    Operation("verify", "check that the store is intact", admin=True, does="verify"),
-    Operation("on", "learn from this project's sessions, and give new ones a MEMORY.md", effect=CHANGES, does="turn"),
-    Operation("off", "stop both; stored items stay", effect=CHANGES, does="turn"),
+    Operation("verify", "check that the store is intact", admin=True, does=_UPKEEP + "verify"),
+    Operation("on", "learn from this project's sessions, and give new ones a MEMORY.md", effect=CHANGES, does=_UPKEEP + "turn"),
+    Operation("off", "stop both; stored items stay", effect=CHANGES, does=_UPKEEP + "turn"),
     Operation(
         "join",
         "let this folder share the memory of the project that it is a checkout of",
         Flag("--no", "keep it separate instead; it can have a memory of its own"),
         effect=CHANGES,
         admin=True,
-        does="join",
+        does=_UPKEEP + "join",
     ),
     common=(Flag("--project FOLDER", "the project that this folder belongs to", FOLDER), Flag("--json", "the answer as JSON")),
     examples={"ID": "m3fa", "WORDS": "how to run the tests", "TEXT": '"run the tests with make check"'},
@@ -145,5 +146,5 @@ MEMORY = Table(
         "": "Without --project, the project is that of the current folder.",
         "ID": "ID is an item's id, such as m3fa, or the beginning of one if no other id begins the same way. list and search show ids.",
     },
-    module=f"{__package__}.command",
+    module=f"{__package__}.command_queries",
 )

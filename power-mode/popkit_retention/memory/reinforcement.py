@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .items import ACCESSES_KEPT
-from .stores.protocol import Batch, Change, listed, mapping
+from .stored_lessons import read_lesson
+from .stores.protocol import Batch, Change, listed
 from .transitions import ACTIVE_HOURS, HOUR_S
 
 TYPE_CHECKING = False
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
 APART_S = ACTIVE_HOURS * HOUR_S  # where no session is named, uses this close together count as one session
 
 
-def lesson_key(project: str, session: str) -> str:
-    return f"lesson:{project}:{session}"
-
-
 def reinforcement(item: Item, at: float) -> Change:
     """Return the change of an item that was of use at a time (seconds)."""
     return Change(item.id, {"reinforced": sorted([*item.reinforced, at])[-ACCESSES_KEPT:]}, {"reinforcements": 1})
@@ -29,8 +26,8 @@ def reinforce(store: Store, items: Sequence[Item], session: str, at: float) -> N
     """Reinforce items that were of use in a session ("": in no known one), except those that it has made or reinforced already."""
     for item in items:
         known = opened_in(store, item.project, session) if session else set()
-        lesson = mapping(store.value(lesson_key(item.project, session))) if session else {}
-        counted = {item.episode, *known, *mapping(lesson.get("writes")), *listed(lesson.get("followed"))}
+        lesson = read_lesson(store, item.project, session) if session else None
+        counted = {item.episode, *known, *(lesson.writes if lesson else ()), *(lesson.followed if lesson else ())}
         if session in counted or item.id in counted if session else at - max(item.reinforced, default=-APART_S) < APART_S:
             continue
         values: dict[str, object] = {key_of(item.project, session): sorted({*known, item.id})} if session else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import holds, job, learning, published_marks, transitions, valuation
+from . import holds, job, learning, published_marks, stored_lessons, transitions, valuation
 from .items import TIERS, Item
 from .valuation import DAY_S
 
@@ -57,7 +57,7 @@ def status(store: Store, project: str, now: float) -> dict[str, object]:
     run = job.last_run(store)
     alerts = run.get("alerts") if run else None
     known = [alert for alert in alerts if isinstance(alert, dict)] if isinstance(alerts, list) else []
-    taught = learning.lessons_of(store, project).values()
+    taught = stored_lessons.read_lessons(store, project).values()
     return {
         "project": project,
         "tiers": {tier: _sum(total for total in totals if total.tier == tier) for tier in TIERS},
@@ -68,7 +68,7 @@ def status(store: Store, project: str, now: float) -> dict[str, object]:
         "told": published_marks.notices(store, project),
         "asked": accesses,
         "sessions": len(taught),
-        "used": sum(bool(lesson.get("used")) for lesson in taught),
+        "used": sum(lesson.has_used for lesson in taught),
         "run": run,
         "alerts": [alert for alert in known if alert.get("project") == project],
     }

@@ -61,7 +61,7 @@ def search(
         return results
     shown = {item.id for item, _ in results}
     others = {item.id: item for item in store.scan(project, marked=False) if item.embedding and item.id not in shown}
-    near = sorted(alike(list(others.values())).items(), key=lambda one: (-one[1], one[0]))
+    near = sorted(alike(list(others.values())).items(), key=lambda match: (-match[1], match[0]))
     least = results[-1][1] if results else 1.0
     return results + [(others[id], least * like) for id, like in near[: most - len(results)] if like >= ALIKE]
 
@@ -98,7 +98,7 @@ def rank(
     named = {name for name in {name for item in items for name in (item.speaker, item.project)} if _names(query_terms, name)}
     times = _Times(query)
     listed = [(item, scores[item.id] * _worth(item, named, times)) for item in items if scores[item.id] > 0]
-    return sorted(listed, key=lambda each: (-each[1], each[0].id))
+    return sorted(listed, key=lambda match: (-match[1], match[0].id))
 
 
 def _names(wanted: Container[str], name: str) -> bool:

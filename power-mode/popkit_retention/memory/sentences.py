@@ -1,4 +1,4 @@
-"""Splits chat turns, notes and Markdown into sentences, and measures how much each says. Pure; the second is made for English.
+"""Sentences of texts (chat turns, notes, Markdown), with a measure of how much each of them says. Pure; the measure is made for English.
 
 A text is first read as lines, as Markdown has them: a heading, a list item, a quoted line, a row of a table and a fenced block of code are
 blocks of their own; other lines are joined where the text was wrapped. Blocks are then cut where a sentence ends. Code and rows of tables

@@ -1,4 +1,4 @@
-"""Blank out texts in the journals of sessions, which keep what each session received."""
+"""Blank out texts in the journals of sessions, which record what each session received."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Decides the transitions from tier to tier, by rules and by the user's commands. The first rule that applies decides, and gives the
-reason. Pure: the time is a parameter (seconds).
+"""Decides the transitions of items from tier to tier. A rule decides, or the user's command. The first rule that applies decides, and
+gives the reason. Pure: the time is a parameter (seconds).
 
 The specification's part 5, by the bounds of its policies (`valuation`), corrected where it contradicts itself: its code never reaches
 ARCHIVE from WARM, deletes items that are remembered well, and lets an item move between HOT and WARM for ever. These laws hold instead:
@@ -184,8 +184,8 @@ def _from_hot(at: Standing) -> Decision:
     if at.score >= WARM_ENTRY:
         return Decision(WARM, "promote_age", (left, _worth(at, WARM_ENTRY)))
     if at.retention >= WARM_RETENTION:
-        return Decision(WARM, "promote_age", (left, f"a {at.retention:.0%} chance of still being remembered"))
-    return Decision(COLD, "demote_low_value", (left, _worth(at, WARM_ENTRY), f"only a {at.retention:.0%} chance of being remembered"))
+        return Decision(WARM, "promote_age", (left, f"an estimated retention of {at.retention:.0%}"))
+    return Decision(COLD, "demote_low_value", (left, _worth(at, WARM_ENTRY), f"an estimated retention of only {at.retention:.0%}"))
 
 
 def _from_warm(at: Standing) -> Decision:
@@ -217,13 +217,13 @@ def _from_cold(at: Standing) -> Decision:
             f"{_span(at, at.age_days)} old",
             _worth(at, GONE_SCORE),
             "never asked for",
-            f"only a {at.retention:.0%} chance of being remembered",
+            f"an estimated retention of only {at.retention:.0%}",
         )
         return Decision(COLD, "delete_expired", why, marks=True)
     reasons = [] if old else [f"{_span(at, at.age_days)} old, less than {GONE_DAYS:.0f} {'sessions' if at.in_sessions else 'days'}"]
     reasons += [_worth(at, GONE_SCORE)] if at.score >= GONE_SCORE else []
     reasons += ["asked for before"] if at.accesses > GONE_ACCESSES else []
-    reasons += [f"a {at.retention:.0%} chance of being remembered"] if at.retention >= GONE_RETENTION else []
+    reasons += [f"an estimated retention of {at.retention:.0%}"] if at.retention >= GONE_RETENTION else []
     return Decision(COLD, "retain", tuple(reasons))
 
 

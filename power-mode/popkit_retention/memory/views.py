@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .items import Item
     from .monitoring import Monitoring
 
+_NAMED = 5  # items shown of those left out of MEMORY.md for one reason
+
 
 def status(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """Return the status of a project's memory. `command`: how the reader calls us."""
@@ -84,8 +86,8 @@ def store(monitoring: Monitoring) -> list[text.Line]:
     return lines + _candidates(f"For ARCHIVE: WARM, worth at least {KEY_SCORE}, retrieved {KEY_ACCESSES} times", monitoring.archive)
 
 
-def _candidates(what: str, items: Sequence[Item]) -> list[text.Line]:
-    lines = ["", *text.wrap(f"{what}{':' if items else ': none'}")]
+def _candidates(title: str, items: Sequence[Item]) -> list[text.Line]:
+    lines = ["", *text.wrap(f"{title}{':' if items else ': none'}")]
     heads = [f"  {text.clean(item.id)}  {item.score:.2f}, retrieved {units.counted(item.access_count, 'time')}  " for item in items]
     return lines + [text.fitted(head + label(item)) for head, item in zip(heads, items)]
 
@@ -150,11 +152,6 @@ def alerts(items: list[Mapping[str, Any]], now: float, command: str) -> list[tex
     return lines
 
 
-# --- MEMORY.md ---
-
-_NAMED = 5  # items shown of one reason
-
-
 def left_out(document: Document, items: Sequence[Item], budget: int, now: float) -> list[text.Line]:
     """Return how much is in MEMORY.md, and what is left out, by reason. `items`: those left out, most valuable first."""
     included = f"{units.counted(len(document.items), 'item')}, {units.tokens(document.tokens)} of {budget:,} tokens"
@@ -164,14 +161,11 @@ def left_out(document: Document, items: Sequence[Item], budget: int, now: float)
     by_reason: dict[str, list[Item]] = {}
     for item in items:
         by_reason.setdefault(reasons[item.id], []).append(item)
-    for why, of_it in sorted(by_reason.items(), key=lambda each: -len(each[1])):
+    for why, of_it in sorted(by_reason.items(), key=lambda row: -len(row[1])):
         shown, others = text.beginning(of_it, _NAMED)
         lines += ["", *text.wrap(f"{units.counted(len(of_it), 'item')}: {why}"), *in_order(shown, now)]
         lines += [f"  … {others:,} more"] if others else []
     return lines
-
-
-# --- what compression loses ---
 
 
 def loss(levels: Sequence[Mapping[str, Any]]) -> list[text.Line]:
@@ -189,9 +183,6 @@ def loss(levels: Sequence[Mapping[str, Any]]) -> list[text.Line]:
         row += f"{each['token_efficiency']:>12.1f}{each['precision']:>11.2f}{each['recall']:>8.2f}{each['f1_score']:>7.2f}"
         lines.append(row)
     return lines
-
-
-# --- other checkouts ---
 
 
 def joined(answer: Mapping[str, Any], command: str) -> list[text.Line]:

@@ -53,9 +53,9 @@ def lesson_of(shown: Observations, repository: Repository) -> Lesson:
     """Return the lesson of a session's observations, without files and names that are no longer in the checkout."""
     root = repository.root
     observed = [*shown.notes, *known(shown.observed, root)]
-    observed_names = {(each.kind, each.text) for each in observed}
+    observed_names = {(observation.kind, observation.text) for observation in observed}
     written = [(NAME, name) for name in shown.written if (NAME, name) not in observed_names]
-    unaided = {each.text for each in observed if any(name in shown.unaided for name in _names_in(each))}
+    unaided = {observation.text for observation in observed if any(name in shown.unaided for name in _names_in(observation))}
     unaided |= {name for _, name in written if name in shown.unaided}
     return Lesson(
         shown.session, repository.key, shown.began, shown.ended, tuple(observed), tuple(sorted(unaided)), shown.lookups, shown.tokens, root,

@@ -1,4 +1,4 @@
-"""Finds the commands that work, by purpose, and errors with their fixes. Pure.
+"""Finds the commands that work, by purpose, or by the error that they fixed. Pure.
 
 The engine's readers of command lines classify each line: looking something up, acknowledging or preparing teaches nothing. A family is
 identified by its run (tool or script, folder, packages), otherwise by the program with its first word. A run that was limited to one test
@@ -186,8 +186,8 @@ class Commands:
                 continue  # it was run in the folder where it is known to work
             counts = Counter(run.text for run, _ in runs)
             whole = {run.text for run, _ in runs if run.is_whole}
-            run, at = min(runs, key=lambda one: (one[0].text not in whole, -counts[one[0].text], len(one[0].text), one[0].text))
-            at = max(when for each, when in runs if each.text == run.text)
+            run, at = min(runs, key=lambda timed: (timed[0].text not in whole, -counts[timed[0].text], len(timed[0].text), timed[0].text))
+            at = max(when for other, when in runs if other.text == run.text)
             details: dict[str, object] = {"family": f"{purpose} {family}", "purpose": purpose}
             observations.append(Observed(COMMAND, run.text, len(runs), at, {**details, "folder": run.folder} if run.folder else details))
         return observations + list(self.errors.values())

@@ -139,4 +139,4 @@ def _parts(text: str) -> set[str]:
 
 
 def _most(counts: dict[str, int], most: int) -> Iterable[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda one: (-one[1], len(one[0]), one[0]))[:most]
+    return sorted(counts.items(), key=lambda count: (-count[1], len(count[0]), count[0]))[:most]

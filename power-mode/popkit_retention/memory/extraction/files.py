@@ -121,7 +121,7 @@ class Files:
         """Return the files that were opened, the most opened first, without those that are known by another name."""
         twice = {path for path, other in self.doubtful.items() if other in self.sure and path not in self.sure}
         opened = [(path, times) for path, times in self.opened.items() if path not in twice]
-        most = sorted(opened, key=lambda one: (-one[1], one[0]))[:MOST_PATHS]
+        most = sorted(opened, key=lambda count: (-count[1], count[0]))[:MOST_PATHS]
         return [Observed(PATH, path, times, self.last[path], {"opened": True}) for path, times in most]
 
 

@@ -33,33 +33,35 @@ def known(observed: Iterable[Observed], root: str) -> list[Observed]:
     observed = list(observed)
     if not isdir(root):
         return observed
-    defined = defined_in([each.text for each in observed if each.kind == NAME and "defined_in" not in each.details], root)
+    defined = defined_in(
+        [observation.text for observation in observed if observation.kind == NAME and "defined_in" not in observation.details], root
+    )
     commit = repository.head(root)
     blobs: dict[str, str] = {}
     lessons = []
-    for each in observed:
-        details = {**each.details, **({"commit": commit} if commit else {})}
-        if each.kind == NAME and each.text in defined:
-            details["defined_in"] = defined[each.text]
-        file = each.text if each.kind == PATH else str(details.get("defined_in") or "")
-        if each.kind == ERROR and str(each.details.get("fix")).startswith("edit "):
-            file = details["file"] = str(each.details["fix"])[len("edit ") :]
+    for observation in observed:
+        details = {**observation.details, **({"commit": commit} if commit else {})}
+        if observation.kind == NAME and observation.text in defined:
+            details["defined_in"] = defined[observation.text]
+        file = observation.text if observation.kind == PATH else str(details.get("defined_in") or "")
+        if observation.kind == ERROR and str(observation.details.get("fix")).startswith("edit "):
+            file = details["file"] = str(observation.details["fix"])[len("edit ") :]
         if file:
             if file not in blobs:
                 data = content(join(root, file))
                 blobs[file] = repository.blob_of(data) if data is not None else ""
             if blobs[file]:
                 details["blob"] = blobs[file]
-            elif each.kind == PATH:
+            elif observation.kind == PATH:
                 continue
             else:
                 details = {name: value for name, value in details.items() if name not in ("file", "defined_in")}
-        if each.kind == COMMAND:
-            needed = needs(each.text, str(each.details.get("folder") or ""), root)
+        if observation.kind == COMMAND:
+            needed = needs(observation.text, str(observation.details.get("folder") or ""), root)
             if needed is None:
                 continue
             details["needs"] = needed
-        lessons.append(replace(each, details=details))
+        lessons.append(replace(observation, details=details))
     return lessons
 
 

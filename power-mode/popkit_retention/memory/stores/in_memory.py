@@ -119,8 +119,8 @@ class InMemoryStore:
         with self._lock:
             items = [item for item in self._items.values() if item.marked_at is None and project in (None, item.project)]
             spoken = [terms_of(item.text) for item in items]
-            held = [wanted.intersection(each) for each in spoken]
-            holding = Counter(term for each in held for term in each)
+            held = [wanted.intersection(terms) for terms in spoken]
+            holding = Counter(term for terms in held for term in terms)
             weights = {term: rarity(len(items), holding[term]) for term in holding}
             best = sorted((at for at in range(len(items)) if held[at]), key=lambda at: -sum(weights[term] for term in held[at]))
             mean = sum(map(len, spoken)) / len(items) if items else 0.0

@@ -1,4 +1,4 @@
-"""The protocol of all stores of items, which `popkit_retention.conformance` proves, and the records that it speaks of."""
+"""The protocol of all stores of items, with its records. `popkit_retention.conformance` tests whether a store follows it."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def mapping(value: object) -> Mapping[str, object]:
 
 def listed(value: object) -> list[str]:
     """Return the texts of a store's value if it is a list; none for any other."""
-    return [str(each) for each in value] if isinstance(value, list) else []
+    return [str(text) for text in value] if isinstance(value, list) else []
 
 
 def check_expected(key: str, value: object, now: object) -> None:

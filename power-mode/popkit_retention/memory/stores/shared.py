@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-FIELDS = tuple(each.name for each in fields(Item))
+FIELDS = tuple(field.name for field in fields(Item))
 # Set by `access` and `keep_original` alone.
 _BOOKED = frozenset(("access_count", "last_accessed", "accesses", "original"))
 CHANGEABLE = frozenset(FIELDS) - _BOOKED - {"id"}
@@ -62,15 +62,15 @@ def check_time(at: float) -> None:
         raise BadItem(f"{at!r:.40} is not a time (seconds since 1970)")
 
 
-def as_json(value: object, whose: str = "") -> str:
+def as_json(value: object, owner: str = "") -> str:
     """Return a value as JSON text. Raise BadItem for a value that JSON cannot represent."""
     try:
         written = json.dumps(value, allow_nan=False, separators=(",", ":"))
         same = json.loads(written) == value
     except (TypeError, ValueError, RecursionError) as error:
-        raise BadItem(f"{whose!r:.40}: not a JSON value: {error}") from None
+        raise BadItem(f"{owner!r:.40}: not a JSON value: {error}") from None
     if not same:  # keys that are not texts, tuples
-        raise BadItem(f"{whose!r:.40}: not a JSON value: it would come back as another one")
+        raise BadItem(f"{owner!r:.40}: not a JSON value: it would come back as another one")
     return written
 
 
