@@ -18,10 +18,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import held_out  # which puts the folders of the plugin there
 
-from hooks.utils.policy import worth
-from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.plans import Decision
-from hooks.utils.state import shipped
+from popkit_retention.core.policy import worth
+from popkit_retention.core.policy.economics import Prices
+from popkit_retention.core.policy.plans import Decision
+from popkit_retention.core.state import shipped
 from popkit_retention.lab.engine_policies import AutoPolicy
 
 

@@ -24,9 +24,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hooks.utils import archive  # noqa: E402  the benchmark runs from anywhere
-from hooks.utils.archive import deletion, index, searching  # noqa: E402
-from hooks.utils.policy.masking import mask  # noqa: E402
+from popkit_retention.core import archive  # noqa: E402  the benchmark runs from anywhere
+from popkit_retention.core.archive import deletion, index, searching  # noqa: E402
+from popkit_retention.core.policy.masking import mask  # noqa: E402
 
 BOUND_MS, BOUND_SHARE = 20.0, 0.30
 CHAIN, PROJECTS, CHARS = 1_000, 7, 4_000

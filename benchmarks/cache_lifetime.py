@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 import own_sessions
 from held_out import LEAST_REQUESTS
 
-from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.models import HOUR_S
+from popkit_retention.core.policy.economics import Prices
+from popkit_retention.core.policy.models import HOUR_S
 from popkit_retention.lab import measure, sent_requests
 from popkit_retention.lab.recorded import Request, Session
 

@@ -42,13 +42,13 @@ import own_sessions
 from lab import conversations
 from lab.fitting import AHEAD
 
-from hooks.utils.policy import compacting, events, left_names, lists, ways
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.list_text import handle_of_list
-from hooks.utils.policy.messages import USER, Message, MessagesNotUnderstood, result_tokens, texts_in
-from hooks.utils.policy.need_model import NeedModel
-from hooks.utils.policy.tools import READ
-from hooks.utils.state import shipped
+from popkit_retention.core.policy import compacting, events, left_names, lists, ways
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.list_text import handle_of_list
+from popkit_retention.core.policy.messages import USER, Message, MessagesNotUnderstood, result_tokens, texts_in
+from popkit_retention.core.policy.need_model import NeedModel
+from popkit_retention.core.policy.tools import READ
+from popkit_retention.core.state import shipped
 from popkit_retention.lab.recorded import strings_of
 
 SHARES = (0.1, 0.2, 0.4)

@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import NamedTuple
 
-from hooks.utils.policy.economics import THINKING_AGAIN, Prices
+from popkit_retention.core.policy.economics import THINKING_AGAIN, Prices
 from popkit_retention.lab import measure
 from popkit_retention.lab.compacting import Compact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.ruleset import Ruleset
+    from popkit_retention.core.policy.ruleset import Ruleset
     from popkit_retention.lab.recorded import Block
 
 # A result of so many characters or more, of which so many lines stand in one that an earlier compaction left whole, was not needed again.

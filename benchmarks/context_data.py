@@ -27,11 +27,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "power-mode")]
 
-from hooks.utils.io.system import day_of  # noqa: E402  the benchmark runs from anywhere
 from popkit_retention.context import ContextBuildOptions, build_context  # noqa: E402
 from popkit_retention.context.provider_forms import Provider  # noqa: E402
 from popkit_retention.context.requests import Caller, Request  # noqa: E402
 from popkit_retention.context.usage_log import DatabaseLog  # noqa: E402
+from popkit_retention.core.io.system import day_of  # noqa: E402  the benchmark runs from anywhere
 from popkit_retention.usage import budgets  # noqa: E402
 from popkit_retention.usage.configured_database import open_store  # noqa: E402
 from popkit_retention.usage.records import CLIENT, Snapshot, Tokens, Used, month_of  # noqa: E402

@@ -9,8 +9,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "power-mode"))
 
-from hooks.utils.hosts.transcripts import entries
-from hooks.utils.hosts.transcripts.entries import is_answer
+from popkit_retention.core.hosts.transcripts import entries
+from popkit_retention.core.hosts.transcripts.entries import is_answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

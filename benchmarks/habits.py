@@ -26,18 +26,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import own_sessions
 
-from hooks.utils.config import layers
-from hooks.utils.hosts.claude_code.host import arriving_call
-from hooks.utils.hosts.transcripts import entries
-from hooks.utils.hosts.transcripts.blocks import text_of_blocks
-from hooks.utils.hosts.transcripts.entries import is_answer
-from hooks.utils.hosts.transcripts.usage import usage_of
-from hooks.utils.io.home import plugin_root
-from hooks.utils.policy import kinds
-from hooks.utils.policy.classify import classify
-from hooks.utils.policy.models import Models, models_of
-from hooks.utils.policy.usage import Usage
-from hooks.utils.state import shipped
+from popkit_retention.core.config import layers
+from popkit_retention.core.hosts.claude_code.host import arriving_call
+from popkit_retention.core.hosts.transcripts import entries
+from popkit_retention.core.hosts.transcripts.blocks import text_of_blocks
+from popkit_retention.core.hosts.transcripts.entries import is_answer
+from popkit_retention.core.hosts.transcripts.usage import usage_of
+from popkit_retention.core.io.home import plugin_root
+from popkit_retention.core.policy import kinds
+from popkit_retention.core.policy.classify import classify
+from popkit_retention.core.policy.models import Models, models_of
+from popkit_retention.core.policy.usage import Usage
+from popkit_retention.core.state import shipped
 
 LIST_TOOLS = {"TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet"}
 # What a look-up names: parts of paths and words; and numbers, such as the line to read from.

@@ -38,12 +38,12 @@ import own_sessions
 import reference_decoder
 from lab import fitting
 
-from hooks.utils.policy import door
-from hooks.utils.policy.economics import THINKING_AGAIN, Prices
-from hooks.utils.policy.least_needed import COLD_TARGET
-from hooks.utils.policy.need_model import NeedModel
-from hooks.utils.policy.ruleset import COMPACT_TARGET, Ruleset
-from hooks.utils.state import shipped
+from popkit_retention.core.policy import door
+from popkit_retention.core.policy.economics import THINKING_AGAIN, Prices
+from popkit_retention.core.policy.least_needed import COLD_TARGET
+from popkit_retention.core.policy.need_model import NeedModel
+from popkit_retention.core.policy.ruleset import COMPACT_TARGET, Ruleset
+from popkit_retention.core.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.door_policy import DOOR_NAMES, Door, door_settings_of
 from popkit_retention.lab.engine_policies import AutoPolicy

@@ -22,9 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 import own_sessions
 
-from hooks.utils.policy import door, kinds
-from hooks.utils.policy.tools import OUTPUT, SHELLS
-from hooks.utils.state import shipped
+from popkit_retention.core.policy import door, kinds
+from popkit_retention.core.policy.tools import OUTPUT, SHELLS
+from popkit_retention.core.state import shipped
 from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.door_policy import Door, door_settings_of
 from popkit_retention.lab.recorded import Block, Session

@@ -26,13 +26,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hooks.utils.hosts.claude_code import TOOLS  # noqa: E402
-from hooks.utils.io.home import GOVERNANCE  # noqa: E402
-from hooks.utils.io.repository import blob_of  # noqa: E402
-from hooks.utils.policy.context import ContextState, Result  # noqa: E402
-from hooks.utils.policy.ruleset import Ruleset  # noqa: E402
-from hooks.utils.state import collection, memory, memory_text, store, watched_files  # noqa: E402  the benchmark runs from anywhere
-from hooks.utils.state.memory_records import PATH, Entry, Fact  # noqa: E402
+from popkit_retention.core.hosts.claude_code import TOOLS  # noqa: E402
+from popkit_retention.core.io.home import GOVERNANCE  # noqa: E402
+from popkit_retention.core.io.repository import blob_of  # noqa: E402
+from popkit_retention.core.policy.context import ContextState, Result  # noqa: E402
+from popkit_retention.core.policy.ruleset import Ruleset  # noqa: E402
+from popkit_retention.core.state import collection, memory, memory_text, store, watched_files  # noqa: E402  the benchmark runs from anywhere
+from popkit_retention.core.state.memory_records import PATH, Entry, Fact  # noqa: E402
 
 SESSION = "benchmark"
 STATE_BYTES = 50_000

@@ -20,10 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 
 from held_out import read_sessions
 
-from hooks.utils.policy.economics import THINKING_AGAIN, Prices
-from hooks.utils.policy.least_needed import COLD_TARGET, LONG, Long
-from hooks.utils.policy.ruleset import AUTO_MISSES, COMPACT_TARGET
-from hooks.utils.state import shipped
+from popkit_retention.core.policy.economics import THINKING_AGAIN, Prices
+from popkit_retention.core.policy.least_needed import COLD_TARGET, LONG, Long
+from popkit_retention.core.policy.ruleset import AUTO_MISSES, COMPACT_TARGET
+from popkit_retention.core.state import shipped
 from popkit_retention.lab import measure
 from popkit_retention.lab.compacting import Compact
 from popkit_retention.lab.door_policy import Door, door_settings_of

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hooks.utils.policy.masking import mask
+from popkit_retention.core.policy.masking import mask
 
 AROUND = 40
 

@@ -19,13 +19,13 @@ from dataclasses import dataclass, field
 
 import memory_transcripts
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.io import repository
-from hooks.utils.policy import kinds
-from hooks.utils.policy.classify import classify
-from hooks.utils.policy.outlines import NAME
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.state.memory_reading import paths_in
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.io import repository
+from popkit_retention.core.policy import kinds
+from popkit_retention.core.policy.classify import classify
+from popkit_retention.core.policy.outlines import NAME
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.state.memory_reading import paths_in
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.recorded import Session, strings_of
 from popkit_retention.memory import document, extraction

@@ -25,13 +25,13 @@ from dataclasses import dataclass, field
 import memory_transcripts
 from sections import MissingData
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.io.repository import Repository, of, within
-from hooks.utils.policy.classify import classify
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.tools import EDITS, READS, SHELLS
-from hooks.utils.state.memory_records import CONTENT
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.io.repository import Repository, of, within
+from popkit_retention.core.policy.classify import classify
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.policy.tools import EDITS, READS, SHELLS
+from popkit_retention.core.state.memory_records import CONTENT
 from popkit_retention.memory import document, extraction
 from popkit_retention.memory.extraction.commands import runs_of
 from popkit_retention.memory.extraction.records import AssistantText, CallResult

@@ -12,10 +12,10 @@ from functools import partial
 import memory_transcripts
 from sections import MissingData
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.io.repository import Repository, of
-from hooks.utils.policy.ruleset import MEMORY_TOKENS, Ruleset
-from hooks.utils.state import journal, rebuild
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.io.repository import Repository, of
+from popkit_retention.core.policy.ruleset import MEMORY_TOKENS, Ruleset
+from popkit_retention.core.state import journal, rebuild
 from popkit_retention.memory import document
 from popkit_retention.memory.extraction import lesson
 from popkit_retention.memory.memory import Memory

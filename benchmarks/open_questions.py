@@ -27,12 +27,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import held_out  # which puts the folders of the plugin there
 
-from hooks.utils.policy import kinds
-from hooks.utils.policy.classify import classify
-from hooks.utils.policy.context import Result
-from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.ruleset import SPEC, Ruleset
-from hooks.utils.state import shipped
+from popkit_retention.core.policy import kinds
+from popkit_retention.core.policy.classify import classify
+from popkit_retention.core.policy.context import Result
+from popkit_retention.core.policy.economics import Prices
+from popkit_retention.core.policy.ruleset import SPEC, Ruleset
+from popkit_retention.core.state import shipped
 from popkit_retention.lab.engine_policies import AutoPolicy, Tiers, Tracked
 from popkit_retention.lab.policy import Policy
 from popkit_retention.lab.recorded import Block, Request, Session

@@ -29,11 +29,11 @@ import held_out
 import own_sessions
 from lab import fitting
 
-from hooks.utils.policy.door.numbering import listed
-from hooks.utils.policy.door.once import REMINDER
-from hooks.utils.policy.outlines import outline
-from hooks.utils.policy.tools import READ
-from hooks.utils.state import shipped
+from popkit_retention.core.policy.door.numbering import listed
+from popkit_retention.core.policy.door.once import REMINDER
+from popkit_retention.core.policy.outlines import outline
+from popkit_retention.core.policy.tools import READ
+from popkit_retention.core.state import shipped
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.recorded import CHARS_PER_TOKEN, Block, Request, Session, strings_of
 

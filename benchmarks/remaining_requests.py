@@ -19,10 +19,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import own_sessions
 
-from hooks.utils.hosts.transcripts import entries
-from hooks.utils.hosts.transcripts.stamps import seconds_of
-from hooks.utils.hosts.transcripts.usage import usage_of
-from hooks.utils.policy.economics import LIKELY_REQUESTS
+from popkit_retention.core.hosts.transcripts import entries
+from popkit_retention.core.hosts.transcripts.stamps import seconds_of
+from popkit_retention.core.hosts.transcripts.usage import usage_of
+from popkit_retention.core.policy.economics import LIKELY_REQUESTS
 
 INTERRUPTED = "[Request interrupted"
 

@@ -18,12 +18,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import own_sessions
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import transcript
-from hooks.utils.policy import engine
-from hooks.utils.policy.context import ContextState
-from hooks.utils.policy.events import Call, Outcome
-from hooks.utils.policy.ruleset import Ruleset
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import transcript
+from popkit_retention.core.policy import engine
+from popkit_retention.core.policy.context import ContextState
+from popkit_retention.core.policy.events import Call, Outcome
+from popkit_retention.core.policy.ruleset import Ruleset
 
 LINES = (
     "git status --short", "npm test", "rg -n 'login' src", "cat src/auth.ts", "cd packages/api && npm run build 2>&1 | tail -20",

@@ -23,9 +23,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from hooks.utils import archive  # noqa: E402  the benchmark runs from anywhere
-from hooks.utils.policy.context import ContextState  # noqa: E402
-from hooks.utils.state import store  # noqa: E402
+from popkit_retention.core import archive  # noqa: E402  the benchmark runs from anywhere
+from popkit_retention.core.policy.context import ContextState  # noqa: E402
+from popkit_retention.core.state import store  # noqa: E402
 
 POPKIT = str(ROOT / "bin/popkit")
 BOUND_MS = 50

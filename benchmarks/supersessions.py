@@ -18,11 +18,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import own_sessions
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import transcript
-from hooks.utils.policy import engine, kinds
-from hooks.utils.policy.context import ContextState
-from hooks.utils.policy.ruleset import Ruleset
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import transcript
+from popkit_retention.core.policy import engine, kinds
+from popkit_retention.core.policy.context import ContextState
+from popkit_retention.core.policy.ruleset import Ruleset
 
 CONFIG = Path(__file__).resolve().parent.parent / "retention-config.json"
 

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hooks.utils.hosts.transcripts import entries
-from hooks.utils.hosts.transcripts.stamps import seconds_of
-from hooks.utils.policy.messages import thinking_tokens
+from popkit_retention.core.hosts.transcripts import entries
+from popkit_retention.core.hosts.transcripts.stamps import seconds_of
+from popkit_retention.core.policy.messages import thinking_tokens
 
 WINDOW = 20
 COLD_S = 3_600.0

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import own_sessions
 
-from hooks.utils.hosts.transcripts import entries
+from popkit_retention.core.hosts.transcripts import entries
 
 SEAL_CHARS = 235
 FEWEST = 50

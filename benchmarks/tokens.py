@@ -25,13 +25,13 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hooks.utils.hosts.transcripts import entries, transcript, usage
-from hooks.utils.policy import events, kinds
-from hooks.utils.policy.classify import classify
-from hooks.utils.policy.conversation import Conversation
-from hooks.utils.policy.estimate import RESULT_TOKENS, estimate_tokens, tokens_of, wide_chars
-from hooks.utils.policy.messages import call_tokens, texts_in, thinking_tokens
-from hooks.utils.state import rebuild, shipped
+from popkit_retention.core.hosts.transcripts import entries, transcript, usage
+from popkit_retention.core.policy import events, kinds
+from popkit_retention.core.policy.classify import classify
+from popkit_retention.core.policy.conversation import Conversation
+from popkit_retention.core.policy.estimate import RESULT_TOKENS, estimate_tokens, tokens_of, wide_chars
+from popkit_retention.core.policy.messages import call_tokens, texts_in, thinking_tokens
+from popkit_retention.core.state import rebuild, shipped
 
 SHARE, LEAST, FEWEST = 0.6, 300, 8
 FROM = 10

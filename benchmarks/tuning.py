@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import held_out  # which puts the folders of the plugin there
 
-from hooks.utils.policy import worth
-from hooks.utils.state import shipped
+from popkit_retention.core.policy import worth
+from popkit_retention.core.state import shipped
 from popkit_retention.lab.engine_policies import AutoPolicy
 
 

@@ -17,7 +17,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
-from hooks.utils.io import files, git
+from popkit_retention.core.io import files, git
 from tests.client import installs
 from tests.examples import choose, examples
 from tests.handed_out import Scheduling, place

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy.masking import mask
+from popkit_retention.core.policy.masking import mask
 from tests.lab.transcripts import BASE, Transcript, filled
 from tests.policy.test_masking import HOSTILE
 from tests.views.written import Written

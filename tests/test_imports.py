@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.transcripts.projects import folder_name
-from hooks.utils.io.repository import blob_of
-from hooks.utils.state.memory_records import COMMAND, NAME, PATH, TEST, Entry, Fact
-from hooks.utils.state.memory_text import render
+from popkit_retention.core.hosts.transcripts.projects import folder_name
+from popkit_retention.core.io.repository import blob_of
+from popkit_retention.core.state.memory_records import COMMAND, NAME, PATH, TEST, Entry, Fact
+from popkit_retention.core.state.memory_text import render
 from popkit_retention.memory.items import Item
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.hooks import payloads
@@ -202,7 +202,7 @@ def test_a_session_that_is_given_memory_loads_hardly_more(pythons: list[Path], t
 # What the commands that are asked most often must not load: what only other commands, hosts and stores need.
 FOR_OTHERS = {
     "asyncio", "http.client", "logging", "pathlib", "platform", "secrets", "shutil", "socket", "statistics", "subprocess", "tempfile",
-    "urllib.parse", "uuid", "hooks.utils.hosts.codex", "hooks.utils.hosts.opencode", "popkit_retention.lab",
+    "urllib.parse", "uuid", "popkit_retention.core.hosts.codex", "popkit_retention.core.hosts.opencode", "popkit_retention.lab",
     "popkit_retention.memory.extraction", "popkit_retention.memory.stores.in_memory", "popkit_retention.memory.stores.neo4j",
     "popkit_retention.parallel", "popkit_retention.usage",
 }  # fmt: skip

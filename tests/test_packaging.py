@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.version import VERSION
+from popkit_retention.core.version import VERSION
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import tokens as benchmark
-from hooks.utils.policy.estimate import CALL_TOKENS, RESULT_TOKENS, estimate_tokens
-from hooks.utils.state.opening import open_context
-from hooks.utils.state.site import Site
+from popkit_retention.core.policy.estimate import CALL_TOKENS, RESULT_TOKENS, estimate_tokens
+from popkit_retention.core.state.opening import open_context
+from popkit_retention.core.state.site import Site
 from tests.lab.transcripts import Transcript
 
 # Sessions of Claude models that count like Opus 5, and of one that counts as those before did.

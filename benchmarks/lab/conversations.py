@@ -9,22 +9,22 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import entries
-from hooks.utils.hosts.transcripts.blocks import text_of_blocks
-from hooks.utils.hosts.transcripts.entries import is_answer
-from hooks.utils.hosts.transcripts.usage import prompt_tokens
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
-from hooks.utils.state.rebuild import Rebuilt, rebuild
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import entries
+from popkit_retention.core.hosts.transcripts.blocks import text_of_blocks
+from popkit_retention.core.hosts.transcripts.entries import is_answer
+from popkit_retention.core.hosts.transcripts.usage import prompt_tokens
+from popkit_retention.core.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
+from popkit_retention.core.state.rebuild import Rebuilt, rebuild
 from popkit_retention.lab.recorded import strings_of, texts_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hooks.utils.hosts.transcripts.entries import Entry
-    from hooks.utils.hosts.transcripts.transcript import Index
-    from hooks.utils.policy.ruleset import Ruleset
+    from popkit_retention.core.hosts.transcripts.entries import Entry
+    from popkit_retention.core.hosts.transcripts.transcript import Index
+    from popkit_retention.core.policy.ruleset import Ruleset
 
 AUTO, FULL = "automatic compaction", "nearly full"
 FULL_TOKENS = 150_000

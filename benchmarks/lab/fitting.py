@@ -21,9 +21,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
 
-from hooks.utils.policy.need_model import FEATURES, NeedModel, features
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.state import shipped
+from popkit_retention.core.policy.need_model import FEATURES, NeedModel, features
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.state import shipped
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.engine_policies import Tracked
 from popkit_retention.parallel.sources import find
@@ -32,7 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from hooks.utils.policy.ruleset import Ruleset
+    from popkit_retention.core.policy.ruleset import Ruleset
     from popkit_retention.lab.recorded import Block, Session
 
     Row = tuple[list[tuple[str, float]], int, float]  # the features of a result, whether it was needed, weight

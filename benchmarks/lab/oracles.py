@@ -10,13 +10,13 @@ from bisect import insort
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, Prices
+from popkit_retention.core.policy.economics import LOOK_BACK_REQUESTS, Prices
 from popkit_retention.lab.policy import Choice, Policy, View
 from popkit_retention.lab.recorded import Block, Session, rewound, tokens_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.events import Event
+    from popkit_retention.core.policy.events import Event
 
 PLACEHOLDER = "[cleared]"
 _LEFT = tokens_of(len(PLACEHOLDER))

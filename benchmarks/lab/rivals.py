@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from hooks.utils.policy.calls import verdict_of
-from hooks.utils.policy.tools import DELEGATE, EDITS, PLAN, READ, SEARCH, SHELL, SKILL, TASKS
+from popkit_retention.core.policy.calls import verdict_of
+from popkit_retention.core.policy.tools import DELEGATE, EDITS, PLAN, READ, SEARCH, SHELL, SKILL, TASKS
 from popkit_retention.lab.policy import Choice, View
 from popkit_retention.lab.recorded import Block
 
@@ -17,7 +17,7 @@ from .rules import Marking, Rule, bytes_of, is_edit, label_of, lines_of, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.events import Event
+    from popkit_retention.core.policy.events import Event
 
 
 class ContextEditing(Rule):

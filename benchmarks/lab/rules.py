@@ -6,14 +6,14 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from hooks.utils.policy.parts import normal_path
-from hooks.utils.policy.tools import EDITS
+from popkit_retention.core.policy.parts import normal_path
+from popkit_retention.core.policy.tools import EDITS
 from popkit_retention.lab.policy import Choice, Policy, View
 from popkit_retention.lab.recorded import Block, Request, rewound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.events import Event
+    from popkit_retention.core.policy.events import Event
 
 _OLD = "[Old tool result content cleared]"
 _LABEL_CHARS = 80

@@ -14,8 +14,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
 
-from hooks.utils.policy import kinds
-from hooks.utils.state import shipped
+from popkit_retention.core.policy import kinds
+from popkit_retention.core.state import shipped
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.engine_policies import Tracked
 from popkit_retention.lab.measure import score
@@ -24,8 +24,8 @@ from popkit_retention.parallel.sources import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.events import Event
-    from hooks.utils.policy.ruleset import Ruleset
+    from popkit_retention.core.policy.events import Event
+    from popkit_retention.core.policy.ruleset import Ruleset
     from popkit_retention.lab.recorded import Block, Request, Session
 
 # Quiet requests after which it is counted what is needed again.

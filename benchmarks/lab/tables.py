@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
 
 from lab.research import POLICIES, row_of
 
-from hooks.utils import text
 from popkit_retention.cli.commands import version
+from popkit_retention.core import text
 from popkit_retention.lab import arguments, survey, survey_views
 from popkit_retention.lab.survey_card import card_of
 

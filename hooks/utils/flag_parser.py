@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import PopkitError
 from .argument_types import Type
+from .errors import PopkitError
 from .operation_tables import ADMIN, HELP
 
 TYPE_CHECKING = False

@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils.io import foreign, home
-from hooks.utils.io.findings import OK, WARNING, Check
-from hooks.utils.io.storage import LOGS, Storage
-from hooks.utils.text import listed
+from popkit_retention.core.io import foreign, home
+from popkit_retention.core.io.findings import OK, WARNING, Check
+from popkit_retention.core.io.storage import LOGS, Storage
+from popkit_retention.core.text import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

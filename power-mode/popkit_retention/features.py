@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from hooks.utils.operation_tables import Table
+    from popkit_retention.core.operation_tables import Table
 
 # What a feature may offer to the rest -> how its function is called.
 OFFERS = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hooks.utils import archive
+from popkit_retention.core import archive
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 
-from hooks.utils import archive
-from hooks.utils.archive import NewRecord, index
-from hooks.utils.archive.searching import search
-from hooks.utils.policy.masking import mask
+from popkit_retention.core import archive
+from popkit_retention.core.archive import NewRecord, index
+from popkit_retention.core.archive.searching import search
+from popkit_retention.core.policy.masking import mask
 from tests.archive.written import new
 
 NOW = 1_800_000_000.0

@@ -13,10 +13,10 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.archive.holds import add_hold
-from hooks.utils.retention_kit.holds import ITEM, Hold
 from popkit_retention.cli.main import main
+from popkit_retention.core import archive
+from popkit_retention.core.archive.holds import add_hold
+from popkit_retention.core.retention_kit.holds import ITEM, Hold
 from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.log import Log
 from tests.archive.written import CHAIN, content, fill, new, tamper

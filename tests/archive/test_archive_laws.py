@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from hooks.utils import archive
-from hooks.utils.archive import RETENTION_ZONES, Chain, hash_content
-from hooks.utils.archive.verification import verify
+from popkit_retention.core import archive
+from popkit_retention.core.archive import RETENTION_ZONES, Chain, hash_content
+from popkit_retention.core.archive.verification import verify
 from tests.archive.written import row
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=300)

@@ -11,8 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.archive import RetentionIntegrityError, compress_content, decompress_content, gunzip_content, gzip_content, hash_content
-from hooks.utils.archive.content import stamp
+from popkit_retention.core.archive import (
+    RetentionIntegrityError,
+    compress_content,
+    decompress_content,
+    gunzip_content,
+    gzip_content,
+    hash_content,
+)
+from popkit_retention.core.archive.content import stamp
 
 # Every code point, lone surrogates too.
 ANY_TEXT = st.text(st.characters(exclude_categories=()))

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.archive import Chain, RetentionIntegrityError, add_records, archive_chain, archive_record, prune, retrieve_record
-from hooks.utils.archive.deletion import delete_records
-from hooks.utils.archive.holds import add_hold, all_holds, held, place_folders, release_hold
-from hooks.utils.archive.marks import mark, marked, unmark
-from hooks.utils.archive.returning import Returning, bring_back
-from hooks.utils.archive.verification import verify
-from hooks.utils.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
+from popkit_retention.core import archive
+from popkit_retention.core.archive import Chain, RetentionIntegrityError, add_records, archive_chain, archive_record, prune, retrieve_record
+from popkit_retention.core.archive.deletion import delete_records
+from popkit_retention.core.archive.holds import add_hold, all_holds, held, place_folders, release_hold
+from popkit_retention.core.archive.marks import mark, marked, unmark
+from popkit_retention.core.archive.returning import Returning, bring_back
+from popkit_retention.core.archive.verification import verify
+from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
 from tests.archive.written import CHAIN, content, fill, new, row, tamper
 from tests.kit.forks import Done, Forks, Function
 from tests.kit.kills import kill_at_each_call

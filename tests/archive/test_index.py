@@ -14,16 +14,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from hooks.utils import archive
-from hooks.utils.archive import Chain, NewRecord, add_records, archive_record, index
-from hooks.utils.archive.deletion import delete_records
-from hooks.utils.archive.holds import add_hold, place_folders, release_hold
-from hooks.utils.archive.returning import Returning, bring_back
-from hooks.utils.archive.searching import search
-from hooks.utils.archive.terms import terms_of
-from hooks.utils.archive.verification import verify
-from hooks.utils.io.sqlite_file import Transaction
-from hooks.utils.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
+from popkit_retention.core import archive
+from popkit_retention.core.archive import Chain, NewRecord, add_records, archive_record, index
+from popkit_retention.core.archive.deletion import delete_records
+from popkit_retention.core.archive.holds import add_hold, place_folders, release_hold
+from popkit_retention.core.archive.returning import Returning, bring_back
+from popkit_retention.core.archive.searching import search
+from popkit_retention.core.archive.terms import terms_of
+from popkit_retention.core.archive.verification import verify
+from popkit_retention.core.io.sqlite_file import Transaction
+from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
 from tests.archive.searched import NOW, found, retrieve, text_record, with_all_queued
 from tests.archive.written import CHAIN, fill
 from tests.kit.crowds import all_do

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.archive import SCHEMA, ArchiveDamaged, ArchiveTooNew, open_archive
-from hooks.utils.archive.beside import leave_beside
-from hooks.utils.archive.verification import verify
-from hooks.utils.io import files, home
+from popkit_retention.core import archive
+from popkit_retention.core.archive import SCHEMA, ArchiveDamaged, ArchiveTooNew, open_archive
+from popkit_retention.core.archive.beside import leave_beside
+from popkit_retention.core.archive.verification import verify
+from popkit_retention.core.io import files, home
 from tests.archive.written import CHAIN, fill, new
 from tests.kit.crowds import all_do
 from tests.kit.forks import Done, Forks, Function
@@ -201,13 +201,23 @@ def test_a_full_or_read_only_file_is_an_error_that_changes_nothing(opened: sqlit
 
 
 def test_importing_it_loads_nothing_slow_and_only_what_lies_below_it() -> None:
-    asked = "import sys; import hooks.utils.archive; print(*sys.modules)"
+    asked = "import sys; import popkit_retention.core.archive; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-S", "-E", "-c", asked], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
     slow = {"argparse", "asyncio", "dataclasses", "datetime", "hashlib", "json", "pathlib", "re", "sqlite3", "subprocess", "typing"}
     assert slow.isdisjoint(loaded)
-    ours = {name for name in loaded if name.startswith("hooks.utils.")}
-    assert all(name.startswith(("hooks.utils.archive", "hooks.utils.io", "hooks.utils.retention_kit", "hooks.utils.rows")) for name in ours)
+    ours = {name for name in loaded if name.startswith("popkit_retention.core.")}
+    assert all(
+        name.startswith(
+            (
+                "popkit_retention.core.archive",
+                "popkit_retention.core.io",
+                "popkit_retention.core.retention_kit",
+                "popkit_retention.core.rows",
+            )
+        )
+        for name in ours
+    )
 
 
 @pytest.mark.bench

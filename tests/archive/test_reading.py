@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hooks.utils.archive.reading import media_of, text_of, value_of
+from popkit_retention.core.archive.reading import media_of, text_of, value_of
 
 CALLS = {"text": "I look.", "toolUses": [{"tool": "Read", "input": {"path": "ä.py"}}, 7], "toolResults": ["said", {"text": "done"}]}
 

@@ -8,13 +8,13 @@ import sqlite3
 
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.archive import Chain, add_records, archive_chain, find_records, prune, retrieve_record, stats
-from hooks.utils.archive.records import digest, handle
-from hooks.utils.archive.verification import verify
-from hooks.utils.policy import globs
-from hooks.utils.reclaim.restoring import ContentNotFound, records_for
-from hooks.utils.state.archived import matching
+from popkit_retention.core import archive
+from popkit_retention.core.archive import Chain, add_records, archive_chain, find_records, prune, retrieve_record, stats
+from popkit_retention.core.archive.records import digest, handle
+from popkit_retention.core.archive.verification import verify
+from popkit_retention.core.policy import globs
+from popkit_retention.core.reclaim.restoring import ContentNotFound, records_for
+from popkit_retention.core.state.archived import matching
 from tests.archive.written import CHAIN, content, fill, new, row, tamper
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils import archive
-from hooks.utils.archive import Chain, add_records, is_kept, recover, recovery, source_of
+from popkit_retention.core import archive
+from popkit_retention.core.archive import Chain, add_records, is_kept, recover, recovery, source_of
 from tests.archive.written import CHAIN, content, fill, new
 
 pytestmark = pytest.mark.usefixtures("patience_with_git")

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils import archive
-from hooks.utils.archive import SCHEMA, Chain, add_records, archive_record, index
-from hooks.utils.archive.deletion import compact, delete_records
-from hooks.utils.archive.searching import SearchUnavailable, matching_lines, search
-from hooks.utils.archive.terms import terms_of
-from hooks.utils.archive.verification import verify
-from hooks.utils.policy.masking import mask
+from popkit_retention.core import archive
+from popkit_retention.core.archive import SCHEMA, Chain, add_records, archive_record, index
+from popkit_retention.core.archive.deletion import compact, delete_records
+from popkit_retention.core.archive.searching import SearchUnavailable, matching_lines, search
+from popkit_retention.core.archive.terms import terms_of
+from popkit_retention.core.archive.verification import verify
+from popkit_retention.core.policy.masking import mask
 from tests.archive.searched import NOW, found, retrieve, text_record, with_all_queued
 from tests.archive.written import CHAIN, fill, new, tamper
 

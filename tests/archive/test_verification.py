@@ -6,10 +6,10 @@ import sqlite3
 
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.archive import Chain, archive_chain
-from hooks.utils.archive.verification import verify
-from hooks.utils.io import row_chain
+from popkit_retention.core import archive
+from popkit_retention.core.archive import Chain, archive_chain
+from popkit_retention.core.archive.verification import verify
+from popkit_retention.core.io import row_chain
 from tests.archive.written import CHAIN, COLUMNS, content, fill, tamper
 
 SMALL = {"hot_max": 2, "warm_max": 4}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.archive import (
+from popkit_retention.core import archive
+from popkit_retention.core.archive import (
     HOT_MAX_POSITION,
     RETENTION_ZONES,
     WARM_MAX_POSITION,
@@ -27,7 +27,7 @@ from hooks.utils.archive import (
     retrieve_record,
     stats,
 )
-from hooks.utils.archive.verification import verify
+from popkit_retention.core.archive.verification import verify
 from tests.archive.written import CHAIN, content, fill, new, row, tamper
 
 SMALL = {"hot_max": 2, "warm_max": 4}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 
-from hooks.utils import archive
-from hooks.utils.archive import index
-from hooks.utils.archive.deletion import compact, delete_records
-from hooks.utils.archive.searching import search
+from popkit_retention.core import archive
+from popkit_retention.core.archive import index
+from popkit_retention.core.archive.deletion import compact, delete_records
+from popkit_retention.core.archive.searching import search
 
 BUSY_S = 300.0
 

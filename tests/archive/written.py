@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 
-from hooks.utils import archive
+from popkit_retention.core import archive
 
 CHAIN = archive.Chain("session-1", "session-1", project="/home/dev/shop", transcript="/home/dev/session-1.jsonl")
 COLUMNS = (

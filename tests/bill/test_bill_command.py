@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import text
-from hooks.utils.operations import offers
-from hooks.utils.state import hidden_tools, prompt_breakdowns
-from hooks.utils.views import bill as views
 from popkit_retention.bill import costs, miss_views, statement
 from popkit_retention.bill.digest import digest_of
 from popkit_retention.bill.paid import MONTH_S
+from popkit_retention.core import text
+from popkit_retention.core.operations import offers
+from popkit_retention.core.state import hidden_tools, prompt_breakdowns
+from popkit_retention.core.views import bill as views
 from popkit_retention.parallel.sources import DAMAGED, NO_CONVERSATION
 from tests.bill.conversations import BASE, DOCS, OTHER, SERVER, Conversation, at_work, breakdown
 from tests.bill.test_digests import MODELS

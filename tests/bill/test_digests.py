@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy import lost_cache
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.models import Models
-from hooks.utils.views import paid_for
 from popkit_retention.bill import costs, digests, paid
 from popkit_retention.bill.costs import usd_of
 from popkit_retention.bill.digest import FORM, digest_of
 from popkit_retention.bill.kind_sums import UNATTRIBUTED
 from popkit_retention.bill.prompt_rows import calls_of
 from popkit_retention.bill.records import Digest
+from popkit_retention.core.policy import lost_cache
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.models import Models
+from popkit_retention.core.views import paid_for
 from popkit_retention.parallel.sources import Source
 from tests.bill.conversations import BASE, Conversation
 from tests.kit.disks import read_only

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils import text
-from hooks.utils.policy.lost_cache import Between, Sent, losses
-from hooks.utils.policy.models import Models
-from hooks.utils.policy.usage import Usage
-from hooks.utils.views import cache_lifetime
 from popkit_retention.bill import statement
 from popkit_retention.bill.lifetimes import LEAST_REQUESTS, compared, replayed
 from popkit_retention.bill.sums import of_models
+from popkit_retention.core import text
+from popkit_retention.core.policy.lost_cache import Between, Sent, losses
+from popkit_retention.core.policy.models import Models
+from popkit_retention.core.policy.usage import Usage
+from popkit_retention.core.views import cache_lifetime
 from tests.bill.lifetimes import lifetime
 
 GOLDENS = Path(__file__).parent / "goldens"

@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils import text
-from hooks.utils.policy.models import Models
-from hooks.utils.state import shipped
-from hooks.utils.views.plan_limits import limits_pane_lines
 from popkit_retention import extras
 from popkit_retention.bill import limit_views
 from popkit_retention.bill.digest import digest_of
 from popkit_retention.bill.limit_window import took
 from popkit_retention.bill.sums import SLOT_S
 from popkit_retention.cli import main, settings_file
+from popkit_retention.core import text
+from popkit_retention.core.policy.models import Models
+from popkit_retention.core.state import shipped
+from popkit_retention.core.views.plan_limits import limits_pane_lines
 from popkit_retention.usage import views as budget_views
 from popkit_retention.usage.configured_database import open_store, report
 from tests.bill.conversations import BASE, Conversation, at_work

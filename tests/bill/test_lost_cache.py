@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy import lost_cache
-from hooks.utils.policy.lost_cache import Between, Sent
-from hooks.utils.policy.usage import Usage
-from hooks.utils.state import shipped
 from popkit_retention.bill.digest import digest_of
+from popkit_retention.core.policy import lost_cache
+from popkit_retention.core.policy.lost_cache import Between, Sent
+from popkit_retention.core.policy.usage import Usage
+from popkit_retention.core.state import shipped
 from tests.bill.conversations import BASE, Conversation
 
 MODELS = shipped.models()

@@ -8,12 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.composition import RESULT, SAID, Composition
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.lost_cache import Sent, losses, lost_tokens
-from hooks.utils.policy.usage import Usage
-from hooks.utils.state.prompt_breakdowns import parsed_breakdown
-from hooks.utils.views.bill import hiding
 from popkit_retention.bill import paid, removals
 from popkit_retention.bill.costs import usd_of
 from popkit_retention.bill.kind_sums import shared_out
@@ -23,6 +17,12 @@ from popkit_retention.bill.prompt_rows import calls_of, rows_of
 from popkit_retention.bill.removals import LEAST_SESSIONS, drafts
 from popkit_retention.bill.sums import by_time as summed_by_time
 from popkit_retention.bill.sums import of_models
+from popkit_retention.core.policy.composition import RESULT, SAID, Composition
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.lost_cache import Sent, losses, lost_tokens
+from popkit_retention.core.policy.usage import Usage
+from popkit_retention.core.state.prompt_breakdowns import parsed_breakdown
+from popkit_retention.core.views.bill import hiding
 from tests.bill.conversations import BASE, DOCS, LINEAR, OTHER, SERVER, Conversation, at_work, breakdown
 from tests.bill.test_digests import MODELS
 

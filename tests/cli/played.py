@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pexpect
 
-from hooks.utils.hosts.transcripts.projects import folder_name
+from popkit_retention.core.hosts.transcripts.projects import folder_name
 from tests.cli import inside
 from tests.hooks.processes import HANDLERS
 from tests.kit.crowds import all_do

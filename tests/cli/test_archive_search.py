@@ -11,9 +11,9 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.archive import index
 from popkit_retention.cli.main import main
+from popkit_retention.core import archive
+from popkit_retention.core.archive import index
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,12 +12,12 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils.hosts.transcripts.projects import folder_name
-from hooks.utils.io import home
-from hooks.utils.operations.context_words import answer
-from hooks.utils.version import VERSION
 from popkit_retention.cli.commands import every, first, names
 from popkit_retention.cli.main import main
+from popkit_retention.core.hosts.transcripts.projects import folder_name
+from popkit_retention.core.io import home
+from popkit_retention.core.operations.context_words import answer
+from popkit_retention.core.version import VERSION
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
 from tests.views.written import Written, spec_session

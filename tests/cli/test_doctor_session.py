@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.version import VERSION
 from popkit_retention.cli import doctor_helper
+from popkit_retention.core.version import VERSION
 from tests.cli.healthy import found, machine
 from tests.cli.played import ROOT, SESSION, Played
 from tests.patience import HANG_S

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import files
-from hooks.utils.state import memory
 from popkit_retention import extras
+from popkit_retention.core.io import files
+from popkit_retention.core.state import memory
 from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.log import Log
 from popkit_retention.memory.memory import Memory

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.archive.content import compress_content
+from popkit_retention.core.archive.content import compress_content
 from popkit_retention.memory import exchange
 from popkit_retention.memory.items import BadItem
 from tests.cli.remembered import Remembered, export_of

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import text
 from popkit_retention.cli.main import main
+from popkit_retention.core import text
 from popkit_retention.lab import replay_command, sent_requests, survey_views
 from popkit_retention.lab.replay_policies import POLICIES
 from tests.lab.test_own_policies import GOOD, MASKING, written

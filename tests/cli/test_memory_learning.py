@@ -8,8 +8,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils.hosts.transcripts.projects import folder_name
-from hooks.utils.state import memory
+from popkit_retention.core.hosts.transcripts.projects import folder_name
+from popkit_retention.core.state import memory
 from tests.cli.remembered import GOLDENS, Remembered, fits
 from tests.kit.forks import Forks
 

@@ -8,7 +8,7 @@ import sqlite3
 import pexpect
 import pytest
 
-from hooks.utils.text import without_controls
+from popkit_retention.core.text import without_controls
 from tests.cli.remembered import HOSTILE, Remembered
 from tests.kit.forks import Forks
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.hosts.transcripts.projects import folder_name
-from hooks.utils.operations.context_words import answer
-from hooks.utils.policy import placeholder
-from hooks.utils.policy.kinds import OF_THE_ARCHIVE
 from popkit_retention.cli.commands import first, names, renamed, tables, words_of_context
 from popkit_retention.cli.completion_command import words_after
+from popkit_retention.core import archive
+from popkit_retention.core.hosts.transcripts.projects import folder_name
+from popkit_retention.core.operations.context_words import answer
+from popkit_retention.core.policy import placeholder
+from popkit_retention.core.policy.kinds import OF_THE_ARCHIVE
 from popkit_retention.operations.archive_table import ARCHIVE
 from tests.archive.written import new
 from tests.cli import inside

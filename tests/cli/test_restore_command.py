@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.hosts.transcripts.projects import folder_name
-from hooks.utils.state.noted import Noted
-from hooks.utils.state.site import Site
 from popkit_retention.cli.main import main
+from popkit_retention.core import archive
+from popkit_retention.core.hosts.transcripts.projects import folder_name
+from popkit_retention.core.state.noted import Noted
+from popkit_retention.core.state.site import Site
 from tests.archive.written import new
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S
@@ -203,7 +203,7 @@ def test_it_starts_without_the_modules_of_other_commands(cleared: Cleared) -> No
     loaded = set(done.stderr.split())
     commands = {name.rpartition(".")[2] for name in loaded if name.endswith("_command")}
     assert commands <= {"restore_command", "context_command"}
-    assert not {"hooks.utils.state.rebuild", "hooks.utils.reclaim.undoing", "asyncio", "dataclasses"} & loaded
+    assert not {"popkit_retention.core.state.rebuild", "popkit_retention.core.reclaim.undoing", "asyncio", "dataclasses"} & loaded
 
 
 def test_a_content_comes_back_even_if_the_restore_cannot_be_counted(cleared: Cleared) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils.state import jobs
-from hooks.utils.state.site import Site
+from popkit_retention.core.state import jobs
+from popkit_retention.core.state.site import Site
 from tests.cli.governed import Governed
 from tests.cli.played import SESSION
 from tests.cli.remembered import DAY_S

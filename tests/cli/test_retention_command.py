@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from hooks.utils.io import repository
+from popkit_retention.core.io import repository
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import TOOL
 from popkit_retention.governance.operations import LISTED, RETENTION

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.flag_parser import parse
-from hooks.utils.text import laid_out
 from popkit_retention import extras
 from popkit_retention.cli import setup_command
 from popkit_retention.cli.setup_table import SETUP
+from popkit_retention.core.flag_parser import parse
+from popkit_retention.core.text import laid_out
 from tests.cli.played import ROOT, Played
 from tests.paths import PYTHONPATH
 

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.ruleset import THRESHOLDS
-from hooks.utils.state import status_line
-from hooks.utils.version import VERSION
 from popkit_retention.cli import json_text, statusline_command
 from popkit_retention.cli.claude_settings import value
+from popkit_retention.core.policy.ruleset import THRESHOLDS
+from popkit_retention.core.state import status_line
+from popkit_retention.core.version import VERSION
 from tests.cli.played import ROOT, SESSION, Played
 
 OTHER = '{"type": "command",\t"command": "echo mine"}'

@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.argument_types import AGE, WHEN, Type, choices, whole
-from hooks.utils.flag_parser import Parsed, UsageError, parse
-from hooks.utils.operation_tables import HELP, Flag, Operation, Table
-from hooks.utils.operations import offers
-from hooks.utils.operations.help_text import help_lines
-from hooks.utils.text import NARROWEST, laid_out
 from popkit_retention.cli import shell_setup
 from popkit_retention.cli.commands import every, first, names, tables, titles
 from popkit_retention.cli.completion_command import SCRIPTS, words_after
 from popkit_retention.cli.setup_table import SETUP
+from popkit_retention.core.argument_types import AGE, WHEN, Type, choices, whole
+from popkit_retention.core.flag_parser import Parsed, UsageError, parse
+from popkit_retention.core.operation_tables import HELP, Flag, Operation, Table
+from popkit_retention.core.operations import offers
+from popkit_retention.core.operations.help_text import help_lines
+from popkit_retention.core.text import NARROWEST, laid_out
 from popkit_retention.extras import EXTRAS
 from popkit_retention.governance.operations import RETENTION
 from popkit_retention.governance.policies import DOMAINS

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import text
-from hooks.utils.state import store
 from popkit_retention.cli.commands import every
 from popkit_retention.cli.main import main
+from popkit_retention.core import text
+from popkit_retention.core.state import store
 from popkit_retention.lab import operations as tables
 from popkit_retention.lab import past_sessions, try_command
 from tests.cli import made_up_afternoon

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hooks.utils.state import sockets
+from popkit_retention.core.state import sockets
 from tests.patience import until
 
 from .client import ClientHome

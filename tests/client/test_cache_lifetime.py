@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.views import bill, cache_lifetime
+from popkit_retention.core.views import bill, cache_lifetime
 from tests.bill.lifetimes import lifetime
 
 from . import installs

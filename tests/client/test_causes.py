@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.hosts.transcripts import sent
-from hooks.utils.policy import lost_cache
-from hooks.utils.policy.lost_cache import (
+from popkit_retention.core.hosts.transcripts import sent
+from popkit_retention.core.policy import lost_cache
+from popkit_retention.core.policy.lost_cache import (
     CLEARED,
     COMMAND,
     COMPACTION,
@@ -39,7 +39,7 @@ from hooks.utils.policy.lost_cache import (
     TOOLS,
     UNKNOWN,
 )  # fmt: skip
-from hooks.utils.state import shipped
+from popkit_retention.core.state import shipped
 
 from . import installs
 from .client import ClientHome

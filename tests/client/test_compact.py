@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.state import memory
+from popkit_retention.core.state import memory
 
 from .client import ClientHome, Run
 from .compacted import PASTED, READ, RUN, Compacted, boundaries, good, own_rows, tell, thinks, toasts, words

@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from hooks.utils.policy import compaction_point
-from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET
-from hooks.utils.state import shipped, sockets
-from hooks.utils.state.rebuild import rebuild
+from popkit_retention.core.policy import compaction_point
+from popkit_retention.core.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET
+from popkit_retention.core.state import shipped, sockets
+from popkit_retention.core.state.rebuild import rebuild
 from tests.patience import until
 
 from .client import ClientHome

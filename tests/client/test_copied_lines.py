@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.policy import own_lines
+from popkit_retention.core import archive
+from popkit_retention.core.policy import own_lines
 from tests.policy.door_laws import OURS
 
 from . import installs

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import volatile
-from hooks.utils.state import sockets
+from popkit_retention.core.io import volatile
+from popkit_retention.core.state import sockets
 from tests.patience import until
 
 from . import installs

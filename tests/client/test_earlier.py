@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.transcripts.projects import folder_name
+from popkit_retention.core.hosts.transcripts.projects import folder_name
 
 from .client import ClientHome
 from .compacted import Compacted, good, toasts

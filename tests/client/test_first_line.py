@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.handlers.session_events import FIRST_LINE
+from popkit_retention.core.handlers.session_events import FIRST_LINE
 
 from .client import ClientHome
 from .scripted_api import ScriptedApi, say

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.handlers.session_events import HINT
+from popkit_retention.core.handlers.session_events import HINT
 from tests.patience import HANG_S
 
 from .append_only import change

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import archive
+from popkit_retention.core import archive
 from popkit_retention.mcp.tool_service import table
 from tests.patience import HANG_S
 

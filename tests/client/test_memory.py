@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.state import memory, store
+from popkit_retention.core.state import memory, store
 from tests.patience import HANG_S, until
 
 from .client import ClientHome, Run

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy.lost_cache import COMPACTION, EARLY, EFFORT, MODEL, REWIND
+from popkit_retention.core.policy.lost_cache import COMPACTION, EARLY, EFFORT, MODEL, REWIND
 
 from . import installs
 from .client import ClientHome

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from hooks.utils import retention_tracker
-from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import reconciling, store
-from hooks.utils.state.rebuild import rebuild
-from hooks.utils.state.site import Site
+from popkit_retention.core import retention_tracker
+from popkit_retention.core.policy.context import shared_facts
+from popkit_retention.core.state import reconciling, store
+from popkit_retention.core.state.rebuild import rebuild
+from popkit_retention.core.state.site import Site
 from tests.hosts.conformance.faults import ASKED, SERVE, STAND_IN, line
 
 from . import installs

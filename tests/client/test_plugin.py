@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import retention_tracker
-from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import reconciling, store
-from hooks.utils.state.rebuild import rebuild
-from hooks.utils.state.site import Site
+from popkit_retention.core import retention_tracker
+from popkit_retention.core.policy.context import shared_facts
+from popkit_retention.core.state import reconciling, store
+from popkit_retention.core.state.rebuild import rebuild
+from popkit_retention.core.state.site import Site
 from tests.patience import HANG_S, until
 
 from . import installs

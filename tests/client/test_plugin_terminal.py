@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from hooks.utils.state import reconciling
+from popkit_retention.core.state import reconciling
 from tests.patience import HANG_S
 
 from . import installs

@@ -6,7 +6,7 @@ import json
 import mmap
 import re
 
-from hooks.utils.policy.models import models_of
+from popkit_retention.core.policy.models import models_of
 
 from . import installs
 from .test_mod import ROOT

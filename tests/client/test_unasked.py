@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.policy.plans import Selection
-from hooks.utils.state.site import Site
+from popkit_retention.core import archive
+from popkit_retention.core.policy.plans import Selection
+from popkit_retention.core.state.site import Site
 from tests.reclaim import earlier
 
 from .client import ClientHome

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.config import layers
-from hooks.utils.config.cached import effective, sweep_cached
-from hooks.utils.handlers import session_events
+from popkit_retention.core.config import layers
+from popkit_retention.core.config.cached import effective, sweep_cached
+from popkit_retention.core.handlers import session_events
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pathlib
 
 import pytest
 
-from hooks.utils.flag_parser import parse
 from popkit_retention.cli import answering
 from popkit_retention.cli.main import main
 from popkit_retention.cli.tables import CONFIG
+from popkit_retention.core.flag_parser import parse
 
 ROOT = pathlib.Path(__file__).parents[2]
 

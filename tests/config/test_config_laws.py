@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.config.fields import NOTES, USER_ONLY
-from hooks.utils.config.layers import LAYERS, Layer, merge, read_layer
-from hooks.utils.config.schema import json_schema
-from hooks.utils.config.validation import usable
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.ruleset import TIERS, Ruleset
 from popkit_retention.cli.config_command import BUILT_IN, leaves, sources
 from popkit_retention.cli.config_problems import check_document, check_text
+from popkit_retention.core.config.fields import NOTES, USER_ONLY
+from popkit_retention.core.config.layers import LAYERS, Layer, merge, read_layer
+from popkit_retention.core.config.schema import json_schema
+from popkit_retention.core.config.validation import usable
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.ruleset import TIERS, Ruleset
 from tests.examples import examples
 
 JUNK = st.recursive(

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from hooks.utils.config.fields import FIELDS, USER_ONLY
-from hooks.utils.config.schema import json_schema
-from hooks.utils.policy.ruleset import EVENT_ALIASES, EVENTS, PROFILES, TIERS
 from popkit_retention.cli.config_problems import check_document
+from popkit_retention.core.config.fields import FIELDS, USER_ONLY
+from popkit_retention.core.config.schema import json_schema
+from popkit_retention.core.policy.ruleset import EVENT_ALIASES, EVENTS, PROFILES, TIERS
 
 ROOT = pathlib.Path(__file__).parents[2]
 COMMITTED = ROOT / "docs" / "retention-config.schema.json"

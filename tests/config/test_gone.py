@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import flag_parser
-from hooks.utils.config import GONE, gone, layers
-from hooks.utils.handlers import session_events
 from popkit_retention.cli import main
 from popkit_retention.cli.commands import tables
 from popkit_retention.cli.config_problems import check_file
+from popkit_retention.core import flag_parser
+from popkit_retention.core.config import GONE, gone, layers
+from popkit_retention.core.handlers import session_events
 
 TABLES = tables()
 TABLES = tables()

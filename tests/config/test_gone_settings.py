@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.config import GONE, gone, layers
-from hooks.utils.state.told_once import is_news
 from popkit_retention.cli.config_problems import check_document
+from popkit_retention.core.config import GONE, gone, layers
+from popkit_retention.core.state.told_once import is_news
 
 VALUES = {"keep_warm": "on", "keep_warm_requests": 3, "keep_warm_usd": 0.5}
 

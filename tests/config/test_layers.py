@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.config import layers
-from hooks.utils.config.layers import load, merge, read_layer, read_layers
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.calls import Call, Outcome
-from hooks.utils.policy.classify import classify
-from hooks.utils.policy.ruleset import TIERS, Ruleset
+from popkit_retention.core.config import layers
+from popkit_retention.core.config.layers import load, merge, read_layer, read_layers
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.calls import Call, Outcome
+from popkit_retention.core.policy.classify import classify
+from popkit_retention.core.policy.ruleset import TIERS, Ruleset
 
 ROOT = pathlib.Path(__file__).parents[2]
 

@@ -8,12 +8,12 @@ import re
 
 import pytest
 
-from hooks.utils.config import validation
-from hooks.utils.config.fields import FIELDS, NOTHING, USER_ONLY
-from hooks.utils.config.layers import Layer, merge
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.ruleset import Ruleset
 from popkit_retention.cli.config_problems import check_document, check_layers
+from popkit_retention.core.config import validation
+from popkit_retention.core.config.fields import FIELDS, NOTHING, USER_ONLY
+from popkit_retention.core.config.layers import Layer, merge
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.ruleset import Ruleset
 
 ROOT = pathlib.Path(__file__).parents[2]
 

@@ -13,10 +13,10 @@ from typing import ClassVar
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import ruleset
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.retention_tracker import HookContext, RetentionTracker, process_retention
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import ruleset
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.retention_tracker import HookContext, RetentionTracker, process_retention
 from tests.policy.scenario import Scenario
 
 ROOT = Path(__file__).parents[2]

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.state.memory import project_of
 from popkit_retention.context.configured_service import configured_service
 from popkit_retention.context.newest_snapshot import get_context_status
 from popkit_retention.context.project_memory import REST_S, ProjectMemory
 from popkit_retention.context.provider_forms import Provider
 from popkit_retention.context.requests import Caller, Request, Used
 from popkit_retention.context.service import ContextService
+from popkit_retention.core.state.memory import project_of
 from popkit_retention.memory import Memory
 from popkit_retention.memory.items import AGENT, USER
 from popkit_retention.usage.configured_database import open_store

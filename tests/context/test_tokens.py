@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.policy.estimate import IMAGE_TOKENS, image_tokens
 from popkit_retention.context.content_kinds import kind_of
 from popkit_retention.context.meter import Meter
 from popkit_retention.context.pictures import size_of
 from popkit_retention.context.provider_forms import Provider
 from popkit_retention.context.tokens import Count, count, count_tokens, vocabulary_of
+from popkit_retention.core.policy.estimate import IMAGE_TOKENS, image_tokens
 from tests.examples import examples
 
 pytestmark = pytest.mark.skipif(find_spec("bpe_openai") is None, reason="bpe-openai is not installed")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from hooks.utils import efficiency_tracker as tracker
-from hooks.utils.io.system import day_of, days_before
-from hooks.utils.operations import context_words
-from hooks.utils.state import session
-from hooks.utils.views import savings
+from popkit_retention.core import efficiency_tracker as tracker
+from popkit_retention.core.io.system import day_of, days_before
+from popkit_retention.core.operations import context_words
+from popkit_retention.core.state import session
+from popkit_retention.core.views import savings
 from popkit_retention.dashboard.app import application
 from popkit_retention.dashboard.app_state import AppState
 from popkit_retention.dashboard.security import Access

@@ -7,17 +7,17 @@ import re
 
 import pytest
 
-from hooks.utils import units
-from hooks.utils.helper.commands import Commands
-from hooks.utils.helper.compactions import Compactions
-from hooks.utils.helper.drawing import PaneRequest
-from hooks.utils.helper.pane import Pane
-from hooks.utils.helper.prompt_cache import Misses
-from hooks.utils.operations import context_words
-from hooks.utils.policy.figures import of
-from hooks.utils.state import journal, session, store
-from hooks.utils.views import amounts, phrases, savings
 from popkit_retention.cli.statusline_command import line_for
+from popkit_retention.core import units
+from popkit_retention.core.helper.commands import Commands
+from popkit_retention.core.helper.compactions import Compactions
+from popkit_retention.core.helper.drawing import PaneRequest
+from popkit_retention.core.helper.pane import Pane
+from popkit_retention.core.helper.prompt_cache import Misses
+from popkit_retention.core.operations import context_words
+from popkit_retention.core.policy.figures import of
+from popkit_retention.core.state import journal, session, store
+from popkit_retention.core.views import amounts, phrases, savings
 from tests.dashboard.board import Board
 from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Later, worked
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.operations import context_words
-from hooks.utils.reclaim import outlook
+from popkit_retention.core.operations import context_words
+from popkit_retention.core.reclaim import outlook
 from popkit_retention.dashboard import sessions
 from popkit_retention.dashboard.catalog import RUNS_S
 from popkit_retention.dashboard.contexts import KEPT

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io.system import day_of
-from hooks.utils.state import session
 from popkit_retention.context.tile import strategy_of
+from popkit_retention.core.io.system import day_of
+from popkit_retention.core.state import session
 from popkit_retention.dashboard import booking
 from popkit_retention.dashboard.booking import ingest, sweep
 from popkit_retention.dashboard.catalog import AGAIN_S, TeamSessions

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from hooks.utils.state import sockets
+from popkit_retention.core.state import sockets
 from popkit_retention.dashboard.catalog import RUNS_S
 from popkit_retention.dashboard.transcripts import end_of
 from tests.dashboard.board import Board

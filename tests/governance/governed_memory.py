@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hooks.utils.retention_kit.holds import Hold
+from popkit_retention.core.retention_kit.holds import Hold
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.governance.domains.rules import Resource
 from popkit_retention.memory.items import Item

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from hooks.utils.archive.content import stamp
-from hooks.utils.io import durable
+from popkit_retention.core.archive.content import stamp
+from popkit_retention.core.io import durable
 from popkit_retention.governance import policy_file
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.data_folder import Folder

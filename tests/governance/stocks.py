@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from hooks.utils import archive
-from hooks.utils.archive import marks
-from hooks.utils.archive.verification import verify
+from popkit_retention.core import archive
+from popkit_retention.core.archive import marks
+from popkit_retention.core.archive.verification import verify
 from popkit_retention.governance.domains import Domain
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.governance.domains.rag import RagDomain

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hooks.utils.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
-from hooks.utils.retention_kit.marks import Mark
+from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
+from popkit_retention.core.retention_kit.marks import Mark
 from popkit_retention.governance.domains import Content, Described
 from popkit_retention.governance.domains.rules import ON_HOLD, PINNED, Resource
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
+from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
 from popkit_retention.governance import BadRequest, GovernanceDamaged, GovernanceError, ResourceNotFound, ResourceOnHold, archives, restores
 from popkit_retention.governance.domains import Content
 from popkit_retention.governance.manifests import CONTENTS, MANIFEST

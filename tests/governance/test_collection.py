@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.retention_kit.holds import ITEM, Hold
-from hooks.utils.retention_kit.marks import GRACE_S
+from popkit_retention.core.retention_kit.holds import ITEM, Hold
+from popkit_retention.core.retention_kit.marks import GRACE_S
 from popkit_retention.governance import collection
 from popkit_retention.governance.domains.rules import Verdict
 from tests.governance.collectors import Workspace, ids

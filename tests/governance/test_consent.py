@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.state import collection
+from popkit_retention.core.state import collection
 from popkit_retention.governance import BadRequest, GovernanceDamaged, ResourceNotFound, agent_requests, hourly_job
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import TOOL

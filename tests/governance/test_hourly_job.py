@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.archive import index
-from hooks.utils.io.home import GOVERNANCE
-from hooks.utils.state import collection, marked
-from hooks.utils.views.marks import marks
+from popkit_retention.core import archive
+from popkit_retention.core.archive import index
+from popkit_retention.core.io.home import GOVERNANCE
+from popkit_retention.core.state import collection, marked
+from popkit_retention.core.views.marks import marks
 from popkit_retention.governance import GovernanceError, hourly_job
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.data_folder import Folder

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import durable
+from popkit_retention.core.io import durable
 from popkit_retention.governance import archives
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import TOOL
@@ -73,7 +73,7 @@ def test_a_write_that_is_killed_at_any_call_leaves_the_old_file_or_the_new_one(f
 
 
 def test_a_write_is_synced_before_it_is_renamed_and_its_folder_after(tmp_path: Path):
-    script = f"from hooks.utils.io import storage; durable.write_durably({str(tmp_path / 'file')!r}, b'x')"
+    script = f"from popkit_retention.core.io import storage; durable.write_durably({str(tmp_path / 'file')!r}, b'x')"
     asked = calls_of(script, [], "fsync,?rename,?renameat,renameat2", {}, tmp_path / "trace")
     lines = [line for line in asked if str(tmp_path) in line]
     assert [line.partition("(")[0] for line in lines] == ["fsync", "rename", "fsync"]

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from hooks.utils.retention_kit.holds import ITEM, SESSION, Hold
+from popkit_retention.core.retention_kit.holds import ITEM, SESSION, Hold
 from tests.examples import examples
 from tests.governance.collectors import Workspace
 from tests.governance.stocks import SESSIONS, STOCKS

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.io.row_chain import FIRST_PREV_HASH, link_hash
-from hooks.utils.io.sqlite_file import open_store
+from popkit_retention.core.io.row_chain import FIRST_PREV_HASH, link_hash
+from popkit_retention.core.io.sqlite_file import open_store
 from popkit_retention.governance import BadRequest, GovernanceDamaged, GovernanceError, GovernanceTooNew
 from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.log import Entry, Log

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.archive.content import to_bytes
-from hooks.utils.archive.verification import verify
-from hooks.utils.io import home, repository
-from hooks.utils.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
-from hooks.utils.retention_kit.marks import Mark
+from popkit_retention.core import archive
+from popkit_retention.core.archive.content import to_bytes
+from popkit_retention.core.archive.verification import verify
+from popkit_retention.core.io import home, repository
+from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
+from popkit_retention.core.retention_kit.marks import Mark
 from popkit_retention.governance import DomainUnavailable
 from popkit_retention.governance.domains import Content
 from popkit_retention.governance.domains.rag import RagDomain

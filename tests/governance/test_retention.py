@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils import archive
+from popkit_retention.core import archive
 from popkit_retention.governance import BadPolicy, BadRequest, DomainUnavailable, GovernanceDamaged, GovernanceError, retention
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.log import Log

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
-from hooks.utils.retention_kit.marks import GRACE_S, Mark
+from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
+from popkit_retention.core.retention_kit.marks import GRACE_S, Mark
 from popkit_retention.governance import ResourceNotFound
 from popkit_retention.governance.domains import rules
 from popkit_retention.governance.domains.rules import DAY_S, Resource, apply_rules, created_at_of, resource_of

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import units
-from hooks.utils.helper.compactions import Compactions
-from hooks.utils.state.site import Site
+from popkit_retention.core import units
+from popkit_retention.core.helper.compactions import Compactions
+from popkit_retention.core.state.site import Site
 
 from .asking import Helper, Transcript, lines, numbered
 from .running import Running, sent_of

@@ -19,18 +19,18 @@ from hypothesis import strategies as st
 
 from benchmarks import helper_memory
 from benchmarks.helper_memory import MOST_MB, measure
-from hooks.utils import archive
-from hooks.utils.helper import compactions, shown_context
-from hooks.utils.helper.compactions import Outlines
-from hooks.utils.helper.door import MOST_AGENTS, Door
-from hooks.utils.helper.shown_context import MOST_BYTES, Context
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts.attachments import Attachments
-from hooks.utils.hosts.transcripts.sent import MOST_NAMES, Following
-from hooks.utils.policy import masking
-from hooks.utils.policy.door import Lines, Source
-from hooks.utils.policy.messages import Use
-from hooks.utils.policy.outlines import Findings, findings
+from popkit_retention.core import archive
+from popkit_retention.core.helper import compactions, shown_context
+from popkit_retention.core.helper.compactions import Outlines
+from popkit_retention.core.helper.door import MOST_AGENTS, Door
+from popkit_retention.core.helper.shown_context import MOST_BYTES, Context
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts.attachments import Attachments
+from popkit_retention.core.hosts.transcripts.sent import MOST_NAMES, Following
+from popkit_retention.core.policy import masking
+from popkit_retention.core.policy.door import Lines, Source
+from popkit_retention.core.policy.messages import Use
+from popkit_retention.core.policy.outlines import Findings, findings
 from tests.patience import HANG_S
 
 from .asking import SESSION, Helper, lines, numbered
@@ -208,7 +208,7 @@ def test_it_goes_on_after_a_text_at_which_it_fails(monkeypatch: pytest.MonkeyPat
             raise ValueError("broken")
         return whole(text, is_run)
 
-    monkeypatch.setattr("hooks.utils.helper.compactions.findings", broken)
+    monkeypatch.setattr("popkit_retention.core.helper.compactions.findings", broken)
     outlines = Outlines(lambda error: failed.set())
     outlines.prepare(RUNS, "run:test")
     outlines.prepare(FILE, "read")

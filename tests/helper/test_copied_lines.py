@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hooks.utils.handlers import tool_calls
+from popkit_retention.core.handlers import tool_calls
 from tests.hooks import payloads, processes
 from tests.policy.door_laws import MARK, OURS
 

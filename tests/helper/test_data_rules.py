@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.handlers import context_monitor, session_events, tool_calls
-from hooks.utils.io import volatile
-from hooks.utils.state import data_rules, sweeping
-from hooks.utils.state.site import Site
 from popkit_retention.cli import statusline_command
+from popkit_retention.core.handlers import context_monitor, session_events, tool_calls
+from popkit_retention.core.io import volatile
+from popkit_retention.core.state import data_rules, sweeping
+from popkit_retention.core.state.site import Site
 from popkit_retention.mcp import context_tools
 from popkit_retention.mcp.call import ToolCall
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.helper import drawing
-from hooks.utils.helper.drawing import BILL, LONG_BYTES, NOW, RESULTS, SAVED, SETTINGS, PaneRequest, draw, drawn
-from hooks.utils.policy import masking
-from hooks.utils.state.site import Site
+from popkit_retention.core.helper import drawing
+from popkit_retention.core.helper.drawing import BILL, LONG_BYTES, NOW, RESULTS, SAVED, SETTINGS, PaneRequest, draw, drawn
+from popkit_retention.core.policy import masking
+from popkit_retention.core.state.site import Site
 from tests.views.test_clear_answers import Asking
 from tests.views.test_clear_auto_answers import wandered
 

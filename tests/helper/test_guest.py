@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.hosts.opencode.kept_transcripts import path_of
-from hooks.utils.state import store
 from popkit_retention.cli.main import main
+from popkit_retention.core.hosts.opencode.kept_transcripts import path_of
+from popkit_retention.core.state import store
 from tests.helper.asking import Helper
 from tests.hosts.test_opencode import SESSION, worked
 

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.compacting import LISTS_SHARE
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.list_text import handle_of_fold, handle_of_list
-from hooks.utils.policy.messages import Message, message_of, paired
-from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.compacting import LISTS_SHARE
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.list_text import handle_of_fold, handle_of_list
+from popkit_retention.core.policy.messages import Message, message_of, paired
+from popkit_retention.core.policy.ruleset import COMPACT_LEAST_TOKENS
 
 from .asking import Helper, Transcript, lines, numbered
 from .running import Running

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import text
-from hooks.utils.config import layers
-from hooks.utils.helper.prompt_cache import MOST_AGENTS, Misses
-from hooks.utils.io import home
-from hooks.utils.policy import lost_cache
-from hooks.utils.policy.models import models_of
-from hooks.utils.views.lost_caches import CAUSES
+from popkit_retention.core import text
+from popkit_retention.core.config import layers
+from popkit_retention.core.helper.prompt_cache import MOST_AGENTS, Misses
+from popkit_retention.core.io import home
+from popkit_retention.core.policy import lost_cache
+from popkit_retention.core.policy.models import models_of
+from popkit_retention.core.views.lost_caches import CAUSES
 from tests.bill.conversations import BASE, Conversation
 from tests.lab.transcripts import BEGAN
 

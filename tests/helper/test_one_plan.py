@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from hooks.utils import units
-from hooks.utils.helper.compactions import Compactions
-from hooks.utils.operations import context_words
-from hooks.utils.operations.changers import OnceResumed
-from hooks.utils.state.noted import Noted
-from hooks.utils.state.site import Site
-from hooks.utils.views import phrases
 from popkit_retention.cli.statusline_command import line_for
+from popkit_retention.core import units
+from popkit_retention.core.helper.compactions import Compactions
+from popkit_retention.core.operations import context_words
+from popkit_retention.core.operations.changers import OnceResumed
+from popkit_retention.core.state.noted import Noted
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.views import phrases
 from popkit_retention.dashboard.contexts import CachedContext, brief_of
 
 from .asking import Helper, lines, numbered

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from hooks.utils import text
-from hooks.utils.handlers import context_monitor
-from hooks.utils.helper import commands, drawing
-from hooks.utils.helper.commands import Commands
-from hooks.utils.helper.compactions import Compactions
-from hooks.utils.helper.drawing import PaneRequest
-from hooks.utils.helper.pane import Pane
-from hooks.utils.helper.prompt_cache import Misses
-from hooks.utils.reclaim import outlook
-from hooks.utils.state import journal, status_line, store
-from hooks.utils.views import report
+from popkit_retention.core import text
+from popkit_retention.core.handlers import context_monitor
+from popkit_retention.core.helper import commands, drawing
+from popkit_retention.core.helper.commands import Commands
+from popkit_retention.core.helper.compactions import Compactions
+from popkit_retention.core.helper.drawing import PaneRequest
+from popkit_retention.core.helper.pane import Pane
+from popkit_retention.core.helper.prompt_cache import Misses
+from popkit_retention.core.reclaim import outlook
+from popkit_retention.core.state import journal, status_line, store
+from popkit_retention.core.views import report
 from tests.patience import HANG_S
 from tests.views.test_clear_answers import COLD_S, Asking
 from tests.views.test_clear_auto_answers import wandered

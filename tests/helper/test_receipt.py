@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.units import tokens
+from popkit_retention.core.units import tokens
 
 from .asking import Helper, lines, numbered
 from .running import Running

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.handlers import session_events
-from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import reconciling, sockets, store
-from hooks.utils.state.site import Site
-from hooks.utils.version import VERSION
+from popkit_retention.core.handlers import session_events
+from popkit_retention.core.policy.context import shared_facts
+from popkit_retention.core.state import reconciling, sockets, store
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.version import VERSION
 from tests.patience import HANG_S
 
 from .asking import ROOT, SESSION, Helper, Transcript, lines, numbered

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.io.files import LOCK_WAIT_S
-from hooks.utils.operations import context_words
-from hooks.utils.operations.changers import in_place_of
-from hooks.utils.state import prompt_breakdowns
-from hooks.utils.state.site import Site
+from popkit_retention.core.io.files import LOCK_WAIT_S
+from popkit_retention.core.operations import context_words
+from popkit_retention.core.operations.changers import in_place_of
+from popkit_retention.core.state import prompt_breakdowns
+from popkit_retention.core.state.site import Site
 from popkit_retention.memory.job import last_run
 from popkit_retention.memory.stores.protocol import StoreUnavailable
 from popkit_retention.memory.stores.sqlite import SqliteStore
@@ -232,7 +232,7 @@ def test_popkit_context_answers(stopped: Helper):
 
 def test_popkit_context_waits_once_for_all_that_is_held(stopped: Helper):
     code = (
-        "import os, sys; from hooks.utils.io import files; from popkit_retention.cli.main import main;"
+        "import os, sys; from popkit_retention.core.io import files; from popkit_retention.cli.main import main;"
         " main(['context', *sys.argv[1:]], os.environ); print('left', files.patience.left_s)"
     )
     asked = ["retention", "--transcript", str(stopped.transcript)]

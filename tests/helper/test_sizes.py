@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from hooks.utils import units
-from hooks.utils.hosts.transcripts import usage
-from hooks.utils.state.site import Site
 from popkit_retention.cli.statusline_command import line_for
+from popkit_retention.core import units
+from popkit_retention.core.hosts.transcripts import usage
+from popkit_retention.core.state.site import Site
 from popkit_retention.dashboard.contexts import CachedContext
 
 from .asking import SESSION, Helper, Transcript, lines, numbered

@@ -9,14 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hooks.utils import retention_tracker
-from hooks.utils.handlers import context_monitor, session_events, tool_calls
-from hooks.utils.io import hook_log
-from hooks.utils.io.codec import loads
-from hooks.utils.policy.context import ContextState
-from hooks.utils.retention_tracker import HookContext, process_retention
-from hooks.utils.state import store
-from hooks.utils.state.site import Site
+from popkit_retention.core import retention_tracker
+from popkit_retention.core.handlers import context_monitor, session_events, tool_calls
+from popkit_retention.core.io import hook_log
+from popkit_retention.core.io.codec import loads
+from popkit_retention.core.policy.context import ContextState
+from popkit_retention.core.retention_tracker import HookContext, process_retention
+from popkit_retention.core.state import store
+from popkit_retention.core.state.site import Site
 from tests.kit.forks import Done, data_of
 from tests.patience import HANG_S
 

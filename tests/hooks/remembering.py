@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.state import memory, store
+from popkit_retention.core.state import memory, store
 from tests.hooks import payloads
 from tests.hooks.processes import HOOKS, Home, copy_hooks, feed, finish, run_event, start_argv
 from tests.patience import until

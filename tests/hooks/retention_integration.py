@@ -16,9 +16,9 @@ if __name__ == "__main__" and not __package__:
 
 import tempfile
 
-from hooks.utils.retention_tracker import HookContext, RetentionTracker, process_retention
-from hooks.utils.state import store
-from hooks.utils.state.site import Site
+from popkit_retention.core.retention_tracker import HookContext, RetentionTracker, process_retention
+from popkit_retention.core.state import store
+from popkit_retention.core.state.site import Site
 
 # (label, tool, input, whether it fails, what it returns)
 STEPS = (

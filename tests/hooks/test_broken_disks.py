@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import hook_log
-from hooks.utils.policy.context import shared_facts
+from popkit_retention.core.io import hook_log
+from popkit_retention.core.policy.context import shared_facts
 from tests.hooks import payloads, processes
 from tests.kit.disks import IS_ROOT, fill, read_only, small_disk
 from tests.kit.forks import Forks, Hook

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.handlers import session_events
-from hooks.utils.handlers.session_events import FIRST_LINE
+from popkit_retention.core.handlers import session_events
+from popkit_retention.core.handlers.session_events import FIRST_LINE
 from tests.hooks import payloads
 from tests.hooks.processes import Home
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.handlers.session_events import HINT
-from hooks.utils.policy.bookings import Advice, Request
-from hooks.utils.policy.settling import settle
-from hooks.utils.state import journal_bookings, store
+from popkit_retention.core.handlers.session_events import HINT
+from popkit_retention.core.policy.bookings import Advice, Request
+from popkit_retention.core.policy.settling import settle
+from popkit_retention.core.state import journal_bookings, store
 from tests.hooks import payloads
 from tests.hooks.remembering import MEMORY, Remembering
 from tests.kit.forks import Forks, Hook

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.policy import own_lines
+from popkit_retention.core import archive
+from popkit_retention.core.policy import own_lines
 from tests.hooks import payloads, processes
 
 # What 2.1.100 knows. One unknown name disables every hook of a plugin without a word.

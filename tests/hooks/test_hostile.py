@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import hook_log
+from popkit_retention.core.io import hook_log
 from tests.hooks import mutations, payloads, processes
 from tests.kit.forks import Forks, Hook
 from tests.patience import HANG_S

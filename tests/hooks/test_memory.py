@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.transcripts.projects import folder_name
-from hooks.utils.io.codec import loads
-from hooks.utils.io.repository import blob_of
-from hooks.utils.state import data_rules, memory, memory_alerts, memory_json
-from hooks.utils.state.memory_records import Entry, Fact
-from hooks.utils.state.memory_text import render
+from popkit_retention.core.hosts.transcripts.projects import folder_name
+from popkit_retention.core.io.codec import loads
+from popkit_retention.core.io.repository import blob_of
+from popkit_retention.core.state import data_rules, memory, memory_alerts, memory_json
+from popkit_retention.core.state.memory_records import Entry, Fact
+from popkit_retention.core.state.memory_text import render
 from tests.hooks import payloads
 from tests.hooks.processes import listing, run
 from tests.hooks.remembering import MEMORY, Blocking, Remembering, context_of

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.io.codec import dumps, loads
-from hooks.utils.policy import engine
-from hooks.utils.policy.context import state_of
-from hooks.utils.policy.events import Pinned
-from hooks.utils.retention_tracker import (
+from popkit_retention.core.io.codec import dumps, loads
+from popkit_retention.core.policy import engine
+from popkit_retention.core.policy.context import state_of
+from popkit_retention.core.policy.events import Pinned
+from popkit_retention.core.retention_tracker import (
     HookContext,
     RetentionTracker,
     ToolResultMeta,

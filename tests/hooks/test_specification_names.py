@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import context_carrier, efficiency_tracker, retention_tracker
-from hooks.utils.retention_tracker import (
+from popkit_retention.core import context_carrier, efficiency_tracker, retention_tracker
+from popkit_retention.core.retention_tracker import (
     HookContext,
     RetentionTracker,
     ToolResultMeta,

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts.as_sent import MOST_MESSAGES, AsSent, read, text_of
-from hooks.utils.hosts.transcripts.attachments import SAID_AGAIN, Attachments
-from hooks.utils.policy.messages import ASSISTANT, USER, MessagesNotUnderstood
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts.as_sent import MOST_MESSAGES, AsSent, read, text_of
+from popkit_retention.core.hosts.transcripts.attachments import SAID_AGAIN, Attachments
+from popkit_retention.core.policy.messages import ASSISTANT, USER, MessagesNotUnderstood
 
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
 IMAGE, DOCUMENT = {"type": "image", "source": PIXEL}, {"type": "document", "source": {**PIXEL, "media_type": "application/pdf"}}

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts import claude_code, codex, opencode
-from hooks.utils.hosts.recordings import tools as all_tools
-from hooks.utils.io import files
-from hooks.utils.policy import engine, tools
-from hooks.utils.policy.calls import Call, Outcome
-from hooks.utils.policy.context import ContextState
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.state import pending, store
+from popkit_retention.core.hosts import claude_code, codex, opencode
+from popkit_retention.core.hosts.recordings import tools as all_tools
+from popkit_retention.core.io import files
+from popkit_retention.core.policy import engine, tools
+from popkit_retention.core.policy.calls import Call, Outcome
+from popkit_retention.core.policy.context import ContextState
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.state import pending, store
 
 HOSTS = {"Claude Code": claude_code.TOOLS, "Codex": codex.TOOLS, "OpenCode": opencode.TOOLS}
 # A search of each host, its field that narrows it to some files.

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts import protocol
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.claude_code import host as claude_code
-from hooks.utils.hosts.claude_code.memory_files import own_memory
-from hooks.utils.hosts.own_memory import OwnMemory
-from hooks.utils.hosts.transcripts import projects, transcript, usage
-from hooks.utils.hosts.transcripts.spans import content_spans
-from hooks.utils.policy import tools
-from hooks.utils.policy.calls import Call, Outcome
+from popkit_retention.core.hosts import protocol
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.claude_code import host as claude_code
+from popkit_retention.core.hosts.claude_code.memory_files import own_memory
+from popkit_retention.core.hosts.own_memory import OwnMemory
+from popkit_retention.core.hosts.transcripts import projects, transcript, usage
+from popkit_retention.core.hosts.transcripts.spans import content_spans
+from popkit_retention.core.policy import tools
+from popkit_retention.core.policy.calls import Call, Outcome
 from tests.hosts.lines import Lines
 
 OPERATIONS = {value for name, value in vars(tools).items() if name.isupper() and isinstance(value, str)}

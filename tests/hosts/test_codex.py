@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils import hosts
-from hooks.utils.hosts import recordings
-from hooks.utils.hosts.codex import calls, translation
-from hooks.utils.hosts.codex.patches import patched_files
-from hooks.utils.hosts.codex.scripts import calls_of
-from hooks.utils.hosts.tools import recorded_tools, tools_of
-from hooks.utils.hosts.transcripts import entries, sent, transcript, usage
-from hooks.utils.policy.events import Call, Compacted, Prompted
-from hooks.utils.policy.models import models_of
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.reclaim import access
-from hooks.utils.state import shipped
-from hooks.utils.state.rebuild import rebuild
+from popkit_retention.core import hosts
+from popkit_retention.core.hosts import recordings
+from popkit_retention.core.hosts.codex import calls, translation
+from popkit_retention.core.hosts.codex.patches import patched_files
+from popkit_retention.core.hosts.codex.scripts import calls_of
+from popkit_retention.core.hosts.tools import recorded_tools, tools_of
+from popkit_retention.core.hosts.transcripts import entries, sent, transcript, usage
+from popkit_retention.core.policy.events import Call, Compacted, Prompted
+from popkit_retention.core.policy.models import models_of
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.reclaim import access
+from popkit_retention.core.state import shipped
+from popkit_retention.core.state.rebuild import rebuild
 from popkit_retention.lab import sent_requests, survey
 from popkit_retention.memory.extraction import conversation
 from popkit_retention.memory.extraction.records import Prompt

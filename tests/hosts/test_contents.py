@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.transcripts import sent
-from hooks.utils.policy.composition import ADDED, CALLED, OTHER, SAID, SUMMARY, THOUGHT, WROTE
-from hooks.utils.policy.estimate import CHARS_PER_TOKEN, IMAGE_TOKENS
 from popkit_retention.bill.digest import digest_of
+from popkit_retention.core.hosts.transcripts import sent
+from popkit_retention.core.policy.composition import ADDED, CALLED, OTHER, SAID, SUMMARY, THOUGHT, WROTE
+from popkit_retention.core.policy.estimate import CHARS_PER_TOKEN, IMAGE_TOKENS
 from tests.bill.conversations import Conversation
 from tests.hosts import rollouts, test_opencode
 

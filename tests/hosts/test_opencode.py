@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.hosts import recordings
-from hooks.utils.hosts.transcripts import entries, sent, transcript
-from hooks.utils.policy.events import Call, Compacted, Prompted
-from hooks.utils.state import shipped
-from hooks.utils.state.rebuild import rebuild
 from popkit_retention.cli.main import main
+from popkit_retention.core.hosts import recordings
+from popkit_retention.core.hosts.transcripts import entries, sent, transcript
+from popkit_retention.core.policy.events import Call, Compacted, Prompted
+from popkit_retention.core.state import shipped
+from popkit_retention.core.state.rebuild import rebuild
 from popkit_retention.lab import sent_requests
 from popkit_retention.memory.extraction import conversation
 from tests.lab.test_robust import altered

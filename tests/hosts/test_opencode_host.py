@@ -11,10 +11,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.opencode import translation
-from hooks.utils.hosts.opencode.kept_transcripts import Kept, path_of
-from hooks.utils.hosts.transcripts import entries, projects, transcript
-from hooks.utils.policy.events import Call, Compacted
+from popkit_retention.core.hosts.opencode import translation
+from popkit_retention.core.hosts.opencode.kept_transcripts import Kept, path_of
+from popkit_retention.core.hosts.transcripts import entries, projects, transcript
+from popkit_retention.core.policy.events import Call, Compacted
 from tests.hosts.test_opencode import PROJECT, SESSION, worked
 from tests.lab.test_robust import altered
 

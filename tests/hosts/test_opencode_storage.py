@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.hosts import recorded_sessions, recordings
-from hooks.utils.hosts.opencode import database, stored_sessions
-from hooks.utils.hosts.transcripts import entries, sent, transcript
-from hooks.utils.state import shipped
-from hooks.utils.state.rebuild import rebuild
+from popkit_retention.core.hosts import recorded_sessions, recordings
+from popkit_retention.core.hosts.opencode import database, stored_sessions
+from popkit_retention.core.hosts.transcripts import entries, sent, transcript
+from popkit_retention.core.state import shipped
+from popkit_retention.core.state.rebuild import rebuild
 from popkit_retention.lab import sent_requests
 from popkit_retention.memory.extraction import conversation
 from popkit_retention.parallel.sources import find

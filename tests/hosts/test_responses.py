@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import outcomes
-from hooks.utils.policy.calls import BACKGROUND, CUT, NEVER_RAN, STOPPED, TOLD, Outcome
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import outcomes
+from popkit_retention.core.policy.calls import BACKGROUND, CUT, NEVER_RAN, STOPPED, TOLD, Outcome
 
 TASK = {
     "task_id": "a1",

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import transcript
-from hooks.utils.policy.list_text import folded
-from hooks.utils.policy.messages import NO_RESULT
-from hooks.utils.policy.placeholder import placeholder
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.state import rebuild
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import transcript
+from popkit_retention.core.policy.list_text import folded
+from popkit_retention.core.policy.messages import NO_RESULT
+from popkit_retention.core.policy.placeholder import placeholder
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.state import rebuild
 from tests.hosts.lines import Lines
 
 GONE = placeholder("Bash npm test", "a newer one follows", "abcd2345")

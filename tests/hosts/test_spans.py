@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.transcripts.spans import LineNotUnderstood, content_spans
+from popkit_retention.core.hosts.transcripts.spans import LineNotUnderstood, content_spans
 from tests.examples import examples
 from tests.work import steps
 

@@ -6,11 +6,11 @@ import tracemalloc
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import entries, transcript
-from hooks.utils.hosts.transcripts.stamps import seconds_of
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.state import rebuild
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import entries, transcript
+from popkit_retention.core.hosts.transcripts.stamps import seconds_of
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.state import rebuild
 
 from .lines import Lines
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.handlers import context_monitor, session_events
-from hooks.utils.hosts.claude_code import TOOLS, compaction_settings
-from hooks.utils.hosts.transcripts import usage
-from hooks.utils.hosts.transcripts.stamps import seconds_of
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.host_compaction import FILE_TOKENS
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.usage import Usage
-from hooks.utils.state import session
+from popkit_retention.core.handlers import context_monitor, session_events
+from popkit_retention.core.hosts.claude_code import TOOLS, compaction_settings
+from popkit_retention.core.hosts.transcripts import usage
+from popkit_retention.core.hosts.transcripts.stamps import seconds_of
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.host_compaction import FILE_TOKENS
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.policy.usage import Usage
+from popkit_retention.core.state import session
 from popkit_retention.lab.try_command import report_of
 from tests.policy.scenario import SHIPPED
 from tests.views.written import PROJECT, Written

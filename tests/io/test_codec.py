@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hooks.utils.io import codec, files
-from hooks.utils.state import store
+from popkit_retention.core.io import codec, files
+from popkit_retention.core.state import store
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import files, home
-from hooks.utils.state import session
+from popkit_retention.core.io import files, home
+from popkit_retention.core.state import session
 from tests.patience import HANG_S
 
 

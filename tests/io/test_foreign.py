@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import foreign, git, home
 from popkit_retention import extras
+from popkit_retention.core.io import foreign, git, home
 from popkit_retention.usage.configured_database import server_in
 from popkit_retention.usage.usage_store import DatabaseUnavailable
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from hooks.utils.io import git
+from popkit_retention.core.io import git
 
 pytestmark = pytest.mark.usefixtures("patience_with_git")
 

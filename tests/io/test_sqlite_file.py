@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import files
-from hooks.utils.io.sqlite_file import Schema, StoreDamaged, StoreTooNew, Transaction, open_store
+from popkit_retention.core.io import files
+from popkit_retention.core.io.sqlite_file import Schema, StoreDamaged, StoreTooNew, Transaction, open_store
 from tests.patience import HANG_S
 
 FIRST = ("notes", ("CREATE TABLE notes (text TEXT)",))

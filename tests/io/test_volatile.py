@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import volatile
+from popkit_retention.core.io import volatile
 
 pytestmark = pytest.mark.skipif(not volatile.is_possible(), reason="this system has no place in memory")
 SHARED = Path("/dev/shm")  # noqa: S108  nothing is written there but what is made privately

@@ -14,7 +14,7 @@ from tests.paths import PYTHONPATH, ROOT
 
 _HOLDS = """
 import sqlite3, sys
-from hooks.utils.io import files
+from popkit_retention.core.io import files
 holds = []
 for path in sys.argv[1:]:
     if path.endswith(".sqlite"):

@@ -18,15 +18,15 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
-import hooks.utils
 import popkit_retention.cli
+import popkit_retention.core
 import popkit_retention.governance
 import popkit_retention.lab
 import popkit_retention.memory
 import popkit_retention.usage
-from hooks.utils.handlers import run
-from hooks.utils.io import files as locks
 from popkit_retention.cli.main import main
+from popkit_retention.core.handlers import run
+from popkit_retention.core.io import files as locks
 from tests.hooks.processes import HANDLERS
 from tests.kit.forks import SYSTEM_CALLS
 from tests.paths import ROOT
@@ -232,7 +232,7 @@ def _all(job: dict) -> dict:
 
 # With all that commands load only where they need it: a fork that did so would take as long for that as for its work.
 LOADED = (
-    hooks.utils, popkit_retention.cli, popkit_retention.governance, popkit_retention.lab, popkit_retention.memory, popkit_retention.usage,
+    popkit_retention.core, popkit_retention.cli, popkit_retention.governance, popkit_retention.lab, popkit_retention.memory, popkit_retention.usage,
 )  # fmt: skip
 
 

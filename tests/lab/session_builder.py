@@ -5,10 +5,10 @@ Results have the ids T1, T2, …; the folder is `/p`; one request follows anothe
 
 from __future__ import annotations
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import outcomes
-from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.events import Call, Compacted, Prompted
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import outcomes
+from popkit_retention.core.policy.economics import Prices
+from popkit_retention.core.policy.events import Call, Compacted, Prompted
 from popkit_retention.lab import measure
 from popkit_retention.lab.recorded import Block, Request, Session, tokens_of
 from tests.policy.priced import prices

@@ -6,13 +6,13 @@ import json
 
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.transcripts.stamps import seconds_of
+from popkit_retention.core.hosts.transcripts.stamps import seconds_of
 from popkit_retention.lab.recorded import CHARS_PER_TOKEN
 from tests.lab.transcripts import BEGAN, Transcript
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.economics import Prices
+    from popkit_retention.core.policy.economics import Prices
 
 NAMES = [f"src/module_{number}/handler.ts" for number in range(8)]
 FOUND = [f"found_in_place_{number}" for number in range(20)]  # no call asks for these

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from benchmarks.compacting_cost import Spared
-from hooks.utils.policy.least_needed import Long
-from hooks.utils.policy.messages import paired
-from hooks.utils.state import shipped
+from popkit_retention.core.policy.least_needed import Long
+from popkit_retention.core.policy.messages import paired
+from popkit_retention.core.state import shipped
 from popkit_retention.lab import measure, sent_requests
 from popkit_retention.lab.compacting import Compact, messages_of
 from popkit_retention.lab.door_policy import Door

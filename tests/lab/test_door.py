@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks import reference_decoder
-from hooks.utils.policy import door
-from hooks.utils.policy.door import informative
-from hooks.utils.policy.door.rules import ANY, OFF, READS, SAFE, STRONG
-from hooks.utils.state import shipped
+from popkit_retention.core.policy import door
+from popkit_retention.core.policy.door import informative
+from popkit_retention.core.policy.door.rules import ANY, OFF, READS, SAFE, STRONG
+from popkit_retention.core.state import shipped
 from popkit_retention.lab import measure
 from popkit_retention.lab.door_policy import DOOR_SWITCHES, Door
 from popkit_retention.lab.policy import Policy

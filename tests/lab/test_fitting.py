@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from benchmarks.lab.fitting import L2, Table, auc, fit, judged, learn, log_loss, rows_of, solve
 from benchmarks.lab.survival import survival
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.need_model import FEATURES, model_of
-from hooks.utils.policy.ruleset import Ruleset
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.need_model import FEATURES, model_of
+from popkit_retention.core.policy.ruleset import Ruleset
 from popkit_retention.lab import sent_requests
 from popkit_retention.lab.recorded import Session
 from tests.lab.session_builder import SessionBuilder

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy import economics, planning
-from hooks.utils.policy.plans import CLEAR, Plan, Selection
-from hooks.utils.state import reconciling, shipped
-from hooks.utils.state.site import Site
+from popkit_retention.core.policy import economics, planning
+from popkit_retention.core.policy.plans import CLEAR, Plan, Selection
+from popkit_retention.core.state import reconciling, shipped
+from popkit_retention.core.state.site import Site
 from popkit_retention.lab import measure, replay_policies, sent_requests
 from popkit_retention.lab.engine_policies import AutoPolicy
 from tests.lab.tales import Tale, begun

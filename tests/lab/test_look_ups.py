@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.transcripts.stamps import seconds_of
-from hooks.utils.state import journal, shipped
-from hooks.utils.state.rebuild import rebuild
+from popkit_retention.core.hosts.transcripts.stamps import seconds_of
+from popkit_retention.core.state import journal, shipped
+from popkit_retention.core.state.rebuild import rebuild
 from popkit_retention.lab import measure, sent_requests
 from popkit_retention.lab.compacting import Compact
 from popkit_retention.lab.policy import Choice, View

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from hooks.utils.policy.economics import LOOK_BACK_REQUESTS
+from popkit_retention.core.policy.economics import LOOK_BACK_REQUESTS
 from popkit_retention.lab import measure, sent_requests
 from tests.lab.tales import Tale, tales
 from tests.lab.transcripts import BASE, Script, Transcript, filled

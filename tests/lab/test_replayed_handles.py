@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from hooks.utils import archive
-from hooks.utils.policy.placeholder import NO_HANDLE
-from hooks.utils.reclaim.access import ClearRefused
 from popkit_retention.cli.main import main
+from popkit_retention.core import archive
+from popkit_retention.core.policy.placeholder import NO_HANDLE
+from popkit_retention.core.reclaim.access import ClearRefused
 from popkit_retention.lab import sent_requests
 from tests.lab.transcripts import Transcript, filled
 from tests.reclaim import generated

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.lab import rivals
 from benchmarks.lab.research import POLICIES
-from hooks.utils.state import shipped
+from popkit_retention.core.state import shipped
 from popkit_retention.lab.engine_policies import Tiers
 from popkit_retention.lab.host_policies import Microcompact
 from tests.lab.session_builder import SessionBuilder

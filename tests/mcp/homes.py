@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hooks.utils import archive
-from hooks.utils.state import memory as kept
+from popkit_retention.core import archive
+from popkit_retention.core.state import memory as kept
 from popkit_retention.mcp.revisions import dialect
 from popkit_retention.mcp.tool_service import Tools
 from popkit_retention.memory.memory import Memory

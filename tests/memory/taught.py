@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.io.repository import Repository
+from popkit_retention.core.io.repository import Repository
 from popkit_retention.memory import extraction
 from tests.hosts.lines import Lines
 

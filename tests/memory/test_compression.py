@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.memory.compression import (
     POLICY,
     TOKENS,

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.state import memory_reading, memory_text
-from hooks.utils.state.memory import MOST_BYTES, MOST_LINES
-from hooks.utils.state.memory_records import CONTENT, PURPOSES, Entry, Fact, Verdict
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.state import memory_reading, memory_text
+from popkit_retention.core.state.memory import MOST_BYTES, MOST_LINES
+from popkit_retention.core.state.memory_records import CONTENT, PURPOSES, Entry, Fact, Verdict
 from popkit_retention.memory import document, draft
 from popkit_retention.memory.items import CODE, COMMAND, EMBEDDING, ERROR, NAME, NOTE, PATH, PROSE, SESSION, USER, Item, id_of
 from tests.examples import examples

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from hooks.utils.io import repository
-from hooks.utils.io.repository import Repository
-from hooks.utils.policy.estimate import estimate_tokens
+from popkit_retention.core.io import repository
+from popkit_retention.core.io.repository import Repository
+from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.memory import extraction
 from popkit_retention.memory.extraction import directives
 from popkit_retention.memory.extraction.defined_names import definitions

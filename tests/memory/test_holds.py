@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.state import journal
+from popkit_retention.core.state import journal
 from popkit_retention.memory import erasure, exchange, holds, session_journals
 from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.holds import ItemOnHold

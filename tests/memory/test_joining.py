@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import repository
-from hooks.utils.io.proof import are_one
-from hooks.utils.state import memory, memory_checkouts
+from popkit_retention.core.io import repository
+from popkit_retention.core.io.proof import are_one
+from popkit_retention.core.state import memory, memory_checkouts
 from popkit_retention.memory.memory import Memory
 from tests.cli.remembered import Remembered
 from tests.hooks import payloads

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import popkit_retention.memory as package
-from hooks.utils.io import files
+from popkit_retention.core.io import files
 from popkit_retention.memory import InMemoryStore, Lesson, Memory, Observed
 from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.items import ARCHIVE, COLD, HOT, SUMMARY, WARM, BadItem

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.memory.information_loss import METRICS, InformationLossMetrics, report
 from popkit_retention.memory.items import ARCHIVE, COLD, HOT, KEYWORDS, SUMMARY, WARM
 from popkit_retention.memory.monitoring import Compressed, monitor

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hooks.utils.io import repository
+from popkit_retention.core.io import repository
 
 
 def git(folder, *arguments: str) -> None:

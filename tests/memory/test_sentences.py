@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.memory.compression import as_text, keep
 from popkit_retention.memory.sentences import Corpus, information, split
 from popkit_retention.memory.terms import LONGEST_TERM, STOP_WORDS, stem, terms_of

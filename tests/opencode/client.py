@@ -15,7 +15,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from hooks.utils.state import sockets
+from popkit_retention.core.state import sockets
 from tests.client.client import NPM_TEST, PROJECT_FILES
 from tests.client.installs import npm
 from tests.client.screen import Screen

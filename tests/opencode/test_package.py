@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.version import VERSION
+from popkit_retention.core.version import VERSION
 from tests.client.installs import npm
 from tests.opencode import installs
 from tests.opencode.client import ENTER, ESCAPE, PLUGIN, ROOT, Project, Server, Terminal

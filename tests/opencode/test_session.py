@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from hooks.utils.hosts.opencode import stored_sessions
-from hooks.utils.hosts.transcripts import entries, transcript, usage
-from hooks.utils.state import memory, store
+from popkit_retention.core.hosts.opencode import stored_sessions
+from popkit_retention.core.hosts.transcripts import entries, transcript, usage
+from popkit_retention.core.state import memory, store
 from tests.client.scripted_api import call, say
 from tests.hosts.conformance.faults import SERVE, STAND_IN, line
 from tests.hosts.test_opencode_storage import everything, lines

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import text
-from hooks.utils.io.home import GOVERNANCE
-from hooks.utils.io.system import day_of
-from hooks.utils.operations import memory_switch
-from hooks.utils.operations.context_words import answer
-from hooks.utils.state import marked, memory, memory_alerts
-from hooks.utils.state.site import Site
-from hooks.utils.views.marks import marks
+from popkit_retention.core import text
+from popkit_retention.core.io.home import GOVERNANCE
+from popkit_retention.core.io.system import day_of
+from popkit_retention.core.operations import memory_switch
+from popkit_retention.core.operations.context_words import answer
+from popkit_retention.core.state import marked, memory, memory_alerts
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.views.marks import marks
 from tests.hooks import payloads
 from tests.hooks.processes import Home, copy_hooks, feed, finish, start_argv
 

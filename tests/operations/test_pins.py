@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.operations.context_words import answer
-from hooks.utils.state import store
-from hooks.utils.state.opening import open_context
+from popkit_retention.core.operations.context_words import answer
+from popkit_retention.core.state import store
+from popkit_retention.core.state.opening import open_context
 from tests.views.written import Written, spec_session
 
 

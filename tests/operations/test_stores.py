@@ -7,13 +7,13 @@ import os
 import socket
 from pathlib import Path
 
-from hooks.utils import archive
-from hooks.utils.hosts.opencode.kept_transcripts import Kept, path_of
-from hooks.utils.io import hook_log
-from hooks.utils.reclaim import auto_compaction
-from hooks.utils.state import limit_readings, prompt_breakdowns, sockets
-from hooks.utils.state.site import Site
 from popkit_retention.bill import digests
+from popkit_retention.core import archive
+from popkit_retention.core.hosts.opencode.kept_transcripts import Kept, path_of
+from popkit_retention.core.io import hook_log
+from popkit_retention.core.reclaim import auto_compaction
+from popkit_retention.core.state import limit_readings, prompt_breakdowns, sockets
+from popkit_retention.core.state.site import Site
 from popkit_retention.dashboard.server import Instance
 from popkit_retention.operations import stores
 from tests.bill.conversations import breakdown

@@ -8,16 +8,16 @@ import json
 
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import compacting, events
-from hooks.utils.policy.compacting import Compacted
-from hooks.utils.policy.list_text import handle_of_fold
-from hooks.utils.policy.lists import held_by
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
-from hooks.utils.policy.need_model import NeedModel
-from hooks.utils.policy.placeholder import handle_in, placeholder
-from hooks.utils.policy.stubs import long_fields
-from hooks.utils.policy.usage import Usage
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import compacting, events
+from popkit_retention.core.policy.compacting import Compacted
+from popkit_retention.core.policy.list_text import handle_of_fold
+from popkit_retention.core.policy.lists import held_by
+from popkit_retention.core.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
+from popkit_retention.core.policy.need_model import NeedModel
+from popkit_retention.core.policy.placeholder import handle_in, placeholder
+from popkit_retention.core.policy.stubs import long_fields
+from popkit_retention.core.policy.usage import Usage
 from tests.policy.conversing import NEVER, Conversing
 
 SHARES = st.sampled_from([1.0, 0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.0])

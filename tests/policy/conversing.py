@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import events, planning, worth
-from hooks.utils.policy.conversation import Conversation
-from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.need_model import NeedModel
-from hooks.utils.policy.plans import CLEAR, HOLD, Plan, Selection
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.usage import Usage
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import events, planning, worth
+from popkit_retention.core.policy.conversation import Conversation
+from popkit_retention.core.policy.economics import Prices
+from popkit_retention.core.policy.need_model import NeedModel
+from popkit_retention.core.policy.plans import CLEAR, HOLD, Plan, Selection
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.policy.usage import Usage
 from tests.policy.priced import prices
 from tests.policy.scenario import Scenario
 

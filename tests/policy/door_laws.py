@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from benchmarks import reference_decoder as reading
 from benchmarks.hidden_failures import hidden_lines
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import door, kinds
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import door, kinds
 from tests.policy.entering import block, read_of
 
 HANDLE = "abcdefgh"

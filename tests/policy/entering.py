@@ -7,8 +7,8 @@ import re
 from hypothesis import strategies as st
 
 from benchmarks import reference_decoder as reading
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import door
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import door
 
 FORMS = {"arrow": "{number:>6}→{line}", "tab": "{number}\t{line}"}
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import outcomes
-from hooks.utils.policy import engine, events
-from hooks.utils.policy.context import ContextState
-from hooks.utils.policy.ruleset import Ruleset
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import outcomes
+from popkit_retention.core.policy import engine, events
+from popkit_retention.core.policy.context import ContextState
+from popkit_retention.core.policy.ruleset import Ruleset
 from tests.policy.scenario import SHIPPED, UNCHANGED
 
 FILES = ("a.py", "src/b.py", "README.md", "c.test.ts", "STATUS.json")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.policy.economics import Prices
+from popkit_retention.core.policy.economics import Prices
 
 READS = (0.1, 0.05, 0.025)
 LIFETIMES = (300, 3_600)

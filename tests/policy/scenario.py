@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import outcomes
-from hooks.utils.io.codec import dumps, loads
-from hooks.utils.policy import engine, events
-from hooks.utils.policy.context import ContextState, state_of
-from hooks.utils.policy.ruleset import Ruleset
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import outcomes
+from popkit_retention.core.io.codec import dumps, loads
+from popkit_retention.core.policy import engine, events
+from popkit_retention.core.policy.context import ContextState, state_of
+from popkit_retention.core.policy.ruleset import Ruleset
 
 SHIPPED = json.loads((Path(__file__).resolve().parents[2] / "retention-config.json").read_text(encoding="utf-8"))["retention"]
 UNCHANGED = "File unchanged since last read. The content from the earlier Read tool_result in this conversation is still current."

@@ -9,9 +9,9 @@ import hashlib
 import json
 from pathlib import Path
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.commandline import bash
-from hooks.utils.policy.ruleset import Ruleset
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.commandline import bash
+from popkit_retention.core.policy.ruleset import Ruleset
 
 RULES = Ruleset.from_config({}, TOOLS)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.bound import CAUTION, REQUESTS, WARM_COST, Bound
+from popkit_retention.core.policy.bound import CAUTION, REQUESTS, WARM_COST, Bound
 
 MOST = st.floats(0, 100)
 COUNTS = st.integers(0, 2_000)

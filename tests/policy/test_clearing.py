@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.context import reclaimable
-from hooks.utils.policy.events import Cleared, Restored, Undone
+from popkit_retention.core.policy.context import reclaimable
+from popkit_retention.core.policy.events import Cleared, Restored, Undone
 from tests.policy.scenario import Scenario
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import outcomes
-from hooks.utils.policy.commits import Commits
-from hooks.utils.policy.events import Call
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import outcomes
+from popkit_retention.core.policy.commits import Commits
+from popkit_retention.core.policy.events import Call
 from tests.policy.scenario import Scenario
 
 

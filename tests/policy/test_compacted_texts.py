@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST
-from hooks.utils.policy.list_text import handle_of_fold
-from hooks.utils.policy.lists import LISTED
-from hooks.utils.policy.messages import ASSISTANT, USER
-from hooks.utils.policy.placeholder import handle_in, placeholder
-from hooks.utils.policy.returning import put_back
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.compacting import CALLS, INPUT, NEWEST
+from popkit_retention.core.policy.list_text import handle_of_fold
+from popkit_retention.core.policy.lists import LISTED
+from popkit_retention.core.policy.messages import ASSISTANT, USER
+from popkit_retention.core.policy.placeholder import handle_in, placeholder
+from popkit_retention.core.policy.returning import put_back
 from tests.policy.compactable import LONG, WORDS, Talk, archived, assert_valid, calls_in, plain, reads, talk_of, words
 
 

@@ -6,12 +6,12 @@ from math import ceil
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, RESULT, compact, tokens_of
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
-from hooks.utils.policy.need_model import NeedModel
-from hooks.utils.policy.placeholder import handle_in
-from hooks.utils.policy.returning import put_back
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.compacting import CALLS, INPUT, NEWEST, RESULT, compact, tokens_of
+from popkit_retention.core.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
+from popkit_retention.core.policy.need_model import NeedModel
+from popkit_retention.core.policy.placeholder import handle_in
+from popkit_retention.core.policy.returning import put_back
 from tests.policy.compactable import CODE, LONG, WORDS, Talk, archived, calls_in, handle_of, kinds, plain, reads, talk_of
 from tests.policy.conversing import NEVER, SURE
 

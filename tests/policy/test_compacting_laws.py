@@ -7,13 +7,13 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import compacting, planning
-from hooks.utils.policy.compacting import CALLS, INPUT, NEWEST, NEWEST_TOKENS, RESULT, Compacted, is_long
-from hooks.utils.policy.list_text import handle_of_list
-from hooks.utils.policy.messages import result_tokens
-from hooks.utils.policy.placeholder import handle_in
-from hooks.utils.policy.returning import put_back
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import compacting, planning
+from popkit_retention.core.policy.compacting import CALLS, INPUT, NEWEST, NEWEST_TOKENS, RESULT, Compacted, is_long
+from popkit_retention.core.policy.list_text import handle_of_list
+from popkit_retention.core.policy.messages import result_tokens
+from popkit_retention.core.policy.placeholder import handle_in
+from popkit_retention.core.policy.returning import put_back
 from tests.examples import examples
 from tests.policy.compactable import (
     FEW,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.composition import CALLED, OTHER, SAID, SUMMARY, THOUGHT, Composition
-from hooks.utils.policy.usage import Usage
+from popkit_retention.core.policy.composition import CALLED, OTHER, SAID, SUMMARY, THOUGHT, Composition
+from popkit_retention.core.policy.usage import Usage
 
 READ, BASH = "result Read", "result Bash"
 STANDING = 10_000

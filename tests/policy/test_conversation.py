@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import outcomes
-from hooks.utils.policy import events
-from hooks.utils.policy.context import ContextState
-from hooks.utils.policy.conversation import Conversation
-from hooks.utils.policy.estimate import CHARS_PER_TOKEN, RESULT_TOKENS
-from hooks.utils.policy.events import Call
-from hooks.utils.policy.host_compaction import FILE_TOKENS
-from hooks.utils.policy.placeholder import gain
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.usage import Usage
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import outcomes
+from popkit_retention.core.policy import events
+from popkit_retention.core.policy.context import ContextState
+from popkit_retention.core.policy.conversation import Conversation
+from popkit_retention.core.policy.estimate import CHARS_PER_TOKEN, RESULT_TOKENS
+from popkit_retention.core.policy.events import Call
+from popkit_retention.core.policy.host_compaction import FILE_TOKENS
+from popkit_retention.core.policy.placeholder import gain
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.policy.usage import Usage
 from tests.policy.conversing import HISTORIES, LONG, Conversing, played
 from tests.policy.scenario import SHIPPED
 

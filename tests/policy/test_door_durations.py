@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.policy import door, own_lines
-from hooks.utils.policy.door import once
-from hooks.utils.policy.door.durations import are_alike, within
-from hooks.utils.policy.door.failures import failures_in
+from popkit_retention.core.policy import door, own_lines
+from popkit_retention.core.policy.door import once
+from popkit_retention.core.policy.door.durations import are_alike, within
+from popkit_retention.core.policy.door.failures import failures_in
 from tests.examples import examples
 from tests.policy.door_laws import Context, Result, is_rebuilt
 from tests.policy.entering import DoorContext, references

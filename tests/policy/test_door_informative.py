@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.hidden_failures import hidden_lines
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import door, kinds
-from hooks.utils.policy.calls import Call, Outcome
-from hooks.utils.policy.classify import classify
-from hooks.utils.policy.door.failures import failures_in
-from hooks.utils.policy.door.informative import LEAST_FAILED, LEAST_SAVED, shorten
-from hooks.utils.state import shipped
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import door, kinds
+from popkit_retention.core.policy.calls import Call, Outcome
+from popkit_retention.core.policy.classify import classify
+from popkit_retention.core.policy.door.failures import failures_in
+from popkit_retention.core.policy.door.informative import LEAST_FAILED, LEAST_SAVED, shorten
+from popkit_retention.core.state import shipped
 from tests.examples import examples
 from tests.policy.door_laws import HANDLE, outputs
 from tests.policy.entering import shaped

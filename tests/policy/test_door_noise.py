@@ -8,9 +8,9 @@ import json
 import pytest
 from hypothesis import given, settings
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import door
-from hooks.utils.policy.door.noise import quiet
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import door
+from popkit_retention.core.policy.door.noise import quiet
 from tests.examples import examples
 from tests.policy.door_laws import noisy, rebuilt
 from tests.policy.entering import shaped

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.hidden_failures import hidden_lines
-from hooks.utils.hosts import codex, opencode
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import door, own_lines
-from hooks.utils.policy.door import once, shown
-from hooks.utils.policy.tools import Tool
+from popkit_retention.core.hosts import codex, opencode
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import door, own_lines
+from popkit_retention.core.policy.door import once, shown
+from popkit_retention.core.policy.tools import Tool
 from tests.examples import examples
 from tests.policy.entering import DoorContext, block, body, read_of, references
 from tests.policy.failing import FAILING

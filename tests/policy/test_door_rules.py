@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.hidden_failures import SHELLS, hidden_lines
-from hooks.utils.policy import door
-from hooks.utils.policy.door.numbering import listed
-from hooks.utils.policy.door.rules import ANY, OFF, RULES, SAFE, STRONG, Rule
-from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
+from popkit_retention.core.policy import door
+from popkit_retention.core.policy.door.numbering import listed
+from popkit_retention.core.policy.door.rules import ANY, OFF, RULES, SAFE, STRONG, Rule
+from popkit_retention.core.policy.ruleset import SAY_ONCE, SHAPES
 from popkit_retention.lab.door_policy import DOOR_SWITCHES, Door, door_settings_of
 from popkit_retention.lab.replay_policies import POLICIES
 from tests.examples import examples

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import door
-from hooks.utils.policy.calls import Call, Outcome
-from hooks.utils.policy.classify import classify
-from hooks.utils.policy.commandline import printed
-from hooks.utils.policy.door.sections import SAID
-from hooks.utils.state import shipped
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import door
+from popkit_retention.core.policy.calls import Call, Outcome
+from popkit_retention.core.policy.classify import classify
+from popkit_retention.core.policy.commandline import printed
+from popkit_retention.core.policy.door.sections import SAID
+from popkit_retention.core.state import shipped
 from tests.examples import examples
 from tests.policy.door_laws import HANDLE
 from tests.policy.entering import DoorContext, body, shaped

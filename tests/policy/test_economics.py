@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.io.codec import dumps, loads
-from hooks.utils.policy.economics import (
+from popkit_retention.core.io.codec import dumps, loads
+from popkit_retention.core.policy.economics import (
     LIKELY_REQUESTS,
     LOOK_BACK_REQUESTS,
     THINKING_AGAIN,
@@ -25,7 +25,7 @@ from hooks.utils.policy.economics import (
     pays,
     prices_of,
 )
-from hooks.utils.policy.models import Model, models_of
+from popkit_retention.core.policy.models import Model, models_of
 from tests.policy.priced import LIFETIMES, READS, prices
 
 ROOT = Path(__file__).resolve().parents[2]

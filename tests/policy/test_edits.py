@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.events import Prompted
+from popkit_retention.core.policy.events import Prompted
 from tests.policy.scenario import Scenario
 
 EDIT_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")

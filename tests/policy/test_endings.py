@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.context import result_of
-from hooks.utils.policy.events import ClientEnded, Resumed, SessionEnded
-from hooks.utils.policy.occasions import RESUMED_WITHIN_S
+from popkit_retention.core.policy.context import result_of
+from popkit_retention.core.policy.events import ClientEnded, Resumed, SessionEnded
+from popkit_retention.core.policy.occasions import RESUMED_WITHIN_S
 from tests.policy.scenario import Scenario
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.context import state_of
-from hooks.utils.policy.estimate import estimate_tokens, image_tokens, tokens_of
+from popkit_retention.core.policy.context import state_of
+from popkit_retention.core.policy.estimate import estimate_tokens, image_tokens, tokens_of
 from tests.policy.scenario import Scenario
 
 CHARS = 60_000

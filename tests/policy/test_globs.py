@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.policy import globs
+from popkit_retention.core.policy import globs
 from tests.examples import examples
 
 PATHS = [

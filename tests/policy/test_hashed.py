@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.hashed import Numbers
+from popkit_retention.core.policy.hashed import Numbers
 
 NAMES = st.one_of(st.text(max_size=3), st.tuples(st.text(max_size=2), st.booleans()))
 PAIRS = st.lists(st.tuples(NAMES, st.integers(-5, 1 << 40)), max_size=30)

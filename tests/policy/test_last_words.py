@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.outlines import OUTLINE_CHARS
-from hooks.utils.policy.placeholder import beside, handle_in, placeholder, why, with_outline
-from hooks.utils.policy.plans import CLEAR
-from hooks.utils.policy.ruleset import PROFILES
+from popkit_retention.core.policy.outlines import OUTLINE_CHARS
+from popkit_retention.core.policy.placeholder import beside, handle_in, placeholder, why, with_outline
+from popkit_retention.core.policy.plans import CLEAR
+from popkit_retention.core.policy.ruleset import PROFILES
 from tests.policy.conversing import Conversing
 
 HANDLE = "abcd2345"

@@ -7,11 +7,11 @@ from collections import Counter
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.io.codec import dumps, loads
-from hooks.utils.policy import engine, events
-from hooks.utils.policy.context import result_of, shared_facts, state_of
-from hooks.utils.policy.events import Outcome
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.io.codec import dumps, loads
+from popkit_retention.core.policy import engine, events
+from popkit_retention.core.policy.context import result_of, shared_facts, state_of
+from popkit_retention.core.policy.events import Outcome
 from tests.policy.histories import HOSTILE, Walk, histories
 
 ENDS = ("expire", "supersede")

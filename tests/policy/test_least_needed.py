@@ -6,13 +6,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.policy import events, least_needed, planning
-from hooks.utils.policy.economics import THINKING_AGAIN
-from hooks.utils.policy.least_needed import GROWN, Goal, Long, Room
-from hooks.utils.policy.need_model import NeedModel
-from hooks.utils.policy.placeholder import handle_in
-from hooks.utils.policy.plans import CLEAR, Plan, Selection
-from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS
+from popkit_retention.core.policy import events, least_needed, planning
+from popkit_retention.core.policy.economics import THINKING_AGAIN
+from popkit_retention.core.policy.least_needed import GROWN, Goal, Long, Room
+from popkit_retention.core.policy.need_model import NeedModel
+from popkit_retention.core.policy.placeholder import handle_in
+from popkit_retention.core.policy.plans import CLEAR, Plan, Selection
+from popkit_retention.core.policy.ruleset import COMPACT_LEAST_TOKENS
 from tests.examples import examples
 from tests.policy.compactable import HISTORIES, Talk, reads, talk_of, talked
 from tests.policy.conversing import BASE, LARGE, NEVER, SURE, TUNED, Conversing, ids, played

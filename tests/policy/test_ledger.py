@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.bookings import Advice, Cleared, Compaction, KeptOut, Refetched, Remembered, Request, Restored, Spared, Undone
-from hooks.utils.policy.host_compaction import Host
-from hooks.utils.policy.ledger import Ledger
-from hooks.utils.policy.settling import settle
+from popkit_retention.core.policy.bookings import (
+    Advice,
+    Cleared,
+    Compaction,
+    KeptOut,
+    Refetched,
+    Remembered,
+    Request,
+    Restored,
+    Spared,
+    Undone,
+)
+from popkit_retention.core.policy.host_compaction import Host
+from popkit_retention.core.policy.ledger import Ledger
+from popkit_retention.core.policy.settling import settle
 from tests.policy.priced import prices
 
 FIVE, HOUR = prices(300), prices(3_600)

@@ -6,13 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.io.codec import dumps, loads
-from hooks.utils.policy import ledger as ledgers
-from hooks.utils.policy.bookings import Advice, Cleared, Compaction, KeptOut, Refetched, Remembered, Request, Restored, Spared, Undone
-from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.host_compaction import Host
-from hooks.utils.policy.ledger import GAINS, Ledger
-from hooks.utils.policy.settling import settle
+from popkit_retention.core.io.codec import dumps, loads
+from popkit_retention.core.policy import ledger as ledgers
+from popkit_retention.core.policy.bookings import (
+    Advice,
+    Cleared,
+    Compaction,
+    KeptOut,
+    Refetched,
+    Remembered,
+    Request,
+    Restored,
+    Spared,
+    Undone,
+)
+from popkit_retention.core.policy.economics import Prices
+from popkit_retention.core.policy.host_compaction import Host
+from popkit_retention.core.policy.ledger import GAINS, Ledger
+from popkit_retention.core.policy.settling import settle
 from tests.policy.priced import LIFETIMES, READS, prices
 
 ANY_PRICES = st.builds(prices, st.sampled_from(LIFETIMES), st.sampled_from(READS))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.limits import FIVE_HOUR, LEAST_S, SEVEN_DAY, Reading, full_at, pace, windows
+from popkit_retention.core.policy.limits import FIVE_HOUR, LEAST_S, SEVEN_DAY, Reading, full_at, pace, windows
 
 T = 1_800_000_000.0
 HOUR = 3_600.0

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import compacting
-from hooks.utils.policy.compacting import CALLS, LISTS_LEAST_TOKENS, LISTS_SHARE, NEWEST, Compacted
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.list_places import marks_of
-from hooks.utils.policy.list_text import folded, handle_of_list, in_list, read
-from hooks.utils.policy.lists import directly_held_by, held_by
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, message_of, paired, result_tokens
-from hooks.utils.policy.placeholder import handle_in
-from hooks.utils.policy.returning import put_back
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import compacting
+from popkit_retention.core.policy.compacting import CALLS, LISTS_LEAST_TOKENS, LISTS_SHARE, NEWEST, Compacted
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.list_places import marks_of
+from popkit_retention.core.policy.list_text import folded, handle_of_list, in_list, read
+from popkit_retention.core.policy.lists import directly_held_by, held_by
+from popkit_retention.core.policy.messages import ASSISTANT, USER, Message, message_of, paired, result_tokens
+from popkit_retention.core.policy.placeholder import handle_in
+from popkit_retention.core.policy.returning import put_back
 from tests.examples import examples
 from tests.policy.compactable import CODE, LONG, WORDS, Talk, archived, assert_valid, calls_in, handle_of, plain, words
 from tests.policy.conversing import NEVER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy import events
+from popkit_retention.core.policy import events
 from tests.policy.conversing import LARGE, Conversing
 
 NOT_THERE = "String to replace not found in file."

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.calls import Call, Outcome
-from hooks.utils.policy.classify import classify
-from hooks.utils.policy.masking import MASK, NAMES, learn, mask, named, programs, words
-from hooks.utils.policy.masking.learnt import taken_out
-from hooks.utils.policy.parts import covers
-from hooks.utils.policy.ruleset import Ruleset
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.calls import Call, Outcome
+from popkit_retention.core.policy.classify import classify
+from popkit_retention.core.policy.masking import MASK, NAMES, learn, mask, named, programs, words
+from popkit_retention.core.policy.masking.learnt import taken_out
+from popkit_retention.core.policy.parts import covers
+from popkit_retention.core.policy.ruleset import Ruleset
 from tests.examples import examples
 from tests.hooks.secret_lines import BY_LOOK, COMMANDS, KNOWN, SECRET
 from tests.work import steps

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.messages import (
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.messages import (
     ASSISTANT,
     NO_RESULT,
     USER,

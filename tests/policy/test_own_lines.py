@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.policy import own_lines
+from popkit_retention.core.policy import own_lines
 
 NOTICE = "[PopKit left out 3 of 40 lines; to see all: popkit restore abcdefgh]"
 

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import outcomes
-from hooks.utils.policy import events
-from hooks.utils.policy.tools import Tool
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import outcomes
+from popkit_retention.core.policy import events
+from popkit_retention.core.policy.tools import Tool
 from tests.policy.scenario import Scenario
 
 TABLE = json.loads((Path(__file__).parent / "pairs.json").read_text("utf-8"))

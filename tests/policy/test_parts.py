@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy import parts
+from popkit_retention.core.policy import parts
 
 READ = "read:/w/a.py"
 

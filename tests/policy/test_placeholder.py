@@ -12,10 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy import secret_shapes
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.outlines import LEAST_CHARS, OUTLINE_CHARS, findings, most_tokens, outline, outline_of, possible_names, verdict_line
-from hooks.utils.policy.placeholder import _WHY, LONGEST, LONGEST_WHY, handle_in, is_handle, placeholder, why, with_outline
+from popkit_retention.core.policy import secret_shapes
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.outlines import (
+    LEAST_CHARS,
+    OUTLINE_CHARS,
+    findings,
+    most_tokens,
+    outline,
+    outline_of,
+    possible_names,
+    verdict_line,
+)
+from popkit_retention.core.policy.placeholder import _WHY, LONGEST, LONGEST_WHY, handle_in, is_handle, placeholder, why, with_outline
 from tests.policy.scenario import Scenario
 
 # --- outlines ----------------------------------------------------------------------------------------------------------------------------
@@ -139,7 +148,7 @@ def test_where_its_lines_end_makes_no_difference(text: str):
 
 def test_it_is_the_same_in_every_process():
     text = "".join(f"src/part{number * 7919 % 97}.test.ts handlePart{number} " for number in range(400))
-    program = "import sys; from hooks.utils.policy.outlines import outline; print(outline(sys.stdin.read()))"
+    program = "import sys; from popkit_retention.core.policy.outlines import outline; print(outline(sys.stdin.read()))"
     kept = {
         subprocess.run(
             [sys.executable, "-c", program], input=text, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, text=True,

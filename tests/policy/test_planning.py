@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy import events, planning
-from hooks.utils.policy.economics import LIKELY_REQUESTS
-from hooks.utils.policy.placeholder import gain, why
+from popkit_retention.core.policy import events, planning
+from popkit_retention.core.policy.economics import LIKELY_REQUESTS
+from popkit_retention.core.policy.placeholder import gain, why
 from tests.policy.conversing import LARGE, LONG, Conversing
 from tests.policy.priced import LIFETIMES, prices
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import planning, worth
-from hooks.utils.policy.need_model import NeedModel
-from hooks.utils.policy.placeholder import gain
-from hooks.utils.policy.plans import CLEAR, Selection
-from hooks.utils.state import shipped
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import planning, worth
+from popkit_retention.core.policy.need_model import NeedModel
+from popkit_retention.core.policy.placeholder import gain
+from popkit_retention.core.policy.plans import CLEAR, Selection
+from popkit_retention.core.state import shipped
 from tests.policy.conversing import LARGE, SURE, Conversing
 from tests.policy.priced import prices
 from tests.policy.test_planning import spec

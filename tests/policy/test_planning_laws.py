@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy import events, globs, planning, worth
-from hooks.utils.policy.economics import THINKING_AGAIN
-from hooks.utils.policy.need_model import NeedModel
-from hooks.utils.policy.placeholder import gain
-from hooks.utils.policy.plans import CLEAR, HOLD, KEEP, REASONS, Plan, Selection
-from hooks.utils.policy.ruleset import TIERS
+from popkit_retention.core.policy import events, globs, planning, worth
+from popkit_retention.core.policy.economics import THINKING_AGAIN
+from popkit_retention.core.policy.need_model import NeedModel
+from popkit_retention.core.policy.placeholder import gain
+from popkit_retention.core.policy.plans import CLEAR, HOLD, KEEP, REASONS, Plan, Selection
+from popkit_retention.core.policy.ruleset import TIERS
 from tests.policy.conversing import HISTORIES, LARGE, LONG, TUNED, Conversing, ids, played
 from tests.policy.priced import LIFETIMES, READS, prices
 

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import compacting
-from hooks.utils.policy.compacting import CALLS, Compacted, pairs_of
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.left_names import NAMES_SHARE, names_of_left
-from hooks.utils.policy.list_text import handle_of_fold
-from hooks.utils.policy.messages import ASSISTANT, USER, texts_in
-from hooks.utils.policy.outlines import NAME, possible_names
-from hooks.utils.policy.placeholder import handle_in
-from hooks.utils.policy.returning import put_back
-from hooks.utils.policy.ways import Pair
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import compacting
+from popkit_retention.core.policy.compacting import CALLS, Compacted, pairs_of
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.left_names import NAMES_SHARE, names_of_left
+from popkit_retention.core.policy.list_text import handle_of_fold
+from popkit_retention.core.policy.messages import ASSISTANT, USER, texts_in
+from popkit_retention.core.policy.outlines import NAME, possible_names
+from popkit_retention.core.policy.placeholder import handle_in
+from popkit_retention.core.policy.returning import put_back
+from popkit_retention.core.policy.ways import Pair
 from tests.examples import examples
 from tests.policy.compactable import (
     CODE,

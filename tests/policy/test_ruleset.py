@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.ruleset import (
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.ruleset import (
     EVENT_ALIASES,
     EVENTS,
     GRACE_CALLS,

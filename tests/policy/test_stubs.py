@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.list_text import folded, handle_of_fold
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
-from hooks.utils.policy.placeholder import placeholder, with_outline
-from hooks.utils.policy.returning import put_back
-from hooks.utils.policy.stubs import LEAST_STUBBED, handle_of_stub, long_fields, replaced_fields, stub, stub_with_names
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.list_text import folded, handle_of_fold
+from popkit_retention.core.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
+from popkit_retention.core.policy.placeholder import placeholder, with_outline
+from popkit_retention.core.policy.returning import put_back
+from popkit_retention.core.policy.stubs import LEAST_STUBBED, handle_of_stub, long_fields, replaced_fields, stub, stub_with_names
 from tests.policy.compactable import plain
 from tests.policy.test_placeholder import HANDLES
 

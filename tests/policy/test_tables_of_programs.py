@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy.commandline import bash, programs, run_options
-from hooks.utils.policy.masking import mask
-from hooks.utils.policy.masking import programs as secrets
+from popkit_retention.core.policy.commandline import bash, programs, run_options
+from popkit_retention.core.policy.masking import mask
+from popkit_retention.core.policy.masking import programs as secrets
 
 GOLDENS = Path(__file__).with_name("goldens")
 WORD = "heron-grey"  # nothing about it looks like a secret

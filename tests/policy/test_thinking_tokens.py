@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.policy.messages import thinking_tokens
+from popkit_retention.core.policy.messages import thinking_tokens
 from tests.reclaim.shops import thought
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.classify import LABEL_CHARS
+from popkit_retention.core.policy.classify import LABEL_CHARS
 from tests.policy.scenario import Scenario
 
 TOOLS = [

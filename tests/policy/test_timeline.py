@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils import timeline
+from popkit_retention.core import timeline
 from tests.policy.scenario import Scenario
 
 # What each step ends where git cannot tell what the commit holds.

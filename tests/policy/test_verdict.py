@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.plans import Selection
-from hooks.utils.policy.verdict import KINDS, LONGEST_WAIT_S, is_worth_a_word, takes, verdict
+from popkit_retention.core.policy.plans import Selection
+from popkit_retention.core.policy.verdict import KINDS, LONGEST_WAIT_S, is_worth_a_word, takes, verdict
 
 CRITICAL = 0.9
 

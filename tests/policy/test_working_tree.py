@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hooks.utils.views.report import expiry
+from popkit_retention.core.views.report import expiry
 from tests.policy.scenario import Scenario
 
 OF_FILES = [

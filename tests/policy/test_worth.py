@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import kinds
-from hooks.utils.policy.economics import THINKING_AGAIN
-from hooks.utils.policy.need_model import FEATURES, SCHEMA, NeedModel, features, model_of
-from hooks.utils.policy.worth import LEAST_QUIET, Candidate, Situation, Tuned, choose, is_in_use, value
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import kinds
+from popkit_retention.core.policy.economics import THINKING_AGAIN
+from popkit_retention.core.policy.need_model import FEATURES, SCHEMA, NeedModel, features, model_of
+from popkit_retention.core.policy.worth import LEAST_QUIET, Candidate, Situation, Tuned, choose, is_in_use, value
 from tests.policy.priced import LIFETIMES, READS, prices
 from tests.policy.scenario import Scenario
 

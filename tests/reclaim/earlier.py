@@ -9,25 +9,25 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hooks.utils import archive, flag_parser
-from hooks.utils.hosts.transcripts import entries
-from hooks.utils.hosts.transcripts.blocks import text_of_blocks
-from hooks.utils.hosts.transcripts.spans import content_spans
-from hooks.utils.operations import CONTEXT, context_words
-from hooks.utils.operations.names import ResultNotFound, find_result
-from hooks.utils.policy import events
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.occasions import CLEARED_BY_USER
-from hooks.utils.policy.placeholder import NO_HANDLE, beside, handle_in, placeholder, why, with_outline
-from hooks.utils.policy.plans import Plan, Selection
-from hooks.utils.reclaim import access, outlook
-from hooks.utils.reclaim.contents import stamp_of
-from hooks.utils.state import journal, noting, receipts, reconciling, removals, store
-from hooks.utils.state.archived import content_of
-from hooks.utils.state.rebuild import Rebuilt
-from hooks.utils.state.site import Site
-from hooks.utils.units import chance
-from hooks.utils.views import report
+from popkit_retention.core import archive, flag_parser
+from popkit_retention.core.hosts.transcripts import entries
+from popkit_retention.core.hosts.transcripts.blocks import text_of_blocks
+from popkit_retention.core.hosts.transcripts.spans import content_spans
+from popkit_retention.core.operations import CONTEXT, context_words
+from popkit_retention.core.operations.names import ResultNotFound, find_result
+from popkit_retention.core.policy import events
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.occasions import CLEARED_BY_USER
+from popkit_retention.core.policy.placeholder import NO_HANDLE, beside, handle_in, placeholder, why, with_outline
+from popkit_retention.core.policy.plans import Plan, Selection
+from popkit_retention.core.reclaim import access, outlook
+from popkit_retention.core.reclaim.contents import stamp_of
+from popkit_retention.core.state import journal, noting, receipts, reconciling, removals, store
+from popkit_retention.core.state.archived import content_of
+from popkit_retention.core.state.rebuild import Rebuilt
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.units import chance
+from popkit_retention.core.views import report
 
 
 @dataclass

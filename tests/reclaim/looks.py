@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hooks.utils.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.estimate import estimate_tokens
 from tests.reclaim.shops import Talk, code
 
 PRESERVED = {"asked", "failed"}

@@ -6,15 +6,15 @@ import json
 from datetime import datetime, timezone
 from pathlib import Path
 
-from hooks.utils import archive
-from hooks.utils.archive.verification import verify
-from hooks.utils.hosts.transcripts.projects import folder_name
-from hooks.utils.policy.context import shared_facts
-from hooks.utils.policy.placeholder import handle_in
-from hooks.utils.policy.plans import Selection
-from hooks.utils.state import reconciling, store
-from hooks.utils.state.noted import Noted
-from hooks.utils.state.site import Site
+from popkit_retention.core import archive
+from popkit_retention.core.archive.verification import verify
+from popkit_retention.core.hosts.transcripts.projects import folder_name
+from popkit_retention.core.policy.context import shared_facts
+from popkit_retention.core.policy.placeholder import handle_in
+from popkit_retention.core.policy.plans import Selection
+from popkit_retention.core.state import reconciling, store
+from popkit_retention.core.state.noted import Noted
+from popkit_retention.core.state.site import Site
 from tests.hooks.processes import ROOT
 from tests.hosts.lines import Lines
 from tests.kit.forks import Command, Done, Forks, Hook

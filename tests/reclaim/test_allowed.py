@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hooks.utils import archive
-from hooks.utils.handlers import tool_calls
-from hooks.utils.hosts.claude_code.calls import call_of
+from popkit_retention.core import archive
+from popkit_retention.core.handlers import tool_calls
+from popkit_retention.core.hosts.claude_code.calls import call_of
 from tests.examples import examples
 from tests.hooks import payloads, processes
 from tests.kit.forks import Hook

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.placeholder import placeholder_tokens
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.placeholder import placeholder_tokens
 from tests.reclaim.shops import EXPIRED, LATELY, SESSION, Shop, Talk, assert_only_contents_changed, code, worked
 
 PRESERVED = {"asked", "failed"}

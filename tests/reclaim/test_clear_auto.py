@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.outlines import outline, outline_of, verdict_line
-from hooks.utils.policy.placeholder import gain, handle_in
-from hooks.utils.policy.plans import HOLD
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.outlines import outline, outline_of, verdict_line
+from popkit_retention.core.policy.placeholder import gain, handle_in
+from popkit_retention.core.policy.plans import HOLD
 from tests.reclaim.looks import LARGE, LATELY, LONG_UNUSED, NAMED, PRESERVED, Sized, looked
 from tests.reclaim.shops import Shop, assert_only_contents_changed, numbered
 

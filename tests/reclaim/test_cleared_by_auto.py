@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy.economics import LOOK_BACK_REQUESTS
+from popkit_retention.core.policy.economics import LOOK_BACK_REQUESTS
 from tests.reclaim import earlier
 from tests.reclaim.looks import LONG_UNUSED, NAMED, Sized, looked
 from tests.reclaim.shops import SESSION, Shop, assert_only_contents_changed, numbered

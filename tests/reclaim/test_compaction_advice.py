@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hooks.utils.io import home
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.reclaim import access, compaction_advice
-from hooks.utils.reclaim.compaction_advice import ADVICE_TOKENS, INDEX_TOKENS, advice_text, index_text
-from hooks.utils.state import reconciling, store
-from hooks.utils.state.archived import Originals
+from popkit_retention.core.io import home
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.reclaim import access, compaction_advice
+from popkit_retention.core.reclaim.compaction_advice import ADVICE_TOKENS, INDEX_TOKENS, advice_text, index_text
+from popkit_retention.core.state import reconciling, store
+from popkit_retention.core.state.archived import Originals
 from tests.kit.crowds import held
 from tests.reclaim.shops import STEP_S, Shop, Talk, code, worked
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.archive.holds import add_hold, held
-from hooks.utils.archive.verification import verify
-from hooks.utils.io import repository
-from hooks.utils.reclaim import cooling
-from hooks.utils.retention_kit.holds import ITEM, PROJECT, Hold
+from popkit_retention.core import archive
+from popkit_retention.core.archive.holds import add_hold, held
+from popkit_retention.core.archive.verification import verify
+from popkit_retention.core.io import repository
+from popkit_retention.core.reclaim import cooling
+from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, Hold
 from tests.patience import HANG_S
 
 pytestmark = pytest.mark.usefixtures("patience_with_git", "patience")

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from hooks.utils import flag_parser
-from hooks.utils.operations import CONTEXT
+from popkit_retention.core import flag_parser
+from popkit_retention.core.operations import CONTEXT
 from tests.reclaim.shops import SESSION, Shop, Talk, code
 
 BAD = "\x1b[31mred\x1b]0;title\x07\x9b2J\x7f\x00 \u202e back"

@@ -22,10 +22,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.helper.compactions import Compactions
-from hooks.utils.reclaim import undoing
-from hooks.utils.state import reconciling
-from hooks.utils.state.site import Site
+from popkit_retention.core.helper.compactions import Compactions
+from popkit_retention.core.reclaim import undoing
+from popkit_retention.core.state import reconciling
+from popkit_retention.core.state.site import Site
 from tests.examples import examples
 from tests.reclaim.sending import ATTACHMENTS, QUEUED, SERVER, SESSION, UNKNOWN, Added, Api, Block, Client, Said, reminder, strings
 

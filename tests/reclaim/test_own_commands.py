@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, ShownResult, Use
-from hooks.utils.reclaim.own_commands import without_commands
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.messages import ASSISTANT, USER, Message, ShownResult, Use
+from popkit_retention.core.reclaim.own_commands import without_commands
 
 CAVEAT = "<local-command-caveat>The command below was run directly in Claude Code.</local-command-caveat>"
 COMPACT = "<command-name>/compact</command-name>\n            <command-message>compact</command-message>"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.io import home
-from hooks.utils.policy import own_lines
-from hooks.utils.reclaim.refusing import may_write_one, refusal
-from hooks.utils.state import journal, store
-from hooks.utils.state.site import Site
+from popkit_retention.core import archive
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.io import home
+from popkit_retention.core.policy import own_lines
+from popkit_retention.core.reclaim.refusing import may_write_one, refusal
+from popkit_retention.core.state import journal, store
+from popkit_retention.core.state.site import Site
 
 LINE = "[PopKit cleared Read a.py (old). To see it: popkit restore abcd2345]"
 

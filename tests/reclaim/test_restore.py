@@ -9,8 +9,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from hooks.utils import archive
-from hooks.utils.reclaim import access, restoring
+from popkit_retention.core import archive
+from popkit_retention.core.reclaim import access, restoring
 from tests import locales
 from tests.hooks import payloads, processes
 from tests.kit.forks import Command

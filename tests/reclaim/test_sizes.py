@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import outcomes
-from hooks.utils.policy import events
-from hooks.utils.policy.context import ContextState
-from hooks.utils.policy.conversation import Conversation
-from hooks.utils.policy.messages import USER, Message, ShownResult, result_tokens, thinking_tokens
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.usage import Usage
-from hooks.utils.reclaim.sizes import sizes_of
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import outcomes
+from popkit_retention.core.policy import events
+from popkit_retention.core.policy.context import ContextState
+from popkit_retention.core.policy.conversation import Conversation
+from popkit_retention.core.policy.messages import USER, Message, ShownResult, result_tokens, thinking_tokens
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.policy.usage import Usage
+from popkit_retention.core.reclaim.sizes import sizes_of
 from tests.policy.scenario import SHIPPED
 
 TOOL = TOOLS.of("mcp__a__b")

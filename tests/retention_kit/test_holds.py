@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.retention_kit.holds import ITEM, PROJECT, SCOPES, SESSION, Held, Hold, find_in_force
+from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SCOPES, SESSION, Held, Hold, find_in_force
 
 NAMES = st.sampled_from("abc")
 TIMES = st.integers(0, 9).map(float)

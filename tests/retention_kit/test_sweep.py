@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.retention_kit import sweep
-from hooks.utils.retention_kit.marks import GRACE_S, Mark
+from popkit_retention.core.retention_kit import sweep
+from popkit_retention.core.retention_kit.marks import GRACE_S, Mark
 
 NOW = 1_800_000_000.0
 TIMES = st.integers(-3, 3).map(lambda days: NOW + days * GRACE_S) | st.floats(NOW - 3 * GRACE_S, NOW + 3 * GRACE_S)

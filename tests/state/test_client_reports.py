@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.state import hidden_tools, limit_readings, prompt_breakdowns
+from popkit_retention.core.state import hidden_tools, limit_readings, prompt_breakdowns
 from tests.bill.conversations import breakdown
 
 T = 1_800_000_000.0

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy.occasions import RESUMED_WITHIN_S
-from hooks.utils.state import closed
+from popkit_retention.core.policy.occasions import RESUMED_WITHIN_S
+from popkit_retention.core.state import closed
 from tests.hooks import payloads, processes
 
 NOW = 1_800_000_000.0

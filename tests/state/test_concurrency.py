@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hooks.utils.io import hook_log
-from hooks.utils.state import store
+from popkit_retention.core.io import hook_log
+from popkit_retention.core.state import store
 from tests.hooks import payloads, processes
 from tests.kit.forks import Forks, Hook
 

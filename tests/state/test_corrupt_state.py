@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import reconciling, store
-from hooks.utils.state.rebuild import rebuild
-from hooks.utils.state.site import Site
+from popkit_retention.core.policy.context import shared_facts
+from popkit_retention.core.state import reconciling, store
+from popkit_retention.core.state.rebuild import rebuild
+from popkit_retention.core.state.site import Site
 from tests.hooks import payloads, processes, sessions
 from tests.kit.forks import Command, Forks, Hook
 

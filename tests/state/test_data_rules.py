@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.config.layers import MANAGED, Layer, merge
-from hooks.utils.state import data_rules, journal, store
-from hooks.utils.state.site import Site
+from popkit_retention.core.config.layers import MANAGED, Layer, merge
+from popkit_retention.core.state import data_rules, journal, store
+from popkit_retention.core.state.site import Site
 from popkit_retention.dashboard.catalog import Catalog, OtherHosts
 
 NEW = {"AI_AGENT": "claude-code_2-1-332_harness"}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.state import delivery, memory, store
-from hooks.utils.state.site import Site
+from popkit_retention.core.state import delivery, memory, store
+from popkit_retention.core.state.site import Site
 
 NOW = 1_800_000_000.0
 TEXT = "# Memory of shop\n\n- `npm test` runs everything"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.transcripts.stamps import seconds_of
-from hooks.utils.policy.placeholder import placeholder
-from hooks.utils.state import journal, shipped
-from hooks.utils.state.rebuild import rebuild
+from popkit_retention.core.hosts.transcripts.stamps import seconds_of
+from popkit_retention.core.policy.placeholder import placeholder
+from popkit_retention.core.state import journal, shipped
+from popkit_retention.core.state.rebuild import rebuild
 from tests.bill.conversations import Conversation
 
 HANDLE = "abcd2345"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import session, store
+from popkit_retention.core.policy.context import shared_facts
+from popkit_retention.core.state import session, store
 from tests.hooks import payloads, processes, sessions
 from tests.kit.crowds import all_do, held
 from tests.kit.forks import Done, Forks, Hook

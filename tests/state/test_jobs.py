@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io.home import GOVERNANCE
-from hooks.utils.state import collection, marked
+from popkit_retention.core.io.home import GOVERNANCE
+from popkit_retention.core.state import collection, marked
 from popkit_retention.governance.controller import Controller
 from popkit_retention.memory.items import Item
 from popkit_retention.memory.stores.sqlite import SqliteStore

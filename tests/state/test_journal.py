@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.bookings import Advice, Cleared, KeptOut, Refetched, Remembered, Restored, Undone
-from hooks.utils.policy.context import OUTSIDE
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.settling import settle
-from hooks.utils.policy.usage import Usage
-from hooks.utils.state import journal, journal_bookings, rebuild
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.bookings import Advice, Cleared, KeptOut, Refetched, Remembered, Restored, Undone
+from popkit_retention.core.policy.context import OUTSIDE
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.policy.settling import settle
+from popkit_retention.core.policy.usage import Usage
+from popkit_retention.core.state import journal, journal_bookings, rebuild
 from tests.policy.scenario import SHIPPED
 from tests.state.test_places import Measured
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import transcript
-from hooks.utils.policy.placeholder import placeholder
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.reclaim.outlook import read
-from hooks.utils.state import journal, reconciling, store
-from hooks.utils.state.rebuild import rebuild
-from hooks.utils.views import report
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import transcript
+from popkit_retention.core.policy.placeholder import placeholder
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.reclaim.outlook import read
+from popkit_retention.core.state import journal, reconciling, store
+from popkit_retention.core.state.rebuild import rebuild
+from popkit_retention.core.views import report
 from tests.hosts.lines import Lines
 from tests.views.written import STEP_S, Written
 

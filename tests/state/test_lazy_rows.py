@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import engine, events
-from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import store
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import engine, events
+from popkit_retention.core.policy.context import shared_facts
+from popkit_retention.core.state import store
 from tests.policy.histories import Walk, histories
 
 SESSION = "resting"

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from hooks.utils import text
-from hooks.utils.policy.context import OUTSIDE
-from hooks.utils.reclaim import outlook
-from hooks.utils.state import journal, reconciling, store
-from hooks.utils.state.context_editing import editing_of
-from hooks.utils.state.site import Site
-from hooks.utils.views import panel, report
+from popkit_retention.core import text
+from popkit_retention.core.policy.context import OUTSIDE
+from popkit_retention.core.reclaim import outlook
+from popkit_retention.core.state import journal, reconciling, store
+from popkit_retention.core.state.context_editing import editing_of
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.views import panel, report
 from tests.hosts.lines import Lines
 
 TEXT = "a line of what was printed, like no other\n" * 120

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import reconciling, store
-from hooks.utils.state.rebuild import rebuild
-from hooks.utils.state.site import Site
+from popkit_retention.core.policy.context import shared_facts
+from popkit_retention.core.state import reconciling, store
+from popkit_retention.core.state.rebuild import rebuild
+from popkit_retention.core.state.site import Site
 from tests.examples import examples
 from tests.hooks import processes, sessions
 

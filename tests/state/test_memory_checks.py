@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import repository
-from hooks.utils.state import memory_checks, memory_json
-from hooks.utils.state.memory_records import CHANGED, COMMAND, ERROR, GONE, NAME, NOTE, PATH, RENAMED, SAME, Entry, Fact, Verdict
-from hooks.utils.state.memory_text import render
+from popkit_retention.core.io import repository
+from popkit_retention.core.state import memory_checks, memory_json
+from popkit_retention.core.state.memory_records import CHANGED, COMMAND, ERROR, GONE, NAME, NOTE, PATH, RENAMED, SAME, Entry, Fact, Verdict
+from popkit_retention.core.state.memory_text import render
 
 CART = b"def countTheCoins():\n    return sum(purse)\n" * 9
 

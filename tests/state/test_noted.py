@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.state.noted import BACK, ONLY, Noted
+from popkit_retention.core.state.noted import BACK, ONLY, Noted
 from tests.patience import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 ID = "11111111-2222-3333-4444-555555555555"
 ADDS = """
 import sys
-from hooks.utils.state.noted import Noted
+from popkit_retention.core.state.noted import Noted
 for number in range(20):
     Noted(sys.argv[1], sys.argv[2]).add(only=[f"{sys.argv[3]}-{number}"])
 """

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts.stamps import seconds_of
-from hooks.utils.policy.estimate import RESULT_TOKENS, estimate_tokens
-from hooks.utils.policy.messages import call_tokens
-from hooks.utils.policy.placeholder import gain, placeholder
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.state import rebuild
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts.stamps import seconds_of
+from popkit_retention.core.policy.estimate import RESULT_TOKENS, estimate_tokens
+from popkit_retention.core.policy.messages import call_tokens
+from popkit_retention.core.policy.placeholder import gain, placeholder
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.state import rebuild
 from tests.hosts.lines import START, Lines
 
 AT = seconds_of(START + "00.000Z")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import home
-from hooks.utils.io.repository import Repository
-from hooks.utils.state import collection, marked, memory, memory_alerts, opening, status_line, told_once
+from popkit_retention.core.io import home
+from popkit_retention.core.io.repository import Repository
+from popkit_retention.core.state import collection, marked, memory, memory_alerts, opening, status_line, told_once
 
 NOW = 1_800_000_000.0
 

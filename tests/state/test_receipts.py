@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.policy import compacting
-from hooks.utils.policy.compacting import CALLS, INPUT, NEEDED_ROOM, RESULT
-from hooks.utils.state import journal, receipts
+from popkit_retention.core.policy import compacting
+from popkit_retention.core.policy.compacting import CALLS, INPUT, NEEDED_ROOM, RESULT
+from popkit_retention.core.state import journal, receipts
 from tests.examples import examples
 from tests.policy.compactable import CODE, HISTORIES, SHARES, Talk, talked
 from tests.policy.conversing import SURE

@@ -14,20 +14,20 @@ from types import FrameType
 
 import pytest
 
-from hooks.utils import retention_tracker
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import engine, events, planning
-from hooks.utils.policy.calls import Call, Outcome
-from hooks.utils.policy.context import OUTSIDE, reclaimable, result_of, shared_facts
-from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.plans import Selection
-from hooks.utils.reclaim import outlook
-from hooks.utils.state import journal, noting, reconciling, store
-from hooks.utils.state.opening import open_context
-from hooks.utils.state.rebuild import rebuild
-from hooks.utils.state.site import Site
-from hooks.utils.state.stored_contexts import stored_state
-from hooks.utils.views import report
+from popkit_retention.core import retention_tracker
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import engine, events, planning
+from popkit_retention.core.policy.calls import Call, Outcome
+from popkit_retention.core.policy.context import OUTSIDE, reclaimable, result_of, shared_facts
+from popkit_retention.core.policy.economics import Prices
+from popkit_retention.core.policy.plans import Selection
+from popkit_retention.core.reclaim import outlook
+from popkit_retention.core.state import journal, noting, reconciling, store
+from popkit_retention.core.state.opening import open_context
+from popkit_retention.core.state.rebuild import rebuild
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.state.stored_contexts import stored_state
+from popkit_retention.core.views import report
 from tests.hooks import payloads, processes, sessions
 from tests.patience import HANG_S
 from tests.state.test_live_equals_replay import ACTIONS, Kept, _assert_equal, _run_inside

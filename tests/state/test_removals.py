@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.state import removals
+from popkit_retention.core.state import removals
 
 AT = 1_000.0
 ODD = [None, 7, "compact", [], {}, {"event": "compact"}, {"event": "clear"}, {"event": "back", "at": AT}]

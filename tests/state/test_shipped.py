@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from hooks.utils.policy.need_model import FEATURES
-from hooks.utils.state import shipped
+from popkit_retention.core.policy.need_model import FEATURES
+from popkit_retention.core.state import shipped
 
 
 @pytest.mark.parametrize(("name", "read"), [("need-model", shipped.need_model), ("need-soon-model", shipped.need_soon_model)])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.hosts.transcripts import outcomes
-from hooks.utils.policy.context import ContextState
-from hooks.utils.policy.conversation import Conversation
-from hooks.utils.policy.events import Call
-from hooks.utils.policy.parts import FILE
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.state.soundness import is_sound
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.transcripts import outcomes
+from popkit_retention.core.policy.context import ContextState
+from popkit_retention.core.policy.conversation import Conversation
+from popkit_retention.core.policy.events import Call
+from popkit_retention.core.policy.parts import FILE
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.state.soundness import is_sound
 from tests.policy.scenario import SHIPPED
 
 INFINITE, NOT_ONE = float("inf"), float("nan")

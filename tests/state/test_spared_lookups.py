@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.bookings import Spared
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.state import journal, reconciling, stale_ledgers, store
-from hooks.utils.state.spared_lookups import Recall
+from popkit_retention.core.policy.bookings import Spared
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.state import journal, reconciling, stale_ledgers, store
+from popkit_retention.core.state.spared_lookups import Recall
 from tests.views.written import BEGAN, PROJECT, Written
 
 MEMORY = """# Memory of shop

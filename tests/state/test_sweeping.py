@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import efficiency_tracker
-from hooks.utils.state import past, session, store, sweeping
-from hooks.utils.state.site import Site
-from hooks.utils.state.sweeping import BYTES, FILES, FOLDERS
+from popkit_retention.core import efficiency_tracker
+from popkit_retention.core.state import past, session, store, sweeping
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.state.sweeping import BYTES, FILES, FOLDERS
 from tests.patience import HANG_S, until
 
 ROOT = Path(__file__).resolve().parents[2]

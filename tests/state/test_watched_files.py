@@ -8,13 +8,13 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils import retention_tracker
-from hooks.utils.handlers import context_monitor, tool_calls
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.calls import Call, Outcome
-from hooks.utils.policy.context import ContextState
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.state import store, watched_files
+from popkit_retention.core import retention_tracker
+from popkit_retention.core.handlers import context_monitor, tool_calls
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.calls import Call, Outcome
+from popkit_retention.core.policy.context import ContextState
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.state import store, watched_files
 from tests.hooks import payloads, processes
 
 PATHS = st.sampled_from(["/a", "/a/b", '/with "quotes"', "/with\nbreaks", "/ü", "/a\\", ',"/a":['])

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from hooks.utils.state import session
+from popkit_retention.core.state import session
 from popkit_retention.usage import ingestion, postgres, sqlite
 from popkit_retention.usage.configured_database import open_local, open_store
 from popkit_retention.usage.records import Sum

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io import home
-from hooks.utils.state import session
+from popkit_retention.core.io import home
+from popkit_retention.core.state import session
 from popkit_retention.usage import incremental_reading, ingestion
 from popkit_retention.usage.configured_database import open_local
 from popkit_retention.usage.records import CLIENT, DAY_S, KEPT_DAYS

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.io.system import day_of
+from popkit_retention.core.io.system import day_of
 from popkit_retention.usage import configured_database
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.records import CLIENT, TRANSCRIPT

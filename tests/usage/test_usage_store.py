@@ -10,8 +10,8 @@ from pathlib import Path
 import pg8000.native
 import pytest
 
-from hooks.utils.io.system import day_of
 from popkit_retention.context.newest_snapshot import NoSnapshot, get_context_status
+from popkit_retention.core.io.system import day_of
 from popkit_retention.usage import configured_database, postgres
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.records import CLIENT, DAY_S, TRANSCRIPT, Sum, Tokens, request_id

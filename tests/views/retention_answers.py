@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.archive.content import stamp
+from popkit_retention.core.archive.content import stamp
 from popkit_retention.governance.policies import DEFAULT_POLICY
 
 DAY_S = 86_400.0

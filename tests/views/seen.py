@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.conversation import Conversation, Place
-from hooks.utils.policy.plans import Plan, Selection
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.usage import Usage
-from hooks.utils.reclaim.outlook import Outlook, plan_of
-from hooks.utils.state.rebuild import Rebuilt
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.conversation import Conversation, Place
+from popkit_retention.core.policy.plans import Plan, Selection
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.policy.usage import Usage
+from popkit_retention.core.reclaim.outlook import Outlook, plan_of
+from popkit_retention.core.state.rebuild import Rebuilt
 from popkit_retention.lab.try_command import Unwritten
 from tests.policy.scenario import Scenario
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import units
-from hooks.utils.handlers import context_monitor
-from hooks.utils.policy.ruleset import PROFILES
 from popkit_retention.cli.statusline_command import line_for
+from popkit_retention.core import units
+from popkit_retention.core.handlers import context_monitor
+from popkit_retention.core.policy.ruleset import PROFILES
 from popkit_retention.lab.try_command import report_of
 from tests.reclaim.earlier import answer
 from tests.views.test_clear_answers import COLD_S, Asking

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from hooks.utils.policy.limits import Reading, Window
-from hooks.utils.views import plan_limits
+from popkit_retention.core.policy.limits import Reading, Window
+from popkit_retention.core.views import plan_limits
 
 NOW = time.mktime((2026, 11, 24, 14, 0, 0, 0, 0, -1))  # a Tuesday
 HOUR = 3_600.0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.views import clear
+from popkit_retention.core.views import clear
 from tests.reclaim.earlier import answer
 from tests.views.written import Written, long_session, spec_session
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy.need_model import SCHEMA, NeedModel
-from hooks.utils.policy.placeholder import handle_in
-from hooks.utils.state import shipped
+from popkit_retention.core.policy.need_model import SCHEMA, NeedModel
+from popkit_retention.core.policy.placeholder import handle_in
+from popkit_retention.core.state import shipped
 from tests.views.test_clear_answers import COLD_S, GOLDENS, Asking
 from tests.views.written import Written, long_session, spec_session
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.flag_parser import UsageError, parse
-from hooks.utils.operations import CONTEXT
-from hooks.utils.operations.context_words import split
+from popkit_retention.core.flag_parser import UsageError, parse
+from popkit_retention.core.operations import CONTEXT
+from popkit_retention.core.operations.context_words import split
 
 ROOT = Path(__file__).resolve().parents[2]
 

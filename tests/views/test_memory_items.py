@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils import text
+from popkit_retention.core import text
 from popkit_retention.memory import item_changes, item_report, item_views
 from popkit_retention.memory.items import KINDS, LEVELS, MARKERS, SOURCES, TIERS, Item
 from tests.views.test_width import HOSTILE

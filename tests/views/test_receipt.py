@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.utils import text
-from hooks.utils.operations.receipts import find_receipt
-from hooks.utils.policy.compacting import CALLS, INPUT, NEEDED_ROOM, RESULT
-from hooks.utils.state import journal, receipts
-from hooks.utils.views import receipt
+from popkit_retention.core import text
+from popkit_retention.core.operations.receipts import find_receipt
+from popkit_retention.core.policy.compacting import CALLS, INPUT, NEEDED_ROOM, RESULT
+from popkit_retention.core.state import journal, receipts
+from popkit_retention.core.views import receipt
 
 GOLDENS = Path(__file__).parent / "goldens"
 NOW = 10_000.0

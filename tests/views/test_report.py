@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.operations import names
-from hooks.utils.policy import events
-from hooks.utils.policy.plans import REASONS, Selection
-from hooks.utils.policy.ruleset import PROFILES, TIERS
-from hooks.utils.reclaim.outlook import read
-from hooks.utils.state import shipped
-from hooks.utils.text import laid_out
-from hooks.utils.views import clear, one_result, phrases, report, timeline
-from hooks.utils.views.panel import panel
-from hooks.utils.views.results import detail_lines
-from hooks.utils.views.shapes import Report, ResultRow
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.operations import names
+from popkit_retention.core.policy import events
+from popkit_retention.core.policy.plans import REASONS, Selection
+from popkit_retention.core.policy.ruleset import PROFILES, TIERS
+from popkit_retention.core.reclaim.outlook import read
+from popkit_retention.core.state import shipped
+from popkit_retention.core.text import laid_out
+from popkit_retention.core.views import clear, one_result, phrases, report, timeline
+from popkit_retention.core.views.panel import panel
+from popkit_retention.core.views.results import detail_lines
+from popkit_retention.core.views.shapes import Report, ResultRow
 from tests.policy.scenario import Scenario
 from tests.views.seen import planned, seen
 from tests.views.written import Written

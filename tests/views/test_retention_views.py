@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import text
+from popkit_retention.core import text
 from popkit_retention.governance import answers as governance
 from popkit_retention.governance import collection, domains
 from popkit_retention.governance.views import (

@@ -9,14 +9,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from hooks.utils import efficiency_tracker as tracker
-from hooks.utils import flag_parser, text
-from hooks.utils.efficiency_tracker import EfficiencyMetrics
-from hooks.utils.operations import CONTEXT
-from hooks.utils.operations.context_words import respond
-from hooks.utils.policy import figures
-from hooks.utils.policy.context import Counts
-from hooks.utils.views import card, stats
+from popkit_retention.core import efficiency_tracker as tracker
+from popkit_retention.core import flag_parser, text
+from popkit_retention.core.efficiency_tracker import EfficiencyMetrics
+from popkit_retention.core.operations import CONTEXT
+from popkit_retention.core.operations.context_words import respond
+from popkit_retention.core.policy import figures
+from popkit_retention.core.policy.context import Counts
+from popkit_retention.core.views import card, stats
 from tests.reclaim.earlier import answer
 from tests.views.written import Written, long_session, spec_session
 

@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils import flag_parser, text, units
-from hooks.utils.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.operations import CONTEXT, names
-from hooks.utils.operations.context_words import _mistake
-from hooks.utils.operations.help_text import help_lines
-from hooks.utils.policy import figures
-from hooks.utils.policy.ledger import Ledger
-from hooks.utils.policy.plans import Selection
-from hooks.utils.policy.ruleset import TIERS, Ruleset
-from hooks.utils.policy.verdict import KINDS
-from hooks.utils.views import clear, memory_in_session, one_result, phrases, report, savings
-from hooks.utils.views.panel import panel
-from hooks.utils.views.stats import stats_lines
-from hooks.utils.views.timeline import timeline_lines
+from popkit_retention.core import flag_parser, text, units
+from popkit_retention.core.efficiency_tracker import EfficiencyMetrics, metrics_of, worth
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.operations import CONTEXT, names
+from popkit_retention.core.operations.context_words import _mistake
+from popkit_retention.core.operations.help_text import help_lines
+from popkit_retention.core.policy import figures
+from popkit_retention.core.policy.ledger import Ledger
+from popkit_retention.core.policy.plans import Selection
+from popkit_retention.core.policy.ruleset import TIERS, Ruleset
+from popkit_retention.core.policy.verdict import KINDS
+from popkit_retention.core.views import clear, memory_in_session, one_result, phrases, report, savings
+from popkit_retention.core.views.panel import panel
+from popkit_retention.core.views.stats import stats_lines
+from popkit_retention.core.views.timeline import timeline_lines
 from tests.examples import examples
 from tests.policy.scenario import Scenario
 from tests.views.seen import planned, seen

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils import efficiency_tracker as tracker
-from hooks.utils import text, units
-from hooks.utils.efficiency_tracker import EfficiencyMetrics, sums_since
-from hooks.utils.io.system import day_of, days_before
-from hooks.utils.policy import figures
-from hooks.utils.policy.context import Counts
-from hooks.utils.policy.ledger import Ledger
-from hooks.utils.state import journal, past, reconciling, session, stale_ledgers, store
-from hooks.utils.state.rebuild import newest_days
-from hooks.utils.views import amounts, savings
-from hooks.utils.views.stats import stats_lines
+from popkit_retention.core import efficiency_tracker as tracker
+from popkit_retention.core import text, units
+from popkit_retention.core.efficiency_tracker import EfficiencyMetrics, sums_since
+from popkit_retention.core.io.system import day_of, days_before
+from popkit_retention.core.policy import figures
+from popkit_retention.core.policy.context import Counts
+from popkit_retention.core.policy.ledger import Ledger
+from popkit_retention.core.state import journal, past, reconciling, session, stale_ledgers, store
+from popkit_retention.core.state.rebuild import newest_days
+from popkit_retention.core.views import amounts, savings
+from popkit_retention.core.views.stats import stats_lines
 from tests.reclaim.earlier import answer
 from tests.views.written import BEGAN, STEP_S, Written
 

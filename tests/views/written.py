@@ -6,7 +6,7 @@ import json
 from datetime import datetime, timezone
 from pathlib import Path
 
-from hooks.utils.state.site import Site
+from popkit_retention.core.state.site import Site
 
 BEGAN = 1_790_000_000.0
 STEP_S = 10.0

@@ -10,7 +10,7 @@ import sys
 import time
 import zlib
 
-from .. import PopkitError
+from ..errors import PopkitError
 from ..io.system import sha256
 
 TYPE_CHECKING = False

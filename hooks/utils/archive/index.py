@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 import zlib
 
-from .. import PopkitError
+from ..errors import PopkitError
 from ..io.sqlite_file import Transaction
 from .content import RetentionIntegrityError
 from .reading import text_of

@@ -6,7 +6,7 @@ only ever go that way, no row is deleted, and nothing but `zone`, `content` and 
 
 from __future__ import annotations
 
-from .. import PopkitError
+from ..errors import PopkitError
 from ..io.sqlite_file import Transaction
 from .content import RetentionIntegrityError, compress_content, plain
 from .holds import held

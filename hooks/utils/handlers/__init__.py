@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from .. import PopkitError
+from ..errors import PopkitError
 from ..io import codec, files
 from ..io.system import environment, os
 

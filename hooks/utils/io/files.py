@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from _thread import RLock
 
-from .. import PopkitError
+from ..errors import PopkitError
 from .codec import loads
 from .system import os, parent_of
 

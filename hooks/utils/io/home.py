@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import PopkitError
+from ..errors import PopkitError
 from . import foreign
 from .system import absolute, join, parent_of, sha256
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from .. import PopkitError
+from ..errors import PopkitError
 from . import files, volatile
 from .system import absolute
 

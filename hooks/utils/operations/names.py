@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .. import PopkitError, text
+from .. import text
+from ..errors import PopkitError
 from ..policy import globs
 from ..policy.ruleset import DEFAULT
 from ..views import phrases

@@ -6,7 +6,7 @@ at once are in one message, and the results of just these in the next.
 
 from __future__ import annotations
 
-from .. import PopkitError
+from ..errors import PopkitError
 from .estimate import CALL_TOKENS, RESULT_TOKENS, estimate_tokens
 
 TYPE_CHECKING = False

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from .. import PopkitError, archive
+from .. import archive
+from ..errors import PopkitError
 from ..hosts import KEEPS
 from ..io import files, home
 from ..state.archived import errors, task_id

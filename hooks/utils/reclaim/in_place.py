@@ -9,7 +9,8 @@ from __future__ import annotations
 import json  # noqa: TID253  only the helper comes here
 from contextlib import nullcontext
 
-from .. import PopkitError, archive
+from .. import archive
+from ..errors import PopkitError
 from ..hosts.transcripts import as_sent, usage
 from ..hosts.transcripts.attachments import Attachments
 from ..policy import compacting, events, lists, messages

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .. import PopkitError, archive
+from .. import archive
 from ..archive.content import stamp
+from ..errors import PopkitError
 from ..io import codec, files, home
 from ..io.system import os
 from ..state import archived, journal, store

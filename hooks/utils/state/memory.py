@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from .. import PopkitError
+from ..errors import PopkitError
 from ..io import files, home
 from ..io.codec import dumps, loads, texts
 from ..io.proof import are_one

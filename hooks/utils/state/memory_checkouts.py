@@ -5,7 +5,7 @@ The checkout in which memory was switched on (`root` of the settings) may use it
 
 from __future__ import annotations
 
-from .. import PopkitError
+from ..errors import PopkitError
 from ..io.codec import texts
 from ..io.proof import are_one
 

@@ -6,7 +6,7 @@ an earlier compaction, or of results that are live again, no longer count. The j
 
 from __future__ import annotations
 
-from .. import PopkitError
+from ..errors import PopkitError
 from ..io import files, home
 from ..io.codec import dumps, loads
 from ..io.system import join, os

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hooks.utils.config import layers
-from hooks.utils.io import home
-from hooks.utils.policy.models import models_of
+from popkit_retention.core.config import layers
+from popkit_retention.core.io import home
+from popkit_retention.core.policy.models import models_of
 
 from ..cli.terminal import Bar
 from ..operations import many_sessions, session_lookup
@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.flag_parser import Parsed
-    from hooks.utils.policy.models import Models
+    from popkit_retention.core.flag_parser import Parsed
+    from popkit_retention.core.policy.models import Models
 
     from .records import Digest
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from hooks.utils.io import home
-from hooks.utils.io.sqlite_file import StoreError
-from hooks.utils.state import limit_readings
-from hooks.utils.views import bill as views
-from hooks.utils.views import cache_lifetime, paid_for
+from popkit_retention.core.io import home
+from popkit_retention.core.io.sqlite_file import StoreError
+from popkit_retention.core.state import limit_readings
+from popkit_retention.core.views import bill as views
+from popkit_retention.core.views import cache_lifetime, paid_for
 
 from ..cli.answering import Answer
 from ..operations import session_lookup
@@ -21,8 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.flag_parser import Parsed
-    from hooks.utils.policy.models import Models
+    from popkit_retention.core.flag_parser import Parsed
+    from popkit_retention.core.policy.models import Models
 
 
 MISTAKES = (OSError, StoreError, SourceUnavailable, session_lookup.NoSession)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hooks.utils.policy import lost_cache
+from popkit_retention.core.policy import lost_cache
 
 from .sums import MOST_DETAILS
 
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hooks.utils.policy.models import Models
+    from popkit_retention.core.policy.models import Models
 
     from .records import Cause, Digest, Lost, Misses, Row, Used
 

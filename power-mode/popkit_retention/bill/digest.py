@@ -9,10 +9,10 @@ from array import array
 from functools import lru_cache
 from typing import NamedTuple
 
-from hooks.utils.hosts.recordings import CLAUDE_CODE, session_id_of
-from hooks.utils.hosts.transcripts import sent
-from hooks.utils.policy import lost_cache
-from hooks.utils.state import shipped
+from popkit_retention.core.hosts.recordings import CLAUDE_CODE, session_id_of
+from popkit_retention.core.hosts.transcripts import sent
+from popkit_retention.core.policy import lost_cache
+from popkit_retention.core.state import shipped
 
 from . import sums
 
@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from hooks.utils.policy.lost_cache import Sent
+    from popkit_retention.core.policy.lost_cache import Sent
 
     from .records import Digest
 

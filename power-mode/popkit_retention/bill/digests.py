@@ -17,10 +17,10 @@ from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
-from hooks.utils.hosts.transcripts import entries, projects
-from hooks.utils.io import home
-from hooks.utils.io.sqlite_file import Schema, StoreError, Transaction, migrate, open_store
-from hooks.utils.io.storage import Storage
+from popkit_retention.core.hosts.transcripts import entries, projects
+from popkit_retention.core.io import home
+from popkit_retention.core.io.sqlite_file import Schema, StoreError, Transaction, migrate, open_store
+from popkit_retention.core.io.storage import Storage
 
 from ..parallel.attempts import SessionSkipped
 from ..parallel.results import ALL_CORES, results

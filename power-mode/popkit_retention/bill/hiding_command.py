@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils import text
-from hooks.utils.state import hidden_tools
-from hooks.utils.views import bill as views
+from popkit_retention.core import text
+from popkit_retention.core.state import hidden_tools
+from popkit_retention.core.views import bill as views
 
 from ..cli import terminal
 from ..cli.answering import Answer, Refused
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import Parsed
 
 
 # word -> (the state of the tool, the consequence)

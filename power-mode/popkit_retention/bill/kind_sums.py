@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from hooks.utils.policy.composition import OTHER, RESULT
+from popkit_retention.core.policy.composition import OTHER, RESULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hooks.utils.policy.composition import Shares
+    from popkit_retention.core.policy.composition import Shares
 
     from .records import Row, Used
 

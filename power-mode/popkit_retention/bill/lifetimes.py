@@ -8,16 +8,16 @@ was read of a prompt at all, stays as it was. All that is written costs what wri
 
 from __future__ import annotations
 
-from hooks.utils.policy.lost_cache import PAUSE
-from hooks.utils.policy.models import HOUR_S
+from popkit_retention.core.policy.lost_cache import PAUSE
+from popkit_retention.core.policy.models import HOUR_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from hooks.utils.policy.lost_cache import Loss, Sent
-    from hooks.utils.policy.models import Model, Models
+    from popkit_retention.core.policy.lost_cache import Loss, Sent
+    from popkit_retention.core.policy.models import Model, Models
 
     from .records import Digest, Used
 

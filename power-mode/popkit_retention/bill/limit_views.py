@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils import text, units
-from hooks.utils.views import amounts, paid_for, plan_limits
+from popkit_retention.core import text, units
+from popkit_retention.core.views import amounts, paid_for, plan_limits
 
 from ..views import beside
 

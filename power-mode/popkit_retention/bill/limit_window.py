@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.policy.lost_cache import PAUSE
+from popkit_retention.core.policy.lost_cache import PAUSE
 
 from .costs import usd_of
 from .kind_sums import kind_rows
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypedDict
 
-    from hooks.utils.policy.models import Models
+    from popkit_retention.core.policy.models import Models
 
     from .records import Digest, Row
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hooks.utils.io import home
-from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy.limits import LENGTHS_S, windows
-from hooks.utils.state import limit_readings
+from popkit_retention.core.io import home
+from popkit_retention.core.io.system import now as time_of_day
+from popkit_retention.core.policy.limits import LENGTHS_S, windows
+from popkit_retention.core.state import limit_readings
 
 from ..cli.answering import Answer
 from ..cli.terminal import Bar
@@ -17,9 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.flag_parser import Parsed
-    from hooks.utils.policy.limits import Window
-    from hooks.utils.policy.models import Models
+    from popkit_retention.core.flag_parser import Parsed
+    from popkit_retention.core.policy.limits import Window
+    from popkit_retention.core.policy.models import Models
 
     from .limit_window import PlanLimits, WindowUse
     from .records import Digest

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils import text, units
-from hooks.utils.views.lost_caches import cause_in_words
+from popkit_retention.core import text, units
+from popkit_retention.core.views.lost_caches import cause_in_words
 
 from ..views import beside
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from hooks.utils.io import home
+from popkit_retention.core.io import home
 
 from ..cli.answering import Answer
 from ..operations import many_sessions
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import Parsed
 
 
 def misses(args: Parsed, environ: Mapping[str, str]) -> Answer:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils.argument_types import FILE, WHEN
-from hooks.utils.operation_tables import CHANGES, Flag, Operation, Table
+from popkit_retention.core.argument_types import FILE, WHEN
+from popkit_retention.core.operation_tables import CHANGES, Flag, Operation, Table
 
 from ..operations import HOST, JSON, MANY_SESSIONS, PATH_NOTE, YES
 

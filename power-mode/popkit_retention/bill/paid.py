@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from hooks.utils.policy.models import Models
+    from popkit_retention.core.policy.models import Models
 
     from .records import Digest, Used
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 
-from hooks.utils.io import home
-from hooks.utils.state import hidden_tools
+from popkit_retention.core.io import home
+from popkit_retention.core.state import hidden_tools
 
 from . import statement
 from .chosen_digests import digests_since, models_of_user
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import Parsed
 
 
 class ProjectBill:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.state.hidden_tools import is_among, parted, server_key
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.state.hidden_tools import is_among, parted, server_key
 
 from .kind_sums import shared_out
 

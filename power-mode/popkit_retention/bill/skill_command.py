@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from hooks.utils import text
-from hooks.utils.io import home
+from popkit_retention.core import text
+from popkit_retention.core.io import home
 
 from ..cli.answering import Answer, Refused
 from . import statement
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import Parsed
 
 
 def draft_skill(args: Parsed, environ: Mapping[str, str]) -> Answer:

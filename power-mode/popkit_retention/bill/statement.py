@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils.hosts import CLAUDE_CODE
-from hooks.utils.io import files
-from hooks.utils.state import hidden_tools, limit_readings, prompt_breakdowns
+from popkit_retention.core.hosts import CLAUDE_CODE
+from popkit_retention.core.io import files
+from popkit_retention.core.state import hidden_tools, limit_readings, prompt_breakdowns
 
 from . import lifetimes, paid, removals
 from .prompt_rows import calls_of, rows_of
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from hooks.utils.policy.models import Models
+    from popkit_retention.core.policy.models import Models
 
     from .records import Digest
 

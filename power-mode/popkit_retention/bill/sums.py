@@ -5,7 +5,7 @@ Tokens that the cache lost count as read, as in the shares of the requests: the 
 
 from __future__ import annotations
 
-from hooks.utils.policy import lost_cache
+from popkit_retention.core.policy import lost_cache
 
 from .kind_sums import add_shares, add_unlost_shares, columns_of, shared_by_kind
 from .lifetimes import replayed
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import Any
 
-    from hooks.utils.policy.lost_cache import Sent
-    from hooks.utils.policy.usage import Usage
+    from popkit_retention.core.policy.lost_cache import Sent
+    from popkit_retention.core.policy.usage import Usage
 
     from .records import Priced, Used
 

@@ -11,10 +11,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from hooks.utils.io.sqlite_file import StoreError
-from hooks.utils.state import hidden_tools
-from hooks.utils.views import bill as views
-from hooks.utils.views.lost_caches import CAUSES, cause_in_words
+from popkit_retention.core.io.sqlite_file import StoreError
+from popkit_retention.core.state import hidden_tools
+from popkit_retention.core.views import bill as views
+from popkit_retention.core.views.lost_caches import CAUSES, cause_in_words
 
 from ..dashboard.failures import ASKING, failures
 from ..dashboard.shapes import NotFound, StoreUnusable

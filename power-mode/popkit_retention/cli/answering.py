@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from hooks.utils import PopkitError, text
+from popkit_retention.core import text
+from popkit_retention.core.errors import PopkitError
 
 from .terminal import say_renamed, write_content, write_view
 
@@ -12,9 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from hooks.utils.flag_parser import Parsed
-    from hooks.utils.operation_tables import Table
-    from hooks.utils.text import Line
+    from popkit_retention.core.flag_parser import Parsed
+    from popkit_retention.core.operation_tables import Table
+    from popkit_retention.core.text import Line
 
 
 class Refused(PopkitError):
@@ -44,9 +45,9 @@ def run(
 ) -> int:  # fmt: skip
     """Run one line of words, `help` by itself; return the exit code. `mistakes`: errors that are shown in a line, like Refused; `called`:
     how the reader calls the command; `name`: the command, where it is one word of the table ("popkit restore")."""
-    from hooks.utils import flag_parser  # the overview needs no parser
-    from hooks.utils.flag_parser import UsageError
-    from hooks.utils.operation_tables import HELP
+    from popkit_retention.core import flag_parser  # the overview needs no parser
+    from popkit_retention.core.flag_parser import UsageError
+    from popkit_retention.core.operation_tables import HELP
 
     expected: tuple[type[Exception], ...] = (UsageError, Refused, *mistakes)
     try:
@@ -55,7 +56,7 @@ def run(
             command = called or table.name
             say_renamed(f"{command} {parsed.former}", f"{command} {table.renamed[parsed.former]}", environ)
         if parsed.operation is HELP:
-            from hooks.utils.operations.help_text import help_lines
+            from popkit_retention.core.operations.help_text import help_lines
 
             write_view(help_lines(parsed.argument or "", name.rpartition(" ")[0] or table.name, table), sys.stdout, environ)
             return 0
@@ -75,7 +76,7 @@ def run(
 
 def run_unattended(name: str, work: Callable[[], object], environ: Mapping[str, str]) -> None:
     """Run work of a hook's child process, whose output and exit code nobody reads: an error is logged in the hooks' log, under a name."""
-    from hooks.utils.io import (
+    from popkit_retention.core.io import (
         hook_log,  # only needed here
     )
 

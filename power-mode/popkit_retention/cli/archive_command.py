@@ -8,14 +8,14 @@ import sqlite3
 import sys
 from contextlib import ExitStack
 
-from hooks.utils import archive, text, units
-from hooks.utils.archive import chain, holds, index, searching, verification
-from hooks.utils.io import home, repository
-from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy.masking import mask
-from hooks.utils.state import archived, placements, stored_contexts
-from hooks.utils.state.site import Site
-from hooks.utils.units import size
+from popkit_retention.core import archive, text, units
+from popkit_retention.core.archive import chain, holds, index, searching, verification
+from popkit_retention.core.io import home, repository
+from popkit_retention.core.io.system import now as time_of_day
+from popkit_retention.core.policy.masking import mask
+from popkit_retention.core.state import archived, placements, stored_contexts
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.units import size
 
 from .. import features
 from ..views import archive as views
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from sqlite3 import Connection
 
-    from hooks.utils.archive.records import Record
-    from hooks.utils.archive.searching import Found
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.archive.records import Record
+    from popkit_retention.core.archive.searching import Found
+    from popkit_retention.core.flag_parser import Parsed
 
 _READ = ("list", "search", "show")
 MISTAKES = (archive.RetentionIntegrityError, archive.ArchiveError)

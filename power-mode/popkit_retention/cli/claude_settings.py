@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import shlex
 
-from hooks.utils.io import files, home
-from hooks.utils.io.codec import loads
-from hooks.utils.io.storage import LOGS, Storage
+from popkit_retention.core.io import files, home
+from popkit_retention.core.io.codec import loads
+from popkit_retention.core.io.storage import LOGS, Storage
 
 from . import json_text, settings_file, terminal
 from .answering import Refused

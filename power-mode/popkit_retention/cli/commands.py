@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils import text
-from hooks.utils.io import home
-from hooks.utils.version import VERSION
+from popkit_retention.core import text
+from popkit_retention.core.io import home
+from popkit_retention.core.version import VERSION
 
 from .. import features
 from ..features import Command
@@ -15,14 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.operation_tables import Table
+    from popkit_retention.core.operation_tables import Table
 
 _HERE = __package__
 _TABLES = f"{_HERE}.tables"
 CORE = {
     command.name: command
     for command in (
-        Command("context", "hooks.utils.operations:CONTEXT", 10, f"{_HERE}.context_command:run"),
+        Command("context", "popkit_retention.core.operations:CONTEXT", 10, f"{_HERE}.context_command:run"),
         Command(
             "restore",
             f"{__package__}.restore_table:RESTORE",
@@ -77,7 +77,7 @@ def first() -> dict[str, str]:
 
 def words_of_context() -> dict[str, str]:
     """Return the words of `popkit context` that are commands, too, with what they do: those that no other command answers."""
-    from hooks.utils.operations import CONTEXT
+    from popkit_retention.core.operations import CONTEXT
 
     others, words = ("", "help", *CORE), CONTEXT.by_name.items()
     return {word: operation.help for word, operation in words if word not in others and not (operation.raw or operation.implied)}

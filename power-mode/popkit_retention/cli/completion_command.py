@@ -8,8 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.flag_parser import Parsed
-    from hooks.utils.operation_tables import Table
+    from popkit_retention.core.flag_parser import Parsed
+    from popkit_retention.core.operation_tables import Table
 
 # Each script passes the words up to the cursor. Where no word comes back, the shell completes file names.
 SCRIPTS = {
@@ -55,7 +55,7 @@ def complete(args: Parsed, _environ: Mapping[str, str]) -> int:
 
 def words_after(words: list[str]) -> list[str]:
     """Return the words that may come after `popkit WORDS`; none where any word or file name may come."""
-    from hooks.utils import flag_parser
+    from popkit_retention.core import flag_parser
 
     if not words or words == ["help"]:
         return [*commands.names(), "help"]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils import text, units
-from hooks.utils.config.fields import FIELDS
-from hooks.utils.config.layers import Layer, merge, read_layers
-from hooks.utils.config.schema import json_schema
-from hooks.utils.io import home
+from popkit_retention.core import text, units
+from popkit_retention.core.config.fields import FIELDS
+from popkit_retention.core.config.layers import Layer, merge, read_layers
+from popkit_retention.core.config.schema import json_schema
+from popkit_retention.core.io import home
 
 from .answering import Answer
 from .config_problems import check_file, check_layers, dotted, shown
@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import Parsed
 
 
 KEY_WIDTH, VALUE_WIDTH = 41, 21

@@ -11,11 +11,11 @@ import difflib
 import json
 import os
 
-from hooks.utils.config import gone
-from hooks.utils.config.fields import FIELDS
-from hooks.utils.config.layers import layer_paths, merge, read_layer, read_text, without_comments
-from hooks.utils.config.validation import usable
-from hooks.utils.policy.masking import mask
+from popkit_retention.core.config import gone
+from popkit_retention.core.config.fields import FIELDS
+from popkit_retention.core.config.layers import layer_paths, merge, read_layer, read_text, without_comments
+from popkit_retention.core.config.validation import usable
+from popkit_retention.core.policy.masking import mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

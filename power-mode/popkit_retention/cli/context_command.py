@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils.flag_parser import UsageError
-from hooks.utils.io import files
-from hooks.utils.io.system import now as time_of_day
-from hooks.utils.operations import CONTEXT
-from hooks.utils.state.site import Site
+from popkit_retention.core.flag_parser import UsageError
+from popkit_retention.core.io import files
+from popkit_retention.core.io.system import now as time_of_day
+from popkit_retention.core.operations import CONTEXT
+from popkit_retention.core.state.site import Site
 
 from . import answering
 from .answering import Answer, Refused
@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import Parsed
 
 
 COMMAND = "popkit context"
@@ -39,8 +39,8 @@ def word(words: list[str], environ: Mapping[str, str]) -> int:
 
 def answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     """Do one operation on a session; Refused for anything that does not exist."""
-    from hooks.utils.operations import context_words
-    from hooks.utils.operations.changers import in_place_of
+    from popkit_retention.core.operations import context_words
+    from popkit_retention.core.operations.changers import in_place_of
 
     from ..operations import session_lookup
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils import text, units
-from hooks.utils.config import layers
-from hooks.utils.io import home
-from hooks.utils.io.findings import OK, PROBLEM, WARNING, Check
-from hooks.utils.io.system import now as time_of_day
+from popkit_retention.core import text, units
+from popkit_retention.core.config import layers
+from popkit_retention.core.io import home
+from popkit_retention.core.io.findings import OK, PROBLEM, WARNING, Check
+from popkit_retention.core.io.system import now as time_of_day
 
 from .. import features
 from ..operations import stores
@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import Parsed
 
 
 _INDENT = " " * 9

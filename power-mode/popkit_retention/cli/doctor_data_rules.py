@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hooks.utils.config import layers
-from hooks.utils.io import files, home, volatile
-from hooks.utils.io.findings import OK, WARNING, Check
-from hooks.utils.state import data_rules, stored_contexts
-from hooks.utils.state.site import Site
-from hooks.utils.text import clean, listed
-from hooks.utils.units import counted
+from popkit_retention.core.config import layers
+from popkit_retention.core.io import files, home, volatile
+from popkit_retention.core.io.findings import OK, WARNING, Check
+from popkit_retention.core.state import data_rules, stored_contexts
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.text import clean, listed
+from popkit_retention.core.units import counted
 
 from .doctor_helper import SESSION
 

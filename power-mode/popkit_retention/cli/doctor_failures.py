@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 
-from hooks.utils import units
-from hooks.utils.io import files, hook_log
-from hooks.utils.io.codec import dumps, loads
-from hooks.utils.io.findings import OK, PROBLEM, WARNING, Check
-from hooks.utils.io.storage import LOGS, Storage
-from hooks.utils.text import clean
-from hooks.utils.units import counted
+from popkit_retention.core import units
+from popkit_retention.core.io import files, hook_log
+from popkit_retention.core.io.codec import dumps, loads
+from popkit_retention.core.io.findings import OK, PROBLEM, WARNING, Check
+from popkit_retention.core.io.storage import LOGS, Storage
+from popkit_retention.core.text import clean
+from popkit_retention.core.units import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import os
 import shutil
 import stat
 
-from hooks.utils import text, units
-from hooks.utils.io import home
-from hooks.utils.io.findings import OK, PROBLEM, WARNING, Check
+from popkit_retention.core import text, units
+from popkit_retention.core.io import home
+from popkit_retention.core.io.findings import OK, PROBLEM, WARNING, Check
 
 from ..operations import stores
 from . import config_problems

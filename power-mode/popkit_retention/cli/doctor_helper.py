@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from hooks.utils.io import hook_log
-from hooks.utils.io.findings import OK, WARNING, Check
-from hooks.utils.state import asking, sockets, stored_contexts
-from hooks.utils.text import clean
-from hooks.utils.units import counted
+from popkit_retention.core.io import hook_log
+from popkit_retention.core.io.findings import OK, WARNING, Check
+from popkit_retention.core.state import asking, sockets, stored_contexts
+from popkit_retention.core.text import clean
+from popkit_retention.core.units import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

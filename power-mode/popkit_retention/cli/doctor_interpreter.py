@@ -8,8 +8,8 @@ import subprocess
 import sys
 import time
 
-from hooks.utils.io import files, foreign
-from hooks.utils.io.findings import OK, PROBLEM, WARNING, Check
+from popkit_retention.core.io import files, foreign
+from popkit_retention.core.io.findings import OK, PROBLEM, WARNING, Check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 
-from hooks.utils.hosts import is_kept
-from hooks.utils.io import files, foreign, home
-from hooks.utils.io.findings import OK, PROBLEM, WARNING, Check
-from hooks.utils.state import session, stored_contexts
-from hooks.utils.text import listed
-from hooks.utils.units import span
+from popkit_retention.core.hosts import is_kept
+from popkit_retention.core.io import files, foreign, home
+from popkit_retention.core.io.findings import OK, PROBLEM, WARNING, Check
+from popkit_retention.core.state import session, stored_contexts
+from popkit_retention.core.text import listed
+from popkit_retention.core.units import span
 
 from .doctor_interpreter import numbers_of, output_of, remembered_interpreter
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils.hosts.transcripts import projects
-from hooks.utils.io.findings import OK, WARNING, Check
-from hooks.utils.policy.context import shared_facts
-from hooks.utils.state import reconciling, store, stored_contexts
-from hooks.utils.state.rebuild import rebuild
-from hooks.utils.state.site import Site
-from hooks.utils.text import listed
-from hooks.utils.units import counted
+from popkit_retention.core.hosts.transcripts import projects
+from popkit_retention.core.io.findings import OK, WARNING, Check
+from popkit_retention.core.policy.context import shared_facts
+from popkit_retention.core.state import reconciling, store, stored_contexts
+from popkit_retention.core.state.rebuild import rebuild
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.text import listed
+from popkit_retention.core.units import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

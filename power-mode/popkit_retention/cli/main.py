@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils import text
-from hooks.utils.io import home
+from popkit_retention.core import text
+from popkit_retention.core.io import home
 
 from .. import features
 from . import answering, commands, terminal
@@ -88,8 +88,8 @@ def _run(argv: list[str], environ: Mapping[str, str]) -> int:
 
 
 def _unknown(name: str, rest: list[str], environ: Mapping[str, str]) -> int:
-    from hooks.utils.config import gone
-    from hooks.utils.flag_parser import nearest
+    from popkit_retention.core.config import gone
+    from popkit_retention.core.flag_parser import nearest
 
     if name in gone.WORDS:
         return answering.fail("popkit", gone.WORDS[name], "--json" in rest, environ, [])

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils.flag_parser import chosen
-from hooks.utils.io.system import now as time_of_day
-from hooks.utils.operations import CONTEXT
-from hooks.utils.policy.kinds import OF_THE_ARCHIVE
-from hooks.utils.state.site import Site
-from hooks.utils.text import clean, laid_out
+from popkit_retention.core.flag_parser import chosen
+from popkit_retention.core.io.system import now as time_of_day
+from popkit_retention.core.operations import CONTEXT
+from popkit_retention.core.policy.kinds import OF_THE_ARCHIVE
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.text import clean, laid_out
 
 from . import answering, terminal
 from .answering import Answer, Refused
@@ -22,8 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.archive.records import Record
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.archive.records import Record
+    from popkit_retention.core.flag_parser import Parsed
 
 
 RESTORE = "popkit restore"
@@ -60,8 +60,8 @@ def _names_itself(word: str) -> bool:
 
 def _printed(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     """Return the contents to print, and record that they were printed. An error in recording goes to standard error."""
-    from hooks.utils.reclaim import access, restoring
-    from hooks.utils.views import restored
+    from popkit_retention.core.reclaim import access, restoring
+    from popkit_retention.core.views import restored
 
     site = Site(environ, environ.get("CLAUDE_CODE_SESSION_ID") or "", os.getcwd())
     printed: list[tuple[Record, str | None]] = []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils.operation_tables import Operation, Table
-from hooks.utils.operations import CONTEXT
+from popkit_retention.core.operation_tables import Operation, Table
+from popkit_retention.core.operations import CONTEXT
 
 from ..operations.archive_table import ARCHIVE
 

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import Parsed
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> int:
@@ -18,7 +18,7 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
     if environ.get("POPKIT_OFF"):
         print('{"off": true}')
         return 0
-    from hooks.utils import helper
+    from popkit_retention.core import helper
 
     if args.join:
         helper.join(environ, args.session)

@@ -8,11 +8,11 @@ import os
 import stat
 import sys
 
-from hooks.utils.config.fields import FIELDS
-from hooks.utils.io import files, home
-from hooks.utils.io.codec import dumps
-from hooks.utils.policy.masking import mask
-from hooks.utils.text import clean, whole
+from popkit_retention.core.config.fields import FIELDS
+from popkit_retention.core.io import files, home
+from popkit_retention.core.io.codec import dumps
+from popkit_retention.core.policy.masking import mask
+from popkit_retention.core.text import clean, whole
 
 from . import terminal
 from .answering import Refused

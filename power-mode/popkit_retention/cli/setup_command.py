@@ -6,7 +6,7 @@ Exit 0 when it is installed afterwards. Running it again updates the installatio
 
 from __future__ import annotations
 
-from hooks.utils import text
+from popkit_retention.core import text
 
 from .. import features
 from ..extras import EXTRAS, place_of
@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import Parsed
 
 
 MISTAKES = (OSError,)

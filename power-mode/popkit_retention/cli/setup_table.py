@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils.argument_types import choice
-from hooks.utils.operation_tables import CHANGES, Flag, Operation, Table
+from popkit_retention.core.argument_types import choice
+from popkit_retention.core.operation_tables import CHANGES, Flag, Operation, Table
 
 from .. import features
 from ..extras import EXTRAS

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import shlex
 
-from hooks.utils.io import files, home
-from hooks.utils.io.storage import LOGS, Storage
+from popkit_retention.core.io import files, home
+from popkit_retention.core.io.storage import LOGS, Storage
 
 from . import terminal
 from .answering import Refused

@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils.hosts.transcripts import usage
-from hooks.utils.io import home, hook_log
-from hooks.utils.io.codec import loads
-from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy import compaction_point
-from hooks.utils.policy.limits import windows
-from hooks.utils.policy.ruleset import THRESHOLDS
-from hooks.utils.state import limit_readings, status_line, stored_contexts
-from hooks.utils.state.site import Site
-from hooks.utils.views.plan_limits import limits_line
-from hooks.utils.views.status_line import line
+from popkit_retention.core.hosts.transcripts import usage
+from popkit_retention.core.io import home, hook_log
+from popkit_retention.core.io.codec import loads
+from popkit_retention.core.io.system import now as time_of_day
+from popkit_retention.core.policy import compaction_point
+from popkit_retention.core.policy.limits import windows
+from popkit_retention.core.policy.ruleset import THRESHOLDS
+from popkit_retention.core.state import limit_readings, status_line, stored_contexts
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.views.plan_limits import limits_line
+from popkit_retention.core.views.status_line import line
 
 from . import terminal
 
@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import Parsed
 
 MISTAKES = (OSError,)
 INPUT_BYTES = 1 << 20

@@ -6,9 +6,9 @@ import os
 import sys
 import time
 
-from hooks.utils import text
-from hooks.utils.text import WIDTH, laid_out, visible, width_of, without_controls
-from hooks.utils.units import countdown
+from popkit_retention.core import text
+from popkit_retention.core.text import WIDTH, laid_out, visible, width_of, without_controls
+from popkit_retention.core.units import countdown
 
 from . import commands
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import TextIO
 
-    from hooks.utils.text import Line
+    from popkit_retention.core.text import Line
 
 _ASCII = str.maketrans({"█": "#", "░": ".", "·": ":", "─": "-", "►": ">", "←": "<", "…": ">"})
 _DRAWN = "█░·─►←…"
@@ -102,7 +102,7 @@ def _with_called_name(lines: list[str], environ: Mapping[str, str]) -> list[str]
 
 def say_renamed(former: str, current: str, environ: Mapping[str, str]) -> None:
     """Say on standard error what a command is called that was called by its previous name."""
-    from hooks.utils import flag_parser
+    from popkit_retention.core import flag_parser
 
     write_view(text.wrap("popkit: " + flag_parser.renaming(former, current), indent="  "), sys.stderr, environ)
 

@@ -9,9 +9,9 @@ import os
 import sqlite3
 import sys
 
-from hooks.utils import archive, text, units
-from hooks.utils.io import files, home, volatile
-from hooks.utils.state import placements, sockets
+from popkit_retention.core import archive, text, units
+from popkit_retention.core.io import files, home, volatile
+from popkit_retention.core.state import placements, sockets
 
 from .. import features
 from ..operations import stores
@@ -23,8 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hooks.utils.archive.records import Record
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.archive.records import Record
+    from popkit_retention.core.flag_parser import Parsed
 
 MISTAKES = (OSError,)
 PLUGIN = ("claude plugin uninstall popkit@popkit", "claude plugin marketplace remove popkit")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils import text
-from hooks.utils.io import files
+from popkit_retention.core import text
+from popkit_retention.core.io import files
 
 from ..extras import EXTRAS, folder_of, works
 from ..extras import run as run_python

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 from ..memory.items import DIMENSIONS, Item
 from ..memory.stores.protocol import DuplicateId

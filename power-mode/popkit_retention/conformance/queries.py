@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.estimate import estimate_tokens
 
 from ..memory.items import DIMENSIONS, BadItem
 from ..memory.stores.protocol import Change, Total

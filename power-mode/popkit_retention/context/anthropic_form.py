@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.utils.policy.messages import thinking_tokens
+from popkit_retention.core.policy.messages import thinking_tokens
 
 from .content_blocks import blocks_of, is_thinking, kind_of, own_blocks, plain, role_of, text_blocks, text_of
 from .message_records import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Parsed, ToolResult, ToolUse

@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Mapping
 
-from hooks.utils.io import home
+from popkit_retention.core.io import home
 
 from .builder import build_context
 from .project_sources import ProjectSources

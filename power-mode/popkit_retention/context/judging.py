@@ -10,16 +10,16 @@ import functools
 from collections import OrderedDict
 from typing import NamedTuple
 
-from hooks.utils.hosts.tools import tools_of
-from hooks.utils.hosts.transcripts import outcomes
-from hooks.utils.policy import worth
-from hooks.utils.policy.commits import Commits
-from hooks.utils.policy.context import ContextState, Result
-from hooks.utils.policy.conversation import Conversation
-from hooks.utils.policy.events import Call, Prompted
-from hooks.utils.policy.need_model import NeedModel
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.state import shipped
+from popkit_retention.core.hosts.tools import tools_of
+from popkit_retention.core.hosts.transcripts import outcomes
+from popkit_retention.core.policy import worth
+from popkit_retention.core.policy.commits import Commits
+from popkit_retention.core.policy.context import ContextState, Result
+from popkit_retention.core.policy.conversation import Conversation
+from popkit_retention.core.policy.events import Call, Prompted
+from popkit_retention.core.policy.need_model import NeedModel
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.state import shipped
 
 from .dialogue import Dialogue
 from .message_records import REQUEST, ToolUse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hooks.utils.policy.messages import thinking_tokens
+from popkit_retention.core.policy.messages import thinking_tokens
 
 from .content_blocks import is_thinking, kind_of, plain, thinking_beside, tool_calls_of
 from .pictures import anthropic_tokens, openai_tokens

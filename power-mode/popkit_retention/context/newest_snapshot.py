@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 from ..usage.configured_database import open_store
 from ..usage.records import Snapshot

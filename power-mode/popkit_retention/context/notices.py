@@ -7,9 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from hooks.utils.policy import secret_shapes
-from hooks.utils.policy.outlines import NAME, PLAIN, outline_of
-from hooks.utils.policy.placeholder import why
+from popkit_retention.core.policy import secret_shapes
+from popkit_retention.core.policy.outlines import NAME, PLAIN, outline_of
+from popkit_retention.core.policy.placeholder import why
 
 from .dialogue import Changes, Dialogue, Exchange
 from .judging import Judged

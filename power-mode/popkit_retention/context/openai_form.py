@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hooks.utils.policy.messages import thinking_tokens
+from popkit_retention.core.policy.messages import thinking_tokens
 
 from .content_blocks import (
     BLOCKS,

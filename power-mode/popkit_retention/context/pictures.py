@@ -6,7 +6,7 @@ import base64
 import math
 import struct
 
-from hooks.utils.policy.estimate import IMAGE_TOKENS, image_tokens
+from popkit_retention.core.policy.estimate import IMAGE_TOKENS, image_tokens
 
 _HEAD_CHARS = 64 * 1_024  # of base64: in a JPEG, a thumbnail may come before the size
 # The charge of OpenAI's vision models: a base, and tiles of 512 pixels after the picture has been scaled to fit.

@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-from hooks.utils.policy.masking import mask
+from popkit_retention.core.policy.masking import mask
 
 from .secret_files import is_secret
 from .signatures import outline

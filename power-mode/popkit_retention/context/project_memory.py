@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 
-from hooks.utils.io import home
+from popkit_retention.core.io import home
 
 from .sources import Remembered
 
@@ -36,7 +36,7 @@ class ProjectMemory:
     def relevant(self, request: str, most: int | None) -> Sequence[Remembered]:
         """Return the best memories for a request: an item's score counts in full where it matches best, and half where it does not match.
         Items that an agent has added and no user has accepted are left out."""
-        from hooks.utils.state.memory import project_of
+        from popkit_retention.core.state.memory import project_of
         from popkit_retention.memory import Memory, StoreUnavailable
 
         if self._clock() < self._rests_until:

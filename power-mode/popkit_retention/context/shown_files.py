@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from hooks.utils.policy.masking import MASK
+from popkit_retention.core.policy.masking import MASK
 
 from .message_records import Parsed
 from .sources import FileText

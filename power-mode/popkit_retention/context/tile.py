@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from hooks.utils.policy.masking import mask
+from popkit_retention.core.policy.masking import mask
 
 from ..dashboard.failures import ASKING, failures
 from ..dashboard.shapes import LayerRule, NotFound, StoreUnusable, Strategy

@@ -10,7 +10,7 @@ import functools
 import re
 from typing import NamedTuple
 
-from hooks.utils.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.estimate import estimate_tokens
 
 from .content_kinds import kind_of
 

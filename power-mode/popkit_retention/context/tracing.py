@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from opentelemetry import trace
 from opentelemetry.trace import Span, Tracer
 
-from hooks.utils.config.cached import effective
-from hooks.utils.io import home
+from popkit_retention.core.config.cached import effective
+from popkit_retention.core.io import home
 
 from .build_types import ContextResult
 

@@ -11,10 +11,10 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from hooks.utils import PopkitError
-from hooks.utils.config.cached import effective
-from hooks.utils.io import home, hook_log
-from hooks.utils.policy.models import models_of
+from popkit_retention.core.config.cached import effective
+from popkit_retention.core.errors import PopkitError
+from popkit_retention.core.io import home, hook_log
+from popkit_retention.core.policy.models import models_of
 
 from ..usage import budgets, records
 from ..usage.configured_database import open_store

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.staticfiles import StaticFiles
 
-from hooks.utils.reclaim.access import ClearRefused
+from popkit_retention.core.reclaim.access import ClearRefused
 
 from . import session_operations, sessions
 from .changes import ChangeFeed

@@ -17,11 +17,11 @@ import threading
 import time
 from typing import NamedTuple
 
-from hooks.utils.config.cached import effective
-from hooks.utils.hosts import CLAUDE_CODE, name_of, recorded_sessions
-from hooks.utils.hosts.transcripts import projects
-from hooks.utils.io import files, home
-from hooks.utils.state import data_rules, journal, sockets, store
+from popkit_retention.core.config.cached import effective
+from popkit_retention.core.hosts import CLAUDE_CODE, name_of, recorded_sessions
+from popkit_retention.core.hosts.transcripts import projects
+from popkit_retention.core.io import files, home
+from popkit_retention.core.state import data_rules, journal, sockets, store
 
 from .shapes import StoreUnusable
 from .transcripts import end_of, head_of
@@ -30,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
-    from hooks.utils.hosts.recorded_sessions import Recorded
+    from popkit_retention.core.hosts.recorded_sessions import Recorded
 
     from ..usage.records import SessionUsed
 

@@ -10,13 +10,13 @@ from collections import OrderedDict
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from hooks.utils.io import files
-from hooks.utils.policy import events
-from hooks.utils.reclaim import outlook
-from hooks.utils.state import reconciling
-from hooks.utils.state.site import Site
-from hooks.utils.views import report as reports
-from hooks.utils.views import verdicts
+from popkit_retention.core.io import files
+from popkit_retention.core.policy import events
+from popkit_retention.core.reclaim import outlook
+from popkit_retention.core.state import reconciling
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.views import report as reports
+from popkit_retention.core.views import verdicts
 
 from .shapes import Fill, Verdict
 from .transcripts import Sampler
@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from hooks.utils.views.shapes import Report
+    from popkit_retention.core.views.shapes import Report
 
     from .catalog import Known
     from .shapes import SessionDetail

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.usage import Usage
+    from popkit_retention.core.policy.usage import Usage
 
 
 class Light(NamedTuple):

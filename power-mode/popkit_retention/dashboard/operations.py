@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils.argument_types import whole
-from hooks.utils.operation_tables import Flag, Operation, Table
+from popkit_retention.core.argument_types import whole
+from popkit_retention.core.operation_tables import Flag, Operation, Table
 
 DASHBOARD = Table(
     "popkit dashboard",

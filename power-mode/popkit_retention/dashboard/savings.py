@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import threading
 
-from hooks.utils import efficiency_tracker as tracker
-from hooks.utils import text
-from hooks.utils.io import home
-from hooks.utils.policy import figures, ledger
-from hooks.utils.state import session, stale_ledgers, stored_contexts
-from hooks.utils.state.site import Site
-from hooks.utils.views import savings
+from popkit_retention.core import efficiency_tracker as tracker
+from popkit_retention.core import text
+from popkit_retention.core.io import home
+from popkit_retention.core.policy import figures, ledger
+from popkit_retention.core.state import session, stale_ledgers, stored_contexts
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.views import savings
 
 from .sessions import figures_of
 from .shapes import COLUMNS

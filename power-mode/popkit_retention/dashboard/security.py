@@ -21,7 +21,7 @@ from urllib.parse import parse_qs
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ if __name__ == "__main__":
     # Not the folder of this file, which Python puts there: its modules have longer names.
     sys.path[:] = [_source, os.path.dirname(_source), *(path for path in sys.path if os.path.abspath(path) != _here)]
 
-from hooks.utils import PopkitError
-from hooks.utils.io import files, home, hook_log
-from hooks.utils.io.codec import dumps, loads
-from hooks.utils.io.storage import LOGS, Storage
+from popkit_retention.core.errors import PopkitError
+from popkit_retention.core.io import files, home, hook_log
+from popkit_retention.core.io.codec import dumps, loads
+from popkit_retention.core.io.storage import LOGS, Storage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from hooks.utils import flag_parser, text, units
-from hooks.utils.operation_tables import DESTROYS
-from hooks.utils.operations import CONTEXT, context_words, offers
-from hooks.utils.operations.changers import in_place_of
-from hooks.utils.operations.request import IN_CLIENT
-from hooks.utils.policy import verdict
-from hooks.utils.policy.plans import Selection
-from hooks.utils.reclaim import outlook
-from hooks.utils.state.noted import BACK, Noted
-from hooks.utils.views import phrases
+from popkit_retention.core import flag_parser, text, units
+from popkit_retention.core.operation_tables import DESTROYS
+from popkit_retention.core.operations import CONTEXT, context_words, offers
+from popkit_retention.core.operations.changers import in_place_of
+from popkit_retention.core.operations.request import IN_CLIENT
+from popkit_retention.core.policy import verdict
+from popkit_retention.core.policy.plans import Selection
+from popkit_retention.core.reclaim import outlook
+from popkit_retention.core.state.noted import BACK, Noted
+from popkit_retention.core.views import phrases
 
 from .shapes import COLUMNS, NotOffered, Offer, OperationResult
 
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hooks.utils.views.shapes import ResultRow
+    from popkit_retention.core.views.shapes import ResultRow
 
     from .app_state import AppState
     from .catalog import Known

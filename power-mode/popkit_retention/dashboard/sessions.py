@@ -7,16 +7,16 @@ from __future__ import annotations
 import time
 from typing import Any, NamedTuple
 
-from hooks.utils import archive, text
-from hooks.utils.hosts import KEEPS, recorded_sessions
-from hooks.utils.hosts.transcripts import usage
-from hooks.utils.operations import names
-from hooks.utils.policy.masking import mask
-from hooks.utils.reclaim import access, restoring
-from hooks.utils.state import session, store, stored_contexts
-from hooks.utils.views import one_result, phrases, savings
-from hooks.utils.views import report as reports
-from hooks.utils.views.panel import panel
+from popkit_retention.core import archive, text
+from popkit_retention.core.hosts import KEEPS, recorded_sessions
+from popkit_retention.core.hosts.transcripts import usage
+from popkit_retention.core.operations import names
+from popkit_retention.core.policy.masking import mask
+from popkit_retention.core.reclaim import access, restoring
+from popkit_retention.core.state import session, store, stored_contexts
+from popkit_retention.core.views import one_result, phrases, savings
+from popkit_retention.core.views import report as reports
+from popkit_retention.core.views.panel import panel
 
 from . import session_operations
 from .light import Light
@@ -25,10 +25,10 @@ from .transcripts import head_of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.archive.records import Record
-    from hooks.utils.policy.shapes import Figures as FiguresOf
-    from hooks.utils.policy.usage import Usage
-    from hooks.utils.views.shapes import ResultRow
+    from popkit_retention.core.archive.records import Record
+    from popkit_retention.core.policy.shapes import Figures as FiguresOf
+    from popkit_retention.core.policy.usage import Usage
+    from popkit_retention.core.views.shapes import ResultRow
 
     from .app_state import AppState
     from .catalog import Known

@@ -10,7 +10,7 @@ from typing import Any, Literal, Optional
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 COLUMNS = 80  # of lines, unless a request sets another number
 

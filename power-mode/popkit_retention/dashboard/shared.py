@@ -6,10 +6,10 @@ import os
 import threading
 import time
 
-from hooks.utils.io import home, hook_log
-from hooks.utils.io.system import day_of, days_before
-from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state.site import Site
+from popkit_retention.core.io import home, hook_log
+from popkit_retention.core.io.system import day_of, days_before
+from popkit_retention.core.io.system import now as time_of_day
+from popkit_retention.core.state.site import Site
 
 from .catalog import Catalog, Known, OtherHosts
 from .shapes import NotFound
@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from hooks.utils.policy.ruleset import Ruleset
+    from popkit_retention.core.policy.ruleset import Ruleset
 
 
 class Shared:

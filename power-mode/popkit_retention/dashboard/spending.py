@@ -8,7 +8,7 @@ import threading
 import time
 from contextlib import contextmanager
 
-from hooks.utils.io.system import day_of, days_before
+from popkit_retention.core.io.system import day_of, days_before
 
 from ..usage import budgets
 from ..usage.configured_database import configuration, open_store, server_in, user_in

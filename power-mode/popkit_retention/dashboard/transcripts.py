@@ -11,17 +11,17 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from hooks.utils import text
-from hooks.utils.hosts import recordings
-from hooks.utils.hosts.transcripts import entries
-from hooks.utils.hosts.transcripts.stamps import seconds_of
-from hooks.utils.io import files
-from hooks.utils.policy import kinds
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.masking import mask
-from hooks.utils.policy.ruleset import TIERS
-from hooks.utils.state import journal_bookings
-from hooks.utils.state.memory_records import CONTENT
+from popkit_retention.core import text
+from popkit_retention.core.hosts import recordings
+from popkit_retention.core.hosts.transcripts import entries
+from popkit_retention.core.hosts.transcripts.stamps import seconds_of
+from popkit_retention.core.io import files
+from popkit_retention.core.policy import kinds
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.masking import mask
+from popkit_retention.core.policy.ruleset import TIERS
+from popkit_retention.core.state import journal_bookings
+from popkit_retention.core.state.memory_records import CONTENT
 
 from .shapes import Layers, Point, Series
 
@@ -29,10 +29,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from hooks.utils.policy.context import Result
-    from hooks.utils.policy.conversation import Conversation
-    from hooks.utils.state.journal import Entry
-    from hooks.utils.views.shapes import Report
+    from popkit_retention.core.policy.context import Result
+    from popkit_retention.core.policy.conversation import Conversation
+    from popkit_retention.core.state.journal import Entry
+    from popkit_retention.core.views.shapes import Report
 
 BYTES = 256 * 1024
 TITLE = 120  # columns

@@ -11,7 +11,7 @@ The errors are defined here. Every message says what is wrong, with which thing,
 
 from __future__ import annotations
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # without those that are read as others
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.archive.content import stamp
+from popkit_retention.core.archive.content import stamp
 
 from .policies import KEYS
 
@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hooks.utils.retention_kit.holds import Hold
+    from popkit_retention.core.retention_kit.holds import Hold
 
     from .agent_requests import Request
     from .collection import Collection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from hooks.utils import text
+from popkit_retention.core import text
 
 from ..cli import terminal
 from ..cli.answering import Answer, Refused

@@ -10,10 +10,10 @@ import time
 import zlib
 from dataclasses import replace
 
-from hooks.utils.archive.content import stamp
-from hooks.utils.io import durable
-from hooks.utils.policy.masking import mask
-from hooks.utils.retention_kit.holds import ITEM
+from popkit_retention.core.archive.content import stamp
+from popkit_retention.core.io import durable
+from popkit_retention.core.policy.masking import mask
+from popkit_retention.core.retention_kit.holds import ITEM
 
 from . import BadRequest, GovernanceDamaged, GovernanceError, GovernanceTooNew, ResourceNotFound, ResourceOnHold, manifests, random_letters
 from .manifests import CONTENTS, LARGEST_CONTENT, LONGEST_NOTE, MANIFEST, UNFINISHED, Item, Manifest

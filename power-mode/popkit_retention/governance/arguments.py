@@ -6,12 +6,12 @@ import os
 from contextlib import suppress
 from typing import NamedTuple
 
-from hooks.utils import text
-from hooks.utils.flag_parser import UsageError
-from hooks.utils.hosts.transcripts import projects
-from hooks.utils.io import repository
-from hooks.utils.retention_kit.holds import ITEM, PROJECT, SESSION
-from hooks.utils.text import quote as shown
+from popkit_retention.core import text
+from popkit_retention.core.flag_parser import UsageError
+from popkit_retention.core.hosts.transcripts import projects
+from popkit_retention.core.io import repository
+from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SESSION
+from popkit_retention.core.text import quote as shown
 
 from . import DomainUnavailable
 from .operations import LISTED, RETENTION_COMMAND
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import Parsed
 
     from ..cli.terminal import Bar
     from .controller import Controller

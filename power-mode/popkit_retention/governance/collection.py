@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from hooks.utils.retention_kit import sweep
+from popkit_retention.core.retention_kit import sweep
 
 from .domains import JOB, USER
 from .domains.rules import ON_HOLD, PINNED, PLACEHOLDER, Verdict, apply_rules
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection as Ids
     from contextlib import AbstractContextManager
 
-    from hooks.utils.retention_kit.marks import Mark
+    from popkit_retention.core.retention_kit.marks import Mark
 
     from .data_folder import Folder
     from .domains import Domain

@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 import sys
 
-from hooks.utils import flag_parser, text
-from hooks.utils.io.home import NoHome
-from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state.jobs import COLLECTION_HOOK
+from popkit_retention.core import flag_parser, text
+from popkit_retention.core.io.home import NoHome
+from popkit_retention.core.io.system import now as time_of_day
+from popkit_retention.core.state.jobs import COLLECTION_HOOK
 
 from ..cli import answering, terminal
 from ..cli.answering import Answer, Refused

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 
-from hooks.utils.archive.content import stamp
+from popkit_retention.core.archive.content import stamp
 
 from . import BadRequest, GovernanceError, ResourceNotFound, agent_requests, answers, archives, manifests, restores, revisions
 from .collection import Collector, carry_out, plan, undo

@@ -7,7 +7,7 @@ import threading
 import time
 from contextlib import ExitStack, contextmanager
 
-from hooks.utils.io import durable, files
+from popkit_retention.core.io import durable, files
 
 from . import GovernanceBusy, GovernanceError
 

@@ -22,8 +22,8 @@ from .domains.rules import DAY_S, ELIGIBLE, ON_HOLD, PLACEHOLDER, WITHIN_PERIOD,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.retention_kit.holds import Hold
-    from hooks.utils.retention_kit.marks import Mark
+    from popkit_retention.core.retention_kit.holds import Hold
+    from popkit_retention.core.retention_kit.marks import Mark
 
     from .domains import Described, Domain
     from .domains.rules import Verdict

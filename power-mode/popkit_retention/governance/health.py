@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from contextlib import closing
 
-from hooks.utils.io import hook_log
-from hooks.utils.io.findings import OK, PROBLEM, WARNING, Check
-from hooks.utils.io.storage import Storage
-from hooks.utils.state.jobs import COLLECTION_HOOK
-from hooks.utils.text import clean, listed
-from hooks.utils.units import counted
+from popkit_retention.core.io import hook_log
+from popkit_retention.core.io.findings import OK, PROBLEM, WARNING, Check
+from popkit_retention.core.io.storage import Storage
+from popkit_retention.core.state.jobs import COLLECTION_HOOK
+from popkit_retention.core.text import clean, listed
+from popkit_retention.core.units import counted
 
 from . import GovernanceBusy, GovernanceError, revisions
 from .controller import Controller

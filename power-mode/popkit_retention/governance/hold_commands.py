@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils import flag_parser
+from popkit_retention.core import flag_parser
 
 from ..cli.answering import Answer
 from . import arguments as retention_arguments

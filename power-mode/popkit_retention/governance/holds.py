@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils.policy.masking import mask
-from hooks.utils.retention_kit.holds import ITEM, SCOPES, Hold, find_in_force
+from popkit_retention.core.policy.masking import mask
+from popkit_retention.core.retention_kit.holds import ITEM, SCOPES, Hold, find_in_force
 
 from . import BadRequest, DomainUnavailable, ResourceNotFound, random_letters
 from .data_folder import Folder

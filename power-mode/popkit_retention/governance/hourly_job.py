@@ -1,15 +1,15 @@
 """The hourly job, which collects each domain whose policy has `auto_gc`, at most once an hour. It asks nobody, and deletes nothing that a
 placeholder in a transcript leads to. It also indexes the contents that the archive has queued. Hooks start it when a session ends
-(`hooks.utils.state.jobs`), in the child process that learns where there is one. `environ` says where our folder is."""
+(`popkit_retention.core.state.jobs`), in the child process that learns where there is one. `environ` says where our folder is."""
 
 from __future__ import annotations
 
 from typing import cast
 
-from hooks.utils.io import files
-from hooks.utils.io.home import popkit_home
-from hooks.utils.io.system import now as time_of_day
-from hooks.utils.state import collection
+from popkit_retention.core.io import files
+from popkit_retention.core.io.home import popkit_home
+from popkit_retention.core.io.system import now as time_of_day
+from popkit_retention.core.state import collection
 
 from . import GovernanceError, policy_file
 from .controller import Controller

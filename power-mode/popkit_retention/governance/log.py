@@ -9,10 +9,10 @@ import sqlite3
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
-from hooks.utils.io import sqlite_file
-from hooks.utils.io.row_chain import link_hash
-from hooks.utils.io.sqlite_file import StoreDamaged, StoreTooNew
-from hooks.utils.policy.masking import mask
+from popkit_retention.core.io import sqlite_file
+from popkit_retention.core.io.row_chain import link_hash
+from popkit_retention.core.io.sqlite_file import StoreDamaged, StoreTooNew
+from popkit_retention.core.policy.masking import mask
 
 from . import BadRequest, GovernanceBusy, GovernanceDamaged, GovernanceError, GovernanceTooNew, one_line
 from .data_folder import WAIT_S

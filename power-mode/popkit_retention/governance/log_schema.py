@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from hooks.utils.io.row_chain import FIRST_PREV_HASH
-from hooks.utils.io.sqlite_file import Schema
+from popkit_retention.core.io.row_chain import FIRST_PREV_HASH
+from popkit_retention.core.io.sqlite_file import Schema
 
 APPLICATION_ID = 0x506F7047  # "PopG"
 # The columns that an entry's hash covers, in this order: all but the hash itself.

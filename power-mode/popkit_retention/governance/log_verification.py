@@ -7,9 +7,9 @@ import sqlite3
 from heapq import merge
 from itertools import groupby, islice
 
-from hooks.utils.io import row_chain
-from hooks.utils.io.codec import texts
-from hooks.utils.io.row_chain import FIRST_PREV_HASH, link_hash
+from popkit_retention.core.io import row_chain
+from popkit_retention.core.io.codec import texts
+from popkit_retention.core.io.row_chain import FIRST_PREV_HASH, link_hash
 
 from . import one_line
 from .log_schema import HASHED, SCHEMA, hash_of_text

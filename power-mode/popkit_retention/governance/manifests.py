@@ -16,7 +16,7 @@ import re
 import stat
 from dataclasses import dataclass, field
 
-from hooks.utils.io.storage import Storage
+from popkit_retention.core.io.storage import Storage
 
 from . import BadRequest, GovernanceDamaged, GovernanceTooNew, ResourceNotFound
 from .policies import DOMAINS, LONGEST_ID

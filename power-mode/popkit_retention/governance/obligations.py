@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
-from hooks.utils import text, units
-from hooks.utils.io.system import now as time_of_day
+from popkit_retention.core import text, units
+from popkit_retention.core.io.system import now as time_of_day
 
 from ..cli.answering import Refused
 from . import GovernanceError, health

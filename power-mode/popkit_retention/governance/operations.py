@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils.argument_types import FOLDER, WHEN, choice, whole
-from hooks.utils.operation_tables import CHANGES, DESTROYS, Flag, Operation, Table
+from popkit_retention.core.argument_types import FOLDER, WHEN, choice, whole
+from popkit_retention.core.operation_tables import CHANGES, DESTROYS, Flag, Operation, Table
 
 from ..operations import DRY_RUN, YES
 

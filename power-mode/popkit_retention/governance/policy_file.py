@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 
-from hooks.utils.archive.content import stamp
-from hooks.utils.io import durable, files
+from popkit_retention.core.archive.content import stamp
+from popkit_retention.core.io import durable, files
 
 from . import BadPolicy, GovernanceDamaged, GovernanceError, GovernanceTooNew
 from .domains.rules import created_at_of

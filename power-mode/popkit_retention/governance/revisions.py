@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hooks.utils.archive.content import stamp
+from popkit_retention.core.archive.content import stamp
 
 from . import BadRequest, Conflict, GovernanceDamaged, ResourceNotFound, policy_file
 from .policies import DOMAINS, from_json, merged

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
-from hooks.utils import archive, text, units
-from hooks.utils.reclaim import access
-from hooks.utils.retention_kit.holds import ITEM, SESSION
+from popkit_retention.core import archive, text, units
+from popkit_retention.core.reclaim import access
+from popkit_retention.core.retention_kit.holds import ITEM, SESSION
 
 from ..dashboard.failures import ASKING, CHANGING, failures
 from ..dashboard.shapes import COLUMNS, NotFound, NotOffered, Offer, OperationResult, Problem, StoreUnusable

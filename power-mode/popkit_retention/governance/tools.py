@@ -135,7 +135,7 @@ def retention_archive(call: ToolCall) -> Json:
 
 
 def _controller(call: ToolCall) -> Controller:
-    from hooks.utils.io.system import now
+    from popkit_retention.core.io.system import now
 
     from .controller import Controller
     from .domains import TOOL

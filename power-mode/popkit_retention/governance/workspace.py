@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import NamedTuple, TypeVar
 
-from hooks.utils.io import home, hook_log
-from hooks.utils.state import marked
+from popkit_retention.core.io import home, hook_log
+from popkit_retention.core.state import marked
 
 from . import DomainUnavailable, GovernanceTooNew, archives, collection, restores, revisions
 from .data_folder import Folder

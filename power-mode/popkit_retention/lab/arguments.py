@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils.text import clean
+from popkit_retention.core.text import clean
 
 from ..cli.answering import Refused
 from ..operations import session_lookup

@@ -10,7 +10,7 @@ import inspect
 from dataclasses import replace
 from typing import Any
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 from .own_policies import error_in_words
 from .policy import STANDS, SUMMARISED, Choice, Policy, View
@@ -18,7 +18,7 @@ from .recorded import Block, Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.events import Compacted, Event
+    from popkit_retention.core.policy.events import Compacted, Event
 
 
 # The fields of a block and of a request that a policy must leave unchanged; a block that is not a result has no `call`.

@@ -9,8 +9,8 @@ import os
 import sys
 from contextlib import nullcontext
 
-from hooks.utils import text
-from hooks.utils.text import clean
+from popkit_retention.core import text
+from popkit_retention.core.text import clean
 
 from ..cli import terminal
 from ..cli.answering import Refused
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import Parsed
 
     from ..parallel.results import Workplace
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from hooks.utils.archive import records
-from hooks.utils.policy import compacting, least_needed, lists, planning
-from hooks.utils.policy.bound import Bound
-from hooks.utils.policy.conversation import Conversation
-from hooks.utils.policy.economics import THINKING_AGAIN, Prices
-from hooks.utils.policy.estimate import CHARS_PER_TOKEN
-from hooks.utils.policy.events import Compacted
-from hooks.utils.policy.least_needed import Long
-from hooks.utils.policy.list_text import handle_of_fold
-from hooks.utils.policy.messages import ASSISTANT, USER, Message, ShownResult, Use
-from hooks.utils.policy.need_model import NeedModel
-from hooks.utils.policy.placeholder import NO_HANDLE
-from hooks.utils.policy.plans import Selection
-from hooks.utils.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
-from hooks.utils.policy.usage import Usage
-from hooks.utils.state import shipped
+from popkit_retention.core.archive import records
+from popkit_retention.core.policy import compacting, least_needed, lists, planning
+from popkit_retention.core.policy.bound import Bound
+from popkit_retention.core.policy.conversation import Conversation
+from popkit_retention.core.policy.economics import THINKING_AGAIN, Prices
+from popkit_retention.core.policy.estimate import CHARS_PER_TOKEN
+from popkit_retention.core.policy.events import Compacted
+from popkit_retention.core.policy.least_needed import Long
+from popkit_retention.core.policy.list_text import handle_of_fold
+from popkit_retention.core.policy.messages import ASSISTANT, USER, Message, ShownResult, Use
+from popkit_retention.core.policy.need_model import NeedModel
+from popkit_retention.core.policy.placeholder import NO_HANDLE
+from popkit_retention.core.policy.plans import Selection
+from popkit_retention.core.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET, Ruleset
+from popkit_retention.core.policy.usage import Usage
+from popkit_retention.core.state import shipped
 
 from .engine_policies import AutoPolicy
 from .policy import STANDS, SUMMARISED, Choice, View
@@ -28,7 +28,7 @@ from .recorded import Block, Request, rewound, tokens_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.events import Event
+    from popkit_retention.core.policy.events import Event
 
 
 # The share of the prompt at which the recorded conversation was compacted automatically, from which on a smaller one is compacted too; and

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 
-from hooks.utils.policy import door
-from hooks.utils.policy.door.arrival import Arrival
-from hooks.utils.policy.door.rules import OFF, RULES
-from hooks.utils.policy.events import Compacted
-from hooks.utils.policy.list_text import handle_of_fold
-from hooks.utils.policy.placeholder import handle_in
-from hooks.utils.policy.ruleset import Ruleset
+from popkit_retention.core.policy import door
+from popkit_retention.core.policy.door.arrival import Arrival
+from popkit_retention.core.policy.door.rules import OFF, RULES
+from popkit_retention.core.policy.events import Compacted
+from popkit_retention.core.policy.list_text import handle_of_fold
+from popkit_retention.core.policy.placeholder import handle_in
+from popkit_retention.core.policy.ruleset import Ruleset
 
 from .engine_policies import Tracked
 from .policy import Choice, Policy, View
@@ -19,7 +19,7 @@ from .recorded import Block, Request, rewound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.events import Event
+    from popkit_retention.core.policy.events import Event
 
 
 _SHIPPED_DOOR = door.Settings()

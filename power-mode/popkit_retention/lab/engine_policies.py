@@ -6,25 +6,25 @@ from collections.abc import Collection
 from copy import copy, deepcopy
 from typing import Any, Optional
 
-from hooks.utils.policy import engine, planning, worth
-from hooks.utils.policy.classify import classify
-from hooks.utils.policy.context import ContextState, Result
-from hooks.utils.policy.conversation import Conversation
-from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.events import Cleared, Entered, ManualClear, Restored, Tick
-from hooks.utils.policy.need_model import NeedModel
-from hooks.utils.policy.placeholder import beside, placeholder, why, with_outline
-from hooks.utils.policy.plans import CLEAR, Decision, Plan, Selection
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.usage import Usage
+from popkit_retention.core.policy import engine, planning, worth
+from popkit_retention.core.policy.classify import classify
+from popkit_retention.core.policy.context import ContextState, Result
+from popkit_retention.core.policy.conversation import Conversation
+from popkit_retention.core.policy.economics import Prices
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.events import Cleared, Entered, ManualClear, Restored, Tick
+from popkit_retention.core.policy.need_model import NeedModel
+from popkit_retention.core.policy.placeholder import beside, placeholder, why, with_outline
+from popkit_retention.core.policy.plans import CLEAR, Decision, Plan, Selection
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.policy.usage import Usage
 
 from .policy import Choice, Policy, View
 from .recorded import Block, Request, rewound, tokens_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.events import Event
+    from popkit_retention.core.policy.events import Event
 
 
 # A method of a Conversation, its arguments, and the Block that it is about.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hooks.utils.policy.tools import EDIT, FETCH, FIND, READ, SEARCH, SHELL, WRITE
+from popkit_retention.core.policy.tools import EDIT, FETCH, FIND, READ, SEARCH, SHELL, WRITE
 
 from .policy import Choice, Policy, View
 from .recorded import Block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.events import Event
+    from popkit_retention.core.policy.events import Event
 
 
 class Microcompact(Policy):

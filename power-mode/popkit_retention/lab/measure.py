@@ -16,18 +16,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
-from hooks.utils.policy.economics import LOOK_BACK_REQUESTS, THINKING_AGAIN, Prices
-from hooks.utils.policy.events import Compacted
-from hooks.utils.policy.host_compaction import FILE_TOKENS, FILES, files_put_back, request_units, summary_units
-from hooks.utils.policy.tools import EDIT, READ, WRITE
-from hooks.utils.policy.worth import MISS_OUTPUT
+from popkit_retention.core.policy.economics import LOOK_BACK_REQUESTS, THINKING_AGAIN, Prices
+from popkit_retention.core.policy.events import Compacted
+from popkit_retention.core.policy.host_compaction import FILE_TOKENS, FILES, files_put_back, request_units, summary_units
+from popkit_retention.core.policy.tools import EDIT, READ, WRITE
+from popkit_retention.core.policy.worth import MISS_OUTPUT
 
 from .policy import STANDS, SUMMARISED, Choice, Policy, View
 from .recorded import CHARS_PER_TOKEN, Block, Request, Session, shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.events import Event
+    from popkit_retention.core.policy.events import Event
 
 # Called for every request with its Choices, and [(Block, text)] of the results before it that enter with another text.
 OnRequest = Callable[[Request, list[Choice], list[tuple[Block, str]]], object]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hooks.utils.argument_types import FILE, choice, whole
-from hooks.utils.operation_tables import Flag, Operation, Table
-from hooks.utils.policy.ruleset import SAY_ONCE, SHAPES
+from popkit_retention.core.argument_types import FILE, choice, whole
+from popkit_retention.core.operation_tables import Flag, Operation, Table
+from popkit_retention.core.policy.ruleset import SAY_ONCE, SHAPES
 
 from ..operations import HOST, JSON, MANY_SESSIONS, PATH_NOTE
 

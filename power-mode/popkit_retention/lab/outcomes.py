@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from hooks.utils.policy import door
-from hooks.utils.policy.economics import Prices
-from hooks.utils.policy.least_needed import LONG
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.state import shipped
+from popkit_retention.core.policy import door
+from popkit_retention.core.policy.economics import Prices
+from popkit_retention.core.policy.least_needed import LONG
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.state import shipped
 
 from .compacting import Compact
 from .door_policy import Door
@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from hooks.utils.policy.events import Compacted
+    from popkit_retention.core.policy.events import Compacted
 
 
 class Outcome(NamedTuple):

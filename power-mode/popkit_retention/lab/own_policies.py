@@ -19,7 +19,7 @@ from functools import lru_cache
 from types import ModuleType
 from typing import NamedTuple
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 from .policy import Policy
 

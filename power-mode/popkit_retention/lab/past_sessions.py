@@ -12,10 +12,10 @@ from functools import partial
 from operator import add
 from typing import NamedTuple
 
-from hooks.utils.config import layers
-from hooks.utils.hosts.tools import recorded_tools
-from hooks.utils.io import home
-from hooks.utils.policy.ruleset import Ruleset
+from popkit_retention.core.config import layers
+from popkit_retention.core.hosts.tools import recorded_tools
+from popkit_retention.core.io import home
+from popkit_retention.core.policy.ruleset import Ruleset
 
 from ..bill import digests
 from ..bill.costs import usd_of

@@ -3,8 +3,8 @@ out. Pure."""
 
 from __future__ import annotations
 
-from hooks.utils import text, units
-from hooks.utils.views import amounts
+from popkit_retention.core import text, units
+from popkit_retention.core.views import amounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hooks.utils.policy.economics import Prices
+from popkit_retention.core.policy.economics import Prices
 
 from .recorded import Block, Request, tokens_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.events import Compacted, Event
+    from popkit_retention.core.policy.events import Compacted, Event
 
 
 __all__ = ["STANDS", "SUMMARISED", "Block", "Choice", "Policy", "Prices", "Request", "View"]

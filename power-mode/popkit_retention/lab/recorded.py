@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from hooks.utils.policy.calls import Call
-from hooks.utils.policy.outlines import NAME, PLAIN
-from hooks.utils.policy.placeholder import NO_HANDLE
-from hooks.utils.policy.usage import Usage
+from popkit_retention.core.policy.calls import Call
+from popkit_retention.core.policy.outlines import NAME, PLAIN
+from popkit_retention.core.policy.placeholder import NO_HANDLE
+from popkit_retention.core.policy.usage import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import json
 import os
 import sys
 
-from hooks.utils.policy import door
-from hooks.utils.policy.door.rules import OFF
-from hooks.utils.state import shipped
-from hooks.utils.text import clean
-from hooks.utils.units import counted
+from popkit_retention.core.policy import door
+from popkit_retention.core.policy.door.rules import OFF
+from popkit_retention.core.state import shipped
+from popkit_retention.core.text import clean
+from popkit_retention.core.units import counted
 
 from ..cli.answering import Refused
 from . import outcomes, own_policies, replay_policies
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TextIO
 
-    from hooks.utils.flag_parser import Parsed
-    from hooks.utils.policy.economics import Prices
+    from popkit_retention.core.flag_parser import Parsed
+    from popkit_retention.core.policy.economics import Prices
 
     from . import measure
     from .recorded import Request, Session

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from hooks.utils.policy import door
-from hooks.utils.policy.economics import Prices, prices_of
-from hooks.utils.policy.least_needed import LONG
-from hooks.utils.policy.need_model import NeedModel
-from hooks.utils.policy.ruleset import AUTO_MISSES, Ruleset
-from hooks.utils.state import shipped
+from popkit_retention.core.policy import door
+from popkit_retention.core.policy.economics import Prices, prices_of
+from popkit_retention.core.policy.least_needed import LONG
+from popkit_retention.core.policy.need_model import NeedModel
+from popkit_retention.core.policy.ruleset import AUTO_MISSES, Ruleset
+from popkit_retention.core.state import shipped
 
 from . import measure, own_policies
 from .checked_policies import Checked

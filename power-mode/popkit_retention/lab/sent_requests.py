@@ -14,20 +14,20 @@ import json
 import os
 from typing import Any
 
-from hooks.utils.archive.content import hash_content, plain
-from hooks.utils.archive.records import HANDLE_CHARS, digest, handle
-from hooks.utils.hosts.transcripts import entries, outcomes, transcript
-from hooks.utils.hosts.transcripts.blocks import text_of_blocks
-from hooks.utils.hosts.transcripts.entries import ASKING, is_answer
-from hooks.utils.hosts.transcripts.spans import LineNotUnderstood, content_spans
-from hooks.utils.hosts.transcripts.stamps import seconds_of
-from hooks.utils.hosts.transcripts.usage import compacted_at, usage_of
-from hooks.utils.policy.calls import Call
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.events import Compacted, Prompted
-from hooks.utils.policy.messages import thinking_tokens
-from hooks.utils.state import shipped
-from hooks.utils.state.archived import task_id
+from popkit_retention.core.archive.content import hash_content, plain
+from popkit_retention.core.archive.records import HANDLE_CHARS, digest, handle
+from popkit_retention.core.hosts.transcripts import entries, outcomes, transcript
+from popkit_retention.core.hosts.transcripts.blocks import text_of_blocks
+from popkit_retention.core.hosts.transcripts.entries import ASKING, is_answer
+from popkit_retention.core.hosts.transcripts.spans import LineNotUnderstood, content_spans
+from popkit_retention.core.hosts.transcripts.stamps import seconds_of
+from popkit_retention.core.hosts.transcripts.usage import compacted_at, usage_of
+from popkit_retention.core.policy.calls import Call
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.events import Compacted, Prompted
+from popkit_retention.core.policy.messages import thinking_tokens
+from popkit_retention.core.state import shipped
+from popkit_retention.core.state.archived import task_id
 
 from .recorded import LEAST_BASE, Block, Request, Session, shared, strings_of, texts_in, tokens_of
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from hooks.utils.io import repository
-from hooks.utils.policy.ruleset import AUTO_MISSES
+from popkit_retention.core.io import repository
+from popkit_retention.core.policy.ruleset import AUTO_MISSES
 
 from ..parallel.attempts import SessionSkipped
 from ..parallel.results import Workplace, results

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from hooks.utils.hosts.transcripts import entries
-from hooks.utils.io import home
+from popkit_retention.core.hosts.transcripts import entries
+from popkit_retention.core.io import home
 
 from . import own_policies
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils import text, units
-from hooks.utils.policy.ruleset import AUTO_MISSES
+from popkit_retention.core import text, units
+from popkit_retention.core.policy.ruleset import AUTO_MISSES
 
 from ..operations import many_sessions
 from . import own_policies, replay_policies

@@ -9,21 +9,21 @@ import sys
 import time
 from contextlib import contextmanager
 
-from hooks.utils import text, units
-from hooks.utils.config import layers
-from hooks.utils.hosts import CLAUDE_CODE, KEEPS, recordings
-from hooks.utils.hosts.tools import recorded_tools
-from hooks.utils.hosts.transcripts import projects
-from hooks.utils.io import home
-from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.reclaim import auto_compaction, outlook
-from hooks.utils.state import journal as journals
-from hooks.utils.state import store
-from hooks.utils.state.rebuild import rebuild
-from hooks.utils.views import clear, report
-from hooks.utils.views.panel import panel
-from hooks.utils.views.timeline import timeline_lines
+from popkit_retention.core import text, units
+from popkit_retention.core.config import layers
+from popkit_retention.core.hosts import CLAUDE_CODE, KEEPS, recordings
+from popkit_retention.core.hosts.tools import recorded_tools
+from popkit_retention.core.hosts.transcripts import projects
+from popkit_retention.core.io import home
+from popkit_retention.core.io.system import now as time_of_day
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.reclaim import auto_compaction, outlook
+from popkit_retention.core.state import journal as journals
+from popkit_retention.core.state import store
+from popkit_retention.core.state.rebuild import rebuild
+from popkit_retention.core.views import clear, report
+from popkit_retention.core.views.panel import panel
+from popkit_retention.core.views.timeline import timeline_lines
 
 from ..cli import terminal
 from ..cli.answering import Answer, Refused
@@ -37,8 +37,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hooks.utils.flag_parser import Parsed
-    from hooks.utils.views.shapes import Report
+    from popkit_retention.core.flag_parser import Parsed
+    from popkit_retention.core.views.shapes import Report
 
     from .past_sessions import PastSums
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,29 +47,29 @@ class ToolCall:
     @property
     def home(self) -> str:
         """Return our folder; NoHome."""
-        from hooks.utils.io.home import popkit_home
+        from popkit_retention.core.io.home import popkit_home
 
         return popkit_home(self.environ)
 
     @property
     def session_home(self) -> str:
         """Return the folder with what is kept of the session that runs the server; our own where that is unknown. NoHome."""
-        from hooks.utils.state.site import Site
+        from popkit_retention.core.state.site import Site
 
         return Site(self.environ, self.environ.get("CLAUDE_CODE_SESSION_ID") or "", self.folder).home
 
     @property
     def project(self) -> str | None:
         """Return the key of the project that the tool may read; None for all."""
-        from hooks.utils.state.memory import project_of
+        from popkit_retention.core.state.memory import project_of
 
         return None if self.wide else project_of(self.home, self.folder).repository.key
 
     @property
     def all_projects(self) -> bool:
         """Return whether the user lets tools read all projects; only the user's own file can allow that."""
-        from hooks.utils.config.cached import effective
-        from hooks.utils.io import home
+        from popkit_retention.core.config.cached import effective
+        from popkit_retention.core.io import home
 
         try:
             settings = effective(home.plugin_root(), self.home, "")

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import Parsed
 
 
 def run(_parsed: Parsed, environ: Mapping[str, str]) -> int:

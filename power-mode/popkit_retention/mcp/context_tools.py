@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 from typing import Any
 
-from hooks.utils.operations import CONTEXT as CONTEXT_TABLE
+from popkit_retention.core.operations import CONTEXT as CONTEXT_TABLE
 
 from ..operations import archive_table
 from .call import ToolCall, ToolError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from sqlite3 import Connection
 
-    from hooks.utils.archive.records import Record
+    from popkit_retention.core.archive.records import Record
 
 _INDEXING_S = 5.0  # records that are not indexed by then wait for the next search
 PAGE_CHARS, LARGEST_PAGE = 20_000, 60_000
@@ -58,10 +58,10 @@ CONTEXT = obj(
 
 def context_status(call: ToolCall) -> dict[str, Any]:
     """Return the state of the session that runs the server, else of the newest one of the project."""
-    from hooks.utils.io.system import now
-    from hooks.utils.reclaim import outlook
-    from hooks.utils.state.site import Site
-    from hooks.utils.views import report
+    from popkit_retention.core.io.system import now
+    from popkit_retention.core.reclaim import outlook
+    from popkit_retention.core.state.site import Site
+    from popkit_retention.core.views import report
 
     from ..operations import session_lookup
 
@@ -82,10 +82,10 @@ def context_status(call: ToolCall) -> dict[str, Any]:
 
 def context_search(call: ToolCall) -> dict[str, Any]:
     """Search the cleared results of the project's sessions; secrets in the lines are masked."""
-    from hooks.utils.archive import index, searching
-    from hooks.utils.io import home
-    from hooks.utils.policy.masking import mask
-    from hooks.utils.state import archived
+    from popkit_retention.core.archive import index, searching
+    from popkit_retention.core.io import home
+    from popkit_retention.core.policy.masking import mask
+    from popkit_retention.core.state import archived
 
     most = call.whole("most", searching.MOST)
     if not os.path.lexists(home.archive_path(call.session_home)):
@@ -103,9 +103,9 @@ def context_search(call: ToolCall) -> dict[str, Any]:
 
 def context_restore(call: ToolCall) -> dict[str, Any]:
     """Return a page of what was archived under a handle. The first page counts as a restore, as with `popkit restore`."""
-    from hooks.utils.io.system import now
-    from hooks.utils.reclaim import restoring
-    from hooks.utils.state.site import Site
+    from popkit_retention.core.io.system import now
+    from popkit_retention.core.reclaim import restoring
+    from popkit_retention.core.state.site import Site
 
     offset, limit = call.whole("offset", 0), call.whole("limit", PAGE_CHARS)
     with _archive(call) as db:
@@ -125,7 +125,7 @@ def context_restore(call: ToolCall) -> dict[str, Any]:
 
 def _record(db: Connection, call: ToolCall) -> Record:
     """Return the record of a handle, if it belongs to a project that the tool may read."""
-    from hooks.utils import archive
+    from popkit_retention.core import archive
 
     word = call["handle"]
     records = [record for handle in archive.handles_of(db, word) if (record := archive.record(db, handle)) and _is_ours(db, record, call)]
@@ -137,8 +137,8 @@ def _record(db: Connection, call: ToolCall) -> Record:
 
 
 def _is_ours(db: Connection, record: Record, call: ToolCall) -> bool:
-    from hooks.utils import archive
-    from hooks.utils.io import repository
+    from popkit_retention.core import archive
+    from popkit_retention.core.io import repository
 
     if call.wide:
         return True
@@ -148,7 +148,7 @@ def _is_ours(db: Connection, record: Record, call: ToolCall) -> bool:
 
 @contextmanager
 def _archive(call: ToolCall) -> Iterator[Connection]:
-    from hooks.utils.reclaim import access
+    from popkit_retention.core.reclaim import access
 
     with access.Opened(call.session_home) as db:
         yield db

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple, NoReturn, Union
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 LONGEST_LINE = 16 << 20  # bytes

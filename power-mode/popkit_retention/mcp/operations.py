@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.operation_tables import Operation, Table
+from popkit_retention.core.operation_tables import Operation, Table
 
 MCP = Table(
     "popkit mcp",

@@ -6,8 +6,8 @@ from typing import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.argument_types import Type
-    from hooks.utils.operation_tables import Operation
+    from popkit_retention.core.argument_types import Type
+    from popkit_retention.core.operation_tables import Operation
 
 
 Schema = dict[str, Any]

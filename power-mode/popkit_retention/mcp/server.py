@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from typing import Any
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 from . import json_rpc, revisions
 from .json_rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message, ProtocolFault, shown

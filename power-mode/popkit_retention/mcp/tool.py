@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from hooks.utils.operation_tables import DESTROYS, READS
+from popkit_retention.core.operation_tables import DESTROYS, READS
 
 from .schema_words import words
 

@@ -84,7 +84,7 @@ class Tools:
         message = _advice(error)
         if message:
             return message
-        from hooks.utils.io import hook_log
+        from popkit_retention.core.io import hook_log
 
         hook_log.log_failure(self._environ, HOOK, error)
         return f"{name} failed inside PopKit ({type(error).__name__}). Nothing more can be done here; `popkit doctor` tells the user more."
@@ -92,10 +92,10 @@ class Tools:
 
 def _advice(error: Exception) -> str:
     """Return the message for an error that the caller or the user can fix; "" for a fault of ours."""
-    from hooks.utils.io.files import LockTimeout
-    from hooks.utils.io.home import NoHome
-    from hooks.utils.io.sqlite_file import StoreError
-    from hooks.utils.reclaim import access, restoring
+    from popkit_retention.core.io.files import LockTimeout
+    from popkit_retention.core.io.home import NoHome
+    from popkit_retention.core.io.sqlite_file import StoreError
+    from popkit_retention.core.reclaim import access, restoring
 
     for module in _modules():
         advice = getattr(module, "advice", None)  # of a feature whose tools have errors of their own

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from hooks.utils import flag_parser
-from hooks.utils.io.home import NoHome
-from hooks.utils.io.system import now as time_of_day
-from hooks.utils.operations import memory_switch
-from hooks.utils.state import jobs
-from hooks.utils.state.memory_checkouts import CheckoutNotJoined
-from hooks.utils.text import quote as shown
+from popkit_retention.core import flag_parser
+from popkit_retention.core.io.home import NoHome
+from popkit_retention.core.io.system import now as time_of_day
+from popkit_retention.core.operations import memory_switch
+from popkit_retention.core.state import jobs
+from popkit_retention.core.state.memory_checkouts import CheckoutNotJoined
+from popkit_retention.core.text import quote as shown
 
 from .. import features
 from ..cli import answering

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from hooks.utils import flag_parser
-from hooks.utils.io.home import popkit_home
+from popkit_retention.core import flag_parser
+from popkit_retention.core.io.home import popkit_home
 
 from .. import features
 from ..cli.answering import Answer, Refused

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hooks.utils import flag_parser, text
-from hooks.utils.state.memory import MOST_TOKENS
-from hooks.utils.text import quote as shown
+from popkit_retention.core import flag_parser, text
+from popkit_retention.core.state.memory import MOST_TOKENS
+from popkit_retention.core.text import quote as shown
 
 from ..cli.answering import Answer
 from . import item_changes, item_report, item_views, views

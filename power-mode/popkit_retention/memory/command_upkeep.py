@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils import flag_parser, text, units
-from hooks.utils.operations import memory_switch
-from hooks.utils.state import memory as memory_state
-from hooks.utils.views.memory_in_session import turned_lines
+from popkit_retention.core import flag_parser, text, units
+from popkit_retention.core.operations import memory_switch
+from popkit_retention.core.state import memory as memory_state
+from popkit_retention.core.views.memory_in_session import turned_lines
 
 from ..cli.answering import Answer, Refused
 from ..cli.terminal import Bar

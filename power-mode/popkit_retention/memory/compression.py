@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hooks.utils.policy.estimate import CHARS_PER_TOKEN, WIDE_CHARS_PER_TOKEN, wide_chars
+from popkit_retention.core.policy.estimate import CHARS_PER_TOKEN, WIDE_CHARS_PER_TOKEN, wide_chars
 
 from .items import EMBEDDING, FULL, KEYWORDS, SUMMARY, check_embedding
 from .sentences import COURTESIES, Corpus, Sentence, information, split

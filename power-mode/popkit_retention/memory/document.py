@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.ruleset import MEMORY_TOKENS
-from hooks.utils.state.memory import MOST_TOKENS
-from hooks.utils.state.memory_checks import holds_still
-from hooks.utils.state.memory_records import CONTENT, RUN, Entry, Fact, Verdict
-from hooks.utils.state.memory_text import TITLES
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.ruleset import MEMORY_TOKENS
+from popkit_retention.core.state.memory import MOST_TOKENS
+from popkit_retention.core.state.memory_checks import holds_still
+from popkit_retention.core.state.memory_records import CONTENT, RUN, Entry, Fact, Verdict
+from popkit_retention.core.state.memory_text import TITLES
 
 from .draft import Draft
 from .items import COMMAND, EMBEDDING, ERROR, NAME, NOTE, PATH, SESSION

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import heapq
 
-from hooks.utils.policy.estimate import CHARS_PER_TOKEN, estimate_tokens
-from hooks.utils.policy.masking import MASK, mask
-from hooks.utils.state.memory import MOST_BYTES, MOST_LINES
-from hooks.utils.state.memory_records import COMMAND, CONTENT, ERROR, NAME, NOTE, PATH, PURPOSES, Entry
-from hooks.utils.state.memory_text import FENCES, HEAD, LEGEND, TITLES, ending_of, folder_of, render, size, variant_of
+from popkit_retention.core.policy.estimate import CHARS_PER_TOKEN, estimate_tokens
+from popkit_retention.core.policy.masking import MASK, mask
+from popkit_retention.core.state.memory import MOST_BYTES, MOST_LINES
+from popkit_retention.core.state.memory_records import COMMAND, CONTENT, ERROR, NAME, NOTE, PATH, PURPOSES, Entry
+from popkit_retention.core.state.memory_text import FENCES, HEAD, LEGEND, TITLES, ending_of, folder_of, render, size, variant_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import Any, Protocol
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 from .items import DIMENSIONS
 from .terms import terms_of

@@ -8,7 +8,7 @@ takes over from one that was killed or found the store in use.
 
 from __future__ import annotations
 
-from hooks.utils.retention_kit import sweep
+from popkit_retention.core.retention_kit import sweep
 
 from . import exchange
 from .holds import Holds, read

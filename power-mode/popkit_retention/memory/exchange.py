@@ -15,8 +15,8 @@ import math
 import os
 import re
 
-from hooks.utils.io import durable, files
-from hooks.utils.policy.masking import mask
+from popkit_retention.core.io import durable, files
+from popkit_retention.core.policy.masking import mask
 
 from .items import ARCHIVE, FULL, BadItem, Item, check, from_json
 from .stores.protocol import Batch, audited

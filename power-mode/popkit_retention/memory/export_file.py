@@ -6,7 +6,7 @@ import os
 import sys
 from contextlib import contextmanager
 
-from hooks.utils.io import files
+from popkit_retention.core.io import files
 
 from .items import BadItem
 

@@ -1,12 +1,12 @@
 """Keep memory's folder: its lock, its backups, the alerts in it that hooks show. The files of a single project belong to
-`hooks.utils.state.memory`."""
+`popkit_retention.core.state.memory`."""
 
 from __future__ import annotations
 
 import os
 
-from hooks.utils.io import files, home, repository
-from hooks.utils.state import memory, memory_alerts
+from popkit_retention.core.io import files, home, repository
+from popkit_retention.core.state import memory, memory_alerts
 
 
 class Folder:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from hooks.utils.state.memory_reading import commands_in, paths_in
-from hooks.utils.state.memory_text import HEAD
+from popkit_retention.core.state.memory_reading import commands_in, paths_in
+from popkit_retention.core.state.memory_text import HEAD
 
 from .items import COMMAND, NAME, PATH, Showing
 
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from hooks.utils.policy.calls import Call
+    from popkit_retention.core.policy.calls import Call
 
     from .items import Item
 

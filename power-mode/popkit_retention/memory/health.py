@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from hooks.utils.io import hook_log
-from hooks.utils.io.findings import OK, WARNING, Check
-from hooks.utils.io.storage import Storage
-from hooks.utils.state import memory
-from hooks.utils.text import clean
-from hooks.utils.units import counted, size, span
+from popkit_retention.core.io import hook_log
+from popkit_retention.core.io.findings import OK, WARNING, Check
+from popkit_retention.core.io.storage import Storage
+from popkit_retention.core.state import memory
+from popkit_retention.core.text import clean
+from popkit_retention.core.units import counted, size, span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

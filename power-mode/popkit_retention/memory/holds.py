@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import time
 
-from hooks.utils import PopkitError
-from hooks.utils.retention_kit.holds import Held, Hold
+from popkit_retention.core.errors import PopkitError
+from popkit_retention.core.retention_kit.holds import Held, Hold
 
 from .stored_lessons import read_lesson
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils import text, units
+from popkit_retention.core import text, units
 
 from .item_views import in_order
 

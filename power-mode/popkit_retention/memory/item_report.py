@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from hooks.utils import text, units
-from hooks.utils.state.memory_records import CHANGED, GONE, RENAMED, SAME
+from popkit_retention.core import text, units
+from popkit_retention.core.state.memory_records import CHANGED, GONE, RENAMED, SAME
 
 from ..views import ago, ahead, pair, pairs
 from .item_views import label, standing

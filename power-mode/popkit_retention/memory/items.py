@@ -8,9 +8,9 @@ import math
 import sys
 from dataclasses import dataclass, field, fields
 
-from hooks.utils import PopkitError
-from hooks.utils.retention_kit.marks import Mark
-from hooks.utils.state.memory_records import COMMAND, ERROR, NAME, NOTE, PATH
+from popkit_retention.core.errors import PopkitError
+from popkit_retention.core.retention_kit.marks import Mark
+from popkit_retention.core.state.memory_records import COMMAND, ERROR, NAME, NOTE, PATH
 
 HOT, WARM, COLD, ARCHIVE = TIERS = ("HOT", "WARM", "COLD", "ARCHIVE")
 FULL, SUMMARY, KEYWORDS, EMBEDDING = LEVELS = ("full", "summary", "keywords", "embedding")
@@ -254,7 +254,7 @@ class Showing:
 
 @dataclass(frozen=True)
 class Lesson:
-    """The lesson of one session. `session`: its id · `project`: see `hooks.utils.io.repository` · `began`, `ended`: seconds · `observed`:
+    """The lesson of one session. `session`: its id · `project`: see `popkit_retention.core.io.repository` · `began`, `ended`: seconds · `observed`:
     one for each (kind, text) · `unaided`: the texts among them that the assistant wrote before any result or prompt of this session
     contained them, so that it can only have known them from memory · `lookups`: how many results of searches and reads there were, of
     `lookup_tokens` tokens together · `root`: the checkout that it worked in, "" where that is not known · `shown`: what memory showed it ·

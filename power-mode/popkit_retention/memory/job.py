@@ -6,8 +6,8 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field, replace
 
-from hooks.utils.retention_kit import sweep
-from hooks.utils.retention_kit.marks import GRACE_S
+from popkit_retention.core.retention_kit import sweep
+from popkit_retention.core.retention_kit.marks import GRACE_S
 
 from . import compression, holds, transitions, valuation
 from .items import BY_JOB, BY_POLICY, BY_USER, CODE, COLD, EMBEDDING, FULL, HOT, LEVELS, SESSION, SUMMARY, Item
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hooks.utils.retention_kit.marks import Mark
+    from popkit_retention.core.retention_kit.marks import Mark
 
     from .embeddings import Embedder
     from .stores.protocol import Store

@@ -8,15 +8,15 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from hooks.utils import text
-from hooks.utils.hosts import recordings
-from hooks.utils.hosts.transcripts import entries, projects
-from hooks.utils.hosts.transcripts.stamps import seconds_of
-from hooks.utils.io import repository
-from hooks.utils.io.codec import loads
-from hooks.utils.state import memory as memory_state
-from hooks.utils.state.site import Site
-from hooks.utils.text import quote as shown
+from popkit_retention.core import text
+from popkit_retention.core.hosts import recordings
+from popkit_retention.core.hosts.transcripts import entries, projects
+from popkit_retention.core.hosts.transcripts.stamps import seconds_of
+from popkit_retention.core.io import repository
+from popkit_retention.core.io.codec import loads
+from popkit_retention.core.state import memory as memory_state
+from popkit_retention.core.state.site import Site
+from popkit_retention.core.text import quote as shown
 
 from ..cli.answering import Refused
 from ..cli.terminal import Bar

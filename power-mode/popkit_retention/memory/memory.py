@@ -8,17 +8,17 @@ from collections import Counter
 from dataclasses import replace
 from typing import NamedTuple
 
-from hooks.utils import PopkitError
-from hooks.utils.config.cached import effective
-from hooks.utils.hosts import protocol
-from hooks.utils.hosts.own_memory import OwnMemory
-from hooks.utils.io import files, home
-from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy.masking import mask
-from hooks.utils.policy.ruleset import MEMORY_TOKENS
-from hooks.utils.state import memory_checks
-from hooks.utils.state.memory import project_of
-from hooks.utils.state.memory_records import Verdict
+from popkit_retention.core.config.cached import effective
+from popkit_retention.core.errors import PopkitError
+from popkit_retention.core.hosts import protocol
+from popkit_retention.core.hosts.own_memory import OwnMemory
+from popkit_retention.core.io import files, home
+from popkit_retention.core.io.system import now as time_of_day
+from popkit_retention.core.policy.masking import mask
+from popkit_retention.core.policy.ruleset import MEMORY_TOKENS
+from popkit_retention.core.state import memory_checks
+from popkit_retention.core.state.memory import project_of
+from popkit_retention.core.state.memory_records import Verdict
 
 from ..extras import reach
 from . import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from hooks.utils.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.estimate import estimate_tokens
 
 from .items import FULL, HOT, LEVELS, WARM, Item
 from .reports import MOST_ARCHIVE, MOST_DEMOTION

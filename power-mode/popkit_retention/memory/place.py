@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from hooks.utils.io import files
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.state import memory as memory_state
-from hooks.utils.state.memory_records import CONTENT
-from hooks.utils.state.site import Site
+from popkit_retention.core.io import files
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.state import memory as memory_state
+from popkit_retention.core.state.memory_records import CONTENT
+from popkit_retention.core.state.site import Site
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from hooks.utils.state.memory import Project
+    from popkit_retention.core.state.memory import Project
 
     from .items import Lesson
     from .learning import Learnt

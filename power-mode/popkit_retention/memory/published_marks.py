@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from hooks.utils.state import marked
+from popkit_retention.core.state import marked
 
 from .items import BY_POLICY, BY_TOOL
 from .stores.protocol import mapping
@@ -26,7 +26,7 @@ def actors(store: Store) -> Mapping[str, object]:
 
 
 def notices(store: Store, project: str | None = None) -> dict[str, list[marked.Marked]]:
-    """Return the marks of a project (None: of all) that the user did not make and is notified of: rows of `hooks.utils.state.published`, by
+    """Return the marks of a project (None: of all) that the user did not make and is notified of: rows of `popkit_retention.core.state.published`, by
     its parts."""
     known = actors(store)
     by_part: dict[str, list[tuple[str, str, str, float]]] = {marked.FORGOTTEN: [], marked.MEMORY: []}

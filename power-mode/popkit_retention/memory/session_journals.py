@@ -6,8 +6,8 @@ import os
 import re
 import stat
 
-from hooks.utils.io import files
-from hooks.utils.io.codec import loads
+from popkit_retention.core.io import files
+from popkit_retention.core.io.codec import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import signal
 import threading
 from typing import IO, Any
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

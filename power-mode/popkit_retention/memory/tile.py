@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
-from hooks.utils import text
-from hooks.utils.state import memory as memory_state
-from hooks.utils.state.site import Site
+from popkit_retention.core import text
+from popkit_retention.core.state import memory as memory_state
+from popkit_retention.core.state.site import Site
 
 from ..dashboard.failures import ASKING, CHANGING, failures
 from ..dashboard.shapes import OperationResult

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils import text
-from hooks.utils.state.site import Site
+from popkit_retention.core import text
+from popkit_retention.core.state.site import Site
 
 from ..dashboard.shapes import COLUMNS, NotOffered, Offer, OperationResult
 from . import item_changes

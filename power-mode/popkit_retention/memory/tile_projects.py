@@ -6,11 +6,11 @@ import os
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from hooks.utils import text
-from hooks.utils.io.codec import loads
-from hooks.utils.io.files import names, read_text
-from hooks.utils.io.repository import Repository
-from hooks.utils.state import memory as memory_state
+from popkit_retention.core import text
+from popkit_retention.core.io.codec import loads
+from popkit_retention.core.io.files import names, read_text
+from popkit_retention.core.io.repository import Repository
+from popkit_retention.core.state import memory as memory_state
 
 from ..dashboard.shapes import NotFound, StoreUnusable
 from .memory import Memory

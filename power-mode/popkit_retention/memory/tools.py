@@ -87,7 +87,7 @@ def memory_forget(call: ToolCall) -> dict[str, Any]:
 
 def memory_status(call: ToolCall) -> dict[str, Any]:
     """Return the state of memory; `alerts`: items of value that will be deleted within days."""
-    from hooks.utils.archive.content import stamp
+    from popkit_retention.core.archive.content import stamp
 
     with _place(call) as place:
         status: dict[str, Any] = place.memory.status()
@@ -99,7 +99,7 @@ def memory_status(call: ToolCall) -> dict[str, Any]:
 
 
 def _item(item: Item) -> dict[str, Any]:
-    from hooks.utils.archive.content import stamp
+    from popkit_retention.core.archive.content import stamp
 
     result = {"id": item.id, "text": item.text, "kind": item.kind, "tier": item.tier, "created_at": stamp(item.created_at)}
     return {**result, **({"waits": True} if item.waits else {})}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils import text, units
-from hooks.utils.views.marks import marks
+from popkit_retention.core import text, units
+from popkit_retention.core.views.marks import marks
 
 from ..views import ASIDE, ago, ahead, pair
 from .item_views import in_order, label

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from urllib.parse import unquote, urlsplit
 
-from hooks.utils.io.findings import OK, WARNING, Check
+from popkit_retention.core.io.findings import OK, WARNING, Check
 
 from .configuration import OPENCODE, SCOPES, SERVER, TERMINAL, folder, is_in_opencode, named_plugin, path_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from hooks.utils.io import home
-from hooks.utils.io.codec import loads
+from popkit_retention.core.io import home
+from popkit_retention.core.io.codec import loads
 
 from ..cli import json_text, settings_file
 from ..cli.answering import Refused

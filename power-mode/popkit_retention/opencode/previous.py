@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from hooks.utils.io.storage import LOGS, Storage
-from hooks.utils.io.system import sha256
+from popkit_retention.core.io.storage import LOGS, Storage
+from popkit_retention.core.io.system import sha256
 
 from ..cli import settings_file
 

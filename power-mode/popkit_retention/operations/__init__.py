@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils.argument_types import FILE, whole
-from hooks.utils.operation_tables import Flag
+from popkit_retention.core.argument_types import FILE, whole
+from popkit_retention.core.operation_tables import Flag
 
 HOST = Flag("--host claude-code|codex|opencode", "the host whose sessions to use if no path is given", default="claude-code")
 # Flags of operations on any number of sessions.

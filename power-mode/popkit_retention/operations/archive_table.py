@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils.argument_types import AGE, WHEN, text, whole
-from hooks.utils.operation_tables import DESTROYS, Flag, Operation
+from popkit_retention.core.argument_types import AGE, WHEN, text, whole
+from popkit_retention.core.operation_tables import DESTROYS, Flag, Operation
 
 from . import DRY_RUN, JSON, LONGEST_QUERY, MOST_FOUND, YES
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils import text
+from popkit_retention.core import text
 
 from ..parallel.results import Workplace
 from ..parallel.sources import SourceUnavailable, find, is_remote, read_list

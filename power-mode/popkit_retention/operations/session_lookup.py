@@ -6,12 +6,13 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from hooks.utils import PopkitError, hosts
-from hooks.utils.hosts import recorded_sessions, recordings
-from hooks.utils.hosts.recordings import session_id_of
-from hooks.utils.hosts.transcripts import entries, projects
-from hooks.utils.io.codec import loads
-from hooks.utils.text import clean
+from popkit_retention.core import hosts
+from popkit_retention.core.errors import PopkitError
+from popkit_retention.core.hosts import recorded_sessions, recordings
+from popkit_retention.core.hosts.recordings import session_id_of
+from popkit_retention.core.hosts.transcripts import entries, projects
+from popkit_retention.core.io.codec import loads
+from popkit_retention.core.text import clean
 
 from ..parallel.sources import find
 

@@ -6,8 +6,8 @@ import os
 from functools import lru_cache
 from importlib import import_module
 
-from hooks.utils.io import storage
-from hooks.utils.units import size
+from popkit_retention.core.io import storage
+from popkit_retention.core.units import size
 
 from .. import features
 
@@ -15,22 +15,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hooks.utils.io.storage import Storage
+    from popkit_retention.core.io.storage import Storage
 
 # The modules that declare a STORAGE, in the order in which doctor checks them: those of no feature, between which features have theirs.
 _FIRST = (
-    "hooks.utils.archive",
-    "hooks.utils.config.fields",
-    "hooks.utils.config.gone",
-    "hooks.utils.hosts.opencode.kept_transcripts",
-    "hooks.utils.io.hook_log",
-    "hooks.utils.reclaim.auto_compaction",
-    "hooks.utils.state.limit_readings",
-    "hooks.utils.state.prompt_breakdowns",
-    "hooks.utils.state.status_line",
-    "hooks.utils.state.sockets",
-    "hooks.utils.state.closed",
-    "hooks.utils.state.sweeping",
+    "popkit_retention.core.archive",
+    "popkit_retention.core.config.fields",
+    "popkit_retention.core.config.gone",
+    "popkit_retention.core.hosts.opencode.kept_transcripts",
+    "popkit_retention.core.io.hook_log",
+    "popkit_retention.core.reclaim.auto_compaction",
+    "popkit_retention.core.state.limit_readings",
+    "popkit_retention.core.state.prompt_breakdowns",
+    "popkit_retention.core.state.status_line",
+    "popkit_retention.core.state.sockets",
+    "popkit_retention.core.state.closed",
+    "popkit_retention.core.state.sweeping",
     "popkit_retention.extras",
 )
 _LAST = ("popkit_retention.cli.doctor_failures", "popkit_retention.cli.shell_setup", "popkit_retention.cli.claude_settings")

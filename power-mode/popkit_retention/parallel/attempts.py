@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 from .sources import MESSAGE_CHARS, at_hand, unreadable
 

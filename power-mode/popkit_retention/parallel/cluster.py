@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import hooks
-from hooks.utils.io import home
+from popkit_retention.core.io import home
 
 from .attempts import attempt
 from .sources import SourceUnavailable

@@ -13,9 +13,9 @@ import sys
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from hooks.utils import PopkitError
-from hooks.utils.hosts import recordings
-from hooks.utils.hosts.transcripts import entries
+from popkit_retention.core.errors import PopkitError
+from popkit_retention.core.hosts import recordings
+from popkit_retention.core.hosts.transcripts import entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import threading
 import time
 from typing import Any, NamedTuple
 
-from hooks.utils import PopkitError
-from hooks.utils.io import home
+from popkit_retention.core.errors import PopkitError
+from popkit_retention.core.io import home
 
 from .budget_share import range_of, remaining_of
 from .records import Sum, month_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from hooks.utils import text
-from hooks.utils.io.sqlite_file import StoreError
+from popkit_retention.core import text
+from popkit_retention.core.io.sqlite_file import StoreError
 
 from .. import extras
 from ..cli.answering import Answer, Refused
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from hooks.utils.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import Parsed
 
 MISTAKES = (OSError, StoreError)
 LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd", "on_exceeded")
@@ -52,8 +52,8 @@ def set_limits(args: Parsed, environ: Mapping[str, str]) -> Answer:
 
 def _limits_of(words: list[str]) -> dict[str, Any]:
     """Return the limits that words set: session_tokens=2000000, month_usd=none. Refused for any other word."""
-    from hooks.utils.config import validation
-    from hooks.utils.config.fields import FIELDS
+    from popkit_retention.core.config import validation
+    from popkit_retention.core.config.fields import FIELDS
 
     limits: dict[str, Any] = {}
     for word in words:

@@ -7,14 +7,14 @@ import os
 import subprocess
 from typing import Any
 
-from hooks.utils.config import layers
-from hooks.utils.config.cached import effective
-from hooks.utils.io import foreign, home, processes
-from hooks.utils.io.findings import OK, WARNING, Check
-from hooks.utils.io.storage import Storage
-from hooks.utils.io.system import now as time_of_day
-from hooks.utils.text import clean
-from hooks.utils.units import counted
+from popkit_retention.core.config import layers
+from popkit_retention.core.config.cached import effective
+from popkit_retention.core.io import foreign, home, processes
+from popkit_retention.core.io.findings import OK, WARNING, Check
+from popkit_retention.core.io.storage import Storage
+from popkit_retention.core.io.system import now as time_of_day
+from popkit_retention.core.text import clean
+from popkit_retention.core.units import counted
 
 from .. import extras
 from ..operations.login import login_name

@@ -6,7 +6,7 @@ import os
 from hashlib import blake2b
 from typing import BinaryIO, NamedTuple
 
-from hooks.utils.io.files import open_regular
+from popkit_retention.core.io.files import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

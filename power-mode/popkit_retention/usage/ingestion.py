@@ -11,12 +11,12 @@ import os
 from functools import partial
 from typing import NamedTuple
 
-from hooks.utils.config.cached import effective
-from hooks.utils.hosts.transcripts import projects
-from hooks.utils.io import home
-from hooks.utils.io.system import now as time_of_day
-from hooks.utils.policy.models import models_of
-from hooks.utils.state import session, stored_contexts
+from popkit_retention.core.config.cached import effective
+from popkit_retention.core.hosts.transcripts import projects
+from popkit_retention.core.io import home
+from popkit_retention.core.io.system import now as time_of_day
+from popkit_retention.core.policy.models import models_of
+from popkit_retention.core.state import session, stored_contexts
 
 from .configured_database import open_local, server_in, user_in
 from .incremental_reading import Mark, mark_of, read_on

@@ -9,8 +9,8 @@ import uuid
 from contextlib import closing, suppress
 from typing import Any
 
-from hooks.utils.io import files
-from hooks.utils.io.sqlite_file import BUSY_S, Transaction
+from popkit_retention.core.io import files
+from popkit_retention.core.io.sqlite_file import BUSY_S, Transaction
 
 from .usage_store import SNAPSHOTS, USAGE, DatabaseTooNew, DatabaseUnavailable
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils.operation_tables import CHANGES, Flag, Operation, Table
+from popkit_retention.core.operation_tables import CHANGES, Flag, Operation, Table
 
 from ..operations import JSON, YES
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import uuid
 from typing import Any, NamedTuple
 
-from hooks.utils.io.system import day_of
-from hooks.utils.policy.masking import mask
+from popkit_retention.core.io.system import day_of
+from popkit_retention.core.policy.masking import mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.models import Model
+    from popkit_retention.core.policy.models import Model
 
 
 # The sources of a request's record: a client of ours that sent it, or a transcript of the host.

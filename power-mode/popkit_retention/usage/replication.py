@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.utils.io.system import day_of
+from popkit_retention.core.io.system import day_of
 
 from .records import CLIENT, Tokens, Used, month_of, name_of
 from .sqlite import SqliteStore

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import sqlite3
 from contextlib import closing, contextmanager
 from typing import Any
 
-from hooks.utils.io.sqlite_file import Schema, StoreError, StoreTooNew, Transaction, open_store
+from popkit_retention.core.io.sqlite_file import Schema, StoreError, StoreTooNew, Transaction, open_store
 
 from .old_file import _import_old_file, has_old_file
 from .usage_store import DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from hooks.utils.hosts.transcripts.stamps import seconds_of
-from hooks.utils.io.codec import loads
+from popkit_retention.core.hosts.transcripts.stamps import seconds_of
+from popkit_retention.core.io.codec import loads
 
 from .records import TRANSCRIPT, Tokens, Used, usd_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.models import Models
+    from popkit_retention.core.policy.models import Models
 
 _MOST_TOKENS = 10**9  # of a request
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any, Protocol
 
-from hooks.utils import PopkitError
-from hooks.utils.io.system import day_of
+from popkit_retention.core.errors import PopkitError
+from popkit_retention.core.io.system import day_of
 
 from .records import CLIENT, DAY_S, KEPT_DAYS, TRANSCRIPT, SessionUsed, Snapshot, Sum, name_of
 

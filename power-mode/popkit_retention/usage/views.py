@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils import text, units
+from popkit_retention.core import text, units
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

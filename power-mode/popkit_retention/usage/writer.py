@@ -13,7 +13,7 @@ import time
 from collections import deque
 from typing import Union
 
-from hooks.utils.io import home
+from popkit_retention.core.io import home
 
 from .records import Snapshot, Used
 from .usage_store import DatabaseUnavailable, NotWritable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils import text, units
+from popkit_retention.core import text, units
 
 ASIDE = 11  # columns of the left column of pairs
 

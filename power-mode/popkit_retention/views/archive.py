@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hooks.utils import text, units
+from popkit_retention.core import text, units
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hooks.utils.archive.records import Record
-    from hooks.utils.archive.searching import Found
+    from popkit_retention.core.archive.records import Record
+    from popkit_retention.core.archive.searching import Found
 
 
 def row(record: Record) -> text.Line:

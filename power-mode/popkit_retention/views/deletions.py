@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from hooks.utils import text, units
-from hooks.utils.hosts.transcripts.projects import session_id_of
+from popkit_retention.core import text, units
+from popkit_retention.core.hosts.transcripts.projects import session_id_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hooks.utils import archive
-    from hooks.utils.archive.records import Record
+    from popkit_retention.core import archive
+    from popkit_retention.core.archive.records import Record
 
 
 _SHOWN = 5  # placeholders shown of one transcript

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy.models import models_of
+from popkit_retention.core.policy.models import models_of
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.records import DAY_S, Tokens
 from popkit_retention.usage.transcript_usage import used_of

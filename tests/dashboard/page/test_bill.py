@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from hooks.utils.policy.lost_cache import PAUSE
-from hooks.utils.state import hidden_tools
-from hooks.utils.views.cache_lifetime import lifetime_phrases
 from popkit_retention.bill.digests import FILE
+from popkit_retention.core.policy.lost_cache import PAUSE
+from popkit_retention.core.state import hidden_tools
+from popkit_retention.core.views.cache_lifetime import lifetime_phrases
 from tests.bill.conversations import DOCS, LINEAR, OTHER, breakdown
 from tests.bill.test_bill_command import Shop
 from tests.bill.test_lifetimes import lifetime

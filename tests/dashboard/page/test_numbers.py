@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from hooks.utils import units
-from hooks.utils.views import amounts
+from popkit_retention.core import units
+from popkit_retention.core.views import amounts
 from tests.dashboard.page.served import Visit
 
 # Around every rounding, and halves that the two languages round differently.

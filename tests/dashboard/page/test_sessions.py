@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from hooks.utils import units
-from hooks.utils.views import verdicts
+from popkit_retention.core import units
+from popkit_retention.core.views import verdicts
 from popkit_retention.dashboard.server import Instance
 from popkit_retention.dashboard.session_operations import CLEARED_LATER
 from popkit_retention.usage.configured_database import open_store

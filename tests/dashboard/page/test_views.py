@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from hooks.utils import units
+from popkit_retention.core import units
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import USER
 from popkit_retention.usage.configured_database import open_store

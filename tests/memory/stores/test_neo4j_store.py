@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.retention_kit.holds import Hold
 from popkit_retention import conformance
 from popkit_retention.conformance.checking import NOW, example, full
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.retention_kit.holds import Hold
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.memory.items import LEVELS
 from popkit_retention.memory.monitoring import Compressed, monitor

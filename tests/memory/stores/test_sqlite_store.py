@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.io.sqlite_file import Schema, open_store
 from popkit_retention.conformance.checking import NOW, example, full
+from popkit_retention.core.io.sqlite_file import Schema, open_store
 from popkit_retention.memory.items import DIMENSIONS
 from popkit_retention.memory.stores import sqlite_schema
 from popkit_retention.memory.stores.in_memory import InMemoryStore

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy import parts
-from hooks.utils.policy.commandline import bash, programs
-from hooks.utils.policy.parts import ALWAYS, ON_SUCCESS, UNSURE
-from hooks.utils.policy.ruleset import Ruleset
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import parts
+from popkit_retention.core.policy.commandline import bash, programs
+from popkit_retention.core.policy.parts import ALWAYS, ON_SUCCESS, UNSURE
+from popkit_retention.core.policy.ruleset import Ruleset
 from tests.examples import examples
 from tests.work import steps
 

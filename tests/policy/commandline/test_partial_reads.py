@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hooks.utils.views.report import expiry
+from popkit_retention.core.views.report import expiry
 from tests.policy.scenario import Scenario
 
 WHOLE = (0, 0)

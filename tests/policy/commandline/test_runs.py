@@ -2,10 +2,10 @@
 
 import pytest
 
-from hooks.utils.hosts.claude_code import TOOLS
-from hooks.utils.policy.commandline import bash
-from hooks.utils.policy.parts import covers
-from hooks.utils.policy.ruleset import Ruleset
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy.commandline import bash
+from popkit_retention.core.policy.parts import covers
+from popkit_retention.core.policy.ruleset import Ruleset
 from tests.policy.scenario import Scenario
 
 RULES = Ruleset.from_config({}, TOOLS)

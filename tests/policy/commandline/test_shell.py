@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hooks.utils.policy.commandline import shell
+from popkit_retention.core.policy.commandline import shell
 from tests.work import steps
 
 WORDS = [

@@ -11,7 +11,7 @@ import json  # noqa: TID253  a look for contents has parsed the transcript
 import re  # noqa: TID253
 from json.decoder import scanstring  # type: ignore[attr-defined]  # noqa: TID253  # typeshed leaves it out
 
-from ... import PopkitError
+from ...errors import PopkitError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

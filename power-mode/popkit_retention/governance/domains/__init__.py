@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from hooks.utils.retention_kit.holds import Hold
-    from hooks.utils.retention_kit.marks import Mark
+    from popkit_retention.core.retention_kit.holds import Hold
+    from popkit_retention.core.retention_kit.marks import Mark
 
 
 # Who did something: a person in a shell, an agent's tool, the hourly job.

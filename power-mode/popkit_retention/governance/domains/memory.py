@@ -9,11 +9,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 
-from hooks.utils.io import home
-from hooks.utils.policy.masking import mask
-from hooks.utils.retention_kit import sweep
-from hooks.utils.retention_kit.holds import Hold, find_in_force
-from hooks.utils.retention_kit.marks import Mark
+from popkit_retention.core.io import home
+from popkit_retention.core.policy.masking import mask
+from popkit_retention.core.retention_kit import sweep
+from popkit_retention.core.retention_kit.holds import Hold, find_in_force
+from popkit_retention.core.retention_kit.marks import Mark
 
 from ...extras import reach
 from ...memory import erasure, exchange, holds, published_marks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from hooks.utils import text, units
+from popkit_retention.core import text, units
 
 from ...memory.items import BY_JOB, BY_POLICY, BY_TOOL, BY_USER, FULL, NAME, NOTE, PATH, BadItem, from_json
 from ..policies import ACTION, CONTEXT, THOUGHT

@@ -10,14 +10,14 @@ import sqlite3
 from contextlib import contextmanager
 from itertools import islice
 
-from hooks.utils import archive
-from hooks.utils.archive import deletion, holds, index, marks, returning
-from hooks.utils.archive.content import to_bytes, to_text
-from hooks.utils.io import home, repository
-from hooks.utils.policy import kinds
-from hooks.utils.policy.masking import mask
-from hooks.utils.state import placements
-from hooks.utils.state.archived import THINKING
+from popkit_retention.core import archive
+from popkit_retention.core.archive import deletion, holds, index, marks, returning
+from popkit_retention.core.archive.content import to_bytes, to_text
+from popkit_retention.core.io import home, repository
+from popkit_retention.core.policy import kinds
+from popkit_retention.core.policy.masking import mask
+from popkit_retention.core.state import placements
+from popkit_retention.core.state.archived import THINKING
 
 from .. import DomainUnavailable
 from ..policies import ACTION, CONTEXT, RAG, THOUGHT
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
-    from hooks.utils.archive.holds import HeldRecords
-    from hooks.utils.archive.records import Record
-    from hooks.utils.retention_kit.holds import Hold
-    from hooks.utils.retention_kit.marks import Mark
+    from popkit_retention.core.archive.holds import HeldRecords
+    from popkit_retention.core.archive.records import Record
+    from popkit_retention.core.retention_kit.holds import Hold
+    from popkit_retention.core.retention_kit.marks import Mark
 
 _SOURCE_TYPES = {
     kinds.READ: CONTEXT, kinds.SEARCH: CONTEXT, kinds.DECISION: THOUGHT, kinds.TASKS: THOUGHT, "note": THOUGHT, THINKING: THOUGHT,

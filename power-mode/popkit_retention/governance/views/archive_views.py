@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils import text
-from hooks.utils.units import size
+from popkit_retention.core import text
+from popkit_retention.core.units import size
 
 from ...views import ago
 from . import wording

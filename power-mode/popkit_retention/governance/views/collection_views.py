@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils import text, units
-from hooks.utils.hosts.transcripts.projects import session_id_of
+from popkit_retention.core import text, units
+from popkit_retention.core.hosts.transcripts.projects import session_id_of
 
 from ...views import pair, pairs
 from ..domains.rules import PLACEHOLDER

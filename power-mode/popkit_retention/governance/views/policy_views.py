@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hooks.utils import text, units
-from hooks.utils.units import size
+from popkit_retention.core import text, units
+from popkit_retention.core.units import size
 
 from ...views import ago, ahead, pair, pairs
 from ..policies import KEYS, SOURCE_TYPES

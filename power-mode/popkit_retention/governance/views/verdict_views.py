@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hooks.utils import text
+from popkit_retention.core import text
 
 from ...views import pair
 from ..domains.rules import ELIGIBLE

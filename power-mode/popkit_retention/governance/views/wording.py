@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from hooks.utils import text, units
+from popkit_retention.core import text, units
 
 from .. import collection
 from ..domains import JOB, TOOL, USER

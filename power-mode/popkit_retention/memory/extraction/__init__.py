@@ -13,18 +13,18 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from hooks.utils.hosts.recordings import session_id_of
-from hooks.utils.hosts.tools import recorded_tools
-from hooks.utils.hosts.transcripts import entries, transcript
-from hooks.utils.hosts.transcripts.blocks import text_of_blocks
-from hooks.utils.hosts.transcripts.entries import is_answer
-from hooks.utils.hosts.transcripts.stamps import seconds_of
-from hooks.utils.policy import kinds
-from hooks.utils.policy.classify import classify
-from hooks.utils.policy.estimate import estimate_tokens
-from hooks.utils.policy.masking import mask
-from hooks.utils.policy.ruleset import Ruleset
-from hooks.utils.policy.tools import EDITS
+from popkit_retention.core.hosts.recordings import session_id_of
+from popkit_retention.core.hosts.tools import recorded_tools
+from popkit_retention.core.hosts.transcripts import entries, transcript
+from popkit_retention.core.hosts.transcripts.blocks import text_of_blocks
+from popkit_retention.core.hosts.transcripts.entries import is_answer
+from popkit_retention.core.hosts.transcripts.stamps import seconds_of
+from popkit_retention.core.policy import kinds
+from popkit_retention.core.policy.classify import classify
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.masking import mask
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.policy.tools import EDITS
 
 from .. import sentences
 from ..following import Showings
@@ -39,8 +39,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hooks.utils.hosts.transcripts.entries import Entry
-    from hooks.utils.io.repository import Repository
+    from popkit_retention.core.hosts.transcripts.entries import Entry
+    from popkit_retention.core.io.repository import Repository
 
 
 def lesson(path: str, repository: Repository, session: str = "") -> Lesson:

@@ -12,24 +12,24 @@ import shlex
 from collections import Counter
 from dataclasses import dataclass
 
-from hooks.utils.io import repository
-from hooks.utils.policy.calls import verdict_of
-from hooks.utils.policy.commandline import programs
-from hooks.utils.policy.commandline import runs as programs_run
-from hooks.utils.policy.commandline.runs import run_of
-from hooks.utils.policy.commandline.shell import parse
-from hooks.utils.policy.commandline.wrappers import unwrap
-from hooks.utils.policy.masking import MASK, mask
-from hooks.utils.policy.parts import MARKS, PACKAGE, normal_path
-from hooks.utils.policy.tools import EDIT, SHELLS, WRITE
-from hooks.utils.state.memory_records import BUILD, FORMAT, LINT, RUN, TEST
-from hooks.utils.state.memory_text import folder_of
+from popkit_retention.core.io import repository
+from popkit_retention.core.policy.calls import verdict_of
+from popkit_retention.core.policy.commandline import programs
+from popkit_retention.core.policy.commandline import runs as programs_run
+from popkit_retention.core.policy.commandline.runs import run_of
+from popkit_retention.core.policy.commandline.shell import parse
+from popkit_retention.core.policy.commandline.wrappers import unwrap
+from popkit_retention.core.policy.masking import MASK, mask
+from popkit_retention.core.policy.parts import MARKS, PACKAGE, normal_path
+from popkit_retention.core.policy.tools import EDIT, SHELLS, WRITE
+from popkit_retention.core.state.memory_records import BUILD, FORMAT, LINT, RUN, TEST
+from popkit_retention.core.state.memory_text import folder_of
 
 from ..items import COMMAND, ERROR, Observed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.calls import Call
+    from popkit_retention.core.policy.calls import Call
 
 FIX_CALLS = 6
 LONGEST = 120  # characters of a command

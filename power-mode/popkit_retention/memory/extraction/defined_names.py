@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from hooks.utils.policy.masking import MASK, mask
-from hooks.utils.policy.outlines import PLAIN
-from hooks.utils.policy.tools import SEARCH
+from popkit_retention.core.policy.masking import MASK, mask
+from popkit_retention.core.policy.outlines import PLAIN
+from popkit_retention.core.policy.tools import SEARCH
 
 from ..items import NAME, Observed
 from .files import LATER_CHARS, LEAST_NAME, LONGEST_NAME, TEXT_CHARS

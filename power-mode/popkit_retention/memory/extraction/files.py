@@ -9,18 +9,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from hooks.utils.io import repository
-from hooks.utils.policy.commandline.shell import parse
-from hooks.utils.policy.masking import MASK
-from hooks.utils.policy.parts import normal_path
-from hooks.utils.policy.tools import EDITS, READS, SHELLS
+from popkit_retention.core.io import repository
+from popkit_retention.core.policy.commandline.shell import parse
+from popkit_retention.core.policy.masking import MASK
+from popkit_retention.core.policy.parts import normal_path
+from popkit_retention.core.policy.tools import EDITS, READS, SHELLS
 
 from ..items import PATH, Observed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.calls import Call
-    from hooks.utils.policy.classify import Classification
+    from popkit_retention.core.policy.calls import Call
+    from popkit_retention.core.policy.classify import Classification
 
 
 # The most files that are kept of a session, the most opened first.

@@ -7,8 +7,8 @@ import shlex
 from dataclasses import replace
 from os.path import isdir, isfile, join
 
-from hooks.utils.io import files, git, repository
-from hooks.utils.state.memory_checks import content
+from popkit_retention.core.io import files, git, repository
+from popkit_retention.core.state.memory_checks import content
 
 from ..items import COMMAND, ERROR, NAME, PATH, Observed
 from .defined_names import PROSE, definitions

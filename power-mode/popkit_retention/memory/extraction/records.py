@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hooks.utils.policy.calls import Call
+    from popkit_retention.core.policy.calls import Call
 
     from ..items import Observed
 

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from dataclasses import replace
 
-from hooks.utils.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, Item
 from ..terms import rarity, terms_of

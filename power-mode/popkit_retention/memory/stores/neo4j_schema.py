@@ -10,7 +10,7 @@ import hashlib
 import json
 from typing import Any
 
-from hooks.utils.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, Item
 from ..terms import terms_of

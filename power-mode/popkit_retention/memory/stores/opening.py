@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from hooks.utils.io.home import NoHome, plugin_root, popkit_home
-from hooks.utils.state.memory import STORE
+from popkit_retention.core.io.home import NoHome, plugin_root, popkit_home
+from popkit_retention.core.state.memory import STORE
 
 from .protocol import StoreUnavailable
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def configured_store(environ: Mapping[str, str], create: bool = True) -> Store | None:
     """Return the store that the user's configuration names; None, without `create`, where its file does not exist yet. Raise NoHome and
     StoreUnavailable."""
-    from hooks.utils.config.cached import effective
+    from popkit_retention.core.config.cached import effective
 
     where: str = effective(plugin_root(), popkit_home(environ), "")["memory"]["store"]
     if not create and "://" not in where and not os.path.lexists(path_of(where, environ)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from hooks.utils import PopkitError
+from popkit_retention.core.errors import PopkitError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import fields
 
-from hooks.utils.archive.content import RetentionIntegrityError, compress_content, decompress_content, hash_content
+from popkit_retention.core.archive.content import RetentionIntegrityError, compress_content, decompress_content, hash_content
 
 from ..items import LONGEST_TEXT, TIERS, BadItem, Item, check
 from .protocol import Change, DuplicateId, StoreUnavailable

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from itertools import count, groupby, islice, takewhile
 from typing import cast
 
-from hooks.utils.io import sqlite_file
-from hooks.utils.io.sqlite_file import StoreError, Transaction
-from hooks.utils.policy.estimate import estimate_tokens
+from popkit_retention.core.io import sqlite_file
+from popkit_retention.core.io.sqlite_file import StoreError, Transaction
+from popkit_retention.core.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, BadItem
 from . import sqlite_schema

@@ -13,8 +13,8 @@ from collections import Counter
 from itertools import islice
 from typing import Any
 
-from hooks.utils.io.sqlite_file import Schema
-from hooks.utils.policy.estimate import estimate_tokens
+from popkit_retention.core.io.sqlite_file import Schema
+from popkit_retention.core.policy.estimate import estimate_tokens
 
 from ..items import ACCESSES_KEPT, DIMENSIONS, Item
 from ..terms import rarity, terms_of
