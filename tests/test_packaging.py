@@ -58,7 +58,7 @@ def test_what_is_installed_is_what_runs_and_stays_small() -> None:
     }  # fmt: skip
     assert _named(INSTALLED / "hooks") == _named(ROOT / "hooks")
     services = Path("power-mode/popkit_retention")
-    assert _named(INSTALLED / services) == _named(ROOT / services) - {"clients", "conformance", "context"}, (
+    assert _named(INSTALLED / services) == _named(ROOT / services) - {"clients", "conformance", "context", "py.typed"}, (
         "what only an agent of one's own imports comes with the wheel"
     )
     assert _named(INSTALLED / "power-mode") == _named(ROOT / "power-mode")
@@ -163,14 +163,19 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_holds_the_library_and_nothing_else(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
-    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"hooks", "popkit_retention", "retention-config.json"}
-    tracked = [
-        path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "hooks").rglob("*")
-        if path.is_file() and not path.is_symlink() and not {"__pycache__", "mod"} & set(path.parts)
-    ]
-    assert {name for name in names if name.startswith("hooks/")} == set(tracked)
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info" not in name}
+    assert {name.split("/")[0] for name in names} == {"popkit_retention"}, (
+        "a package of any other name could stand beside one of the user's"
+    )
+    library, services = ROOT / "hooks" / "utils", ROOT / "power-mode" / "popkit_retention"
+    files = {
+        f"popkit_retention/{prefix}{path.relative_to(folder).as_posix()}"
+        for prefix, folder in (("core/", library), ("", services))
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink() and "__pycache__" not in path.parts
+    }
+    beside = {"hooks/hooks.json", "hooks/popkit.py", "retention-config.json"}
+    assert names == files | {f"popkit_retention/{name}" for name in beside}
 
 
 class Package:
@@ -197,6 +202,18 @@ class Package:
 @pytest.fixture
 def package(wheel: Path, tmp_path: Path) -> Package:
     return Package(wheel, tmp_path)
+
+
+def test_the_package_stands_beside_one_named_hooks_and_says_its_version_and_types(package: Package) -> None:
+    (package.site / "hooks").mkdir()
+    (package.site / "hooks" / "__init__.py").write_text("MINE = True\n")
+    code = "import hooks, popkit_retention as ours; print(hooks.MINE, ours.__version__, ours.PopkitError)"
+    env = {"PATH": os.defpath, "HOME": str(package.home), "PYTHONPATH": str(package.site)}
+    command = [sys.executable, "-S", "-c", code]
+    done = subprocess.run(command, cwd=package.home, env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
+    assert (done.stdout, done.stderr) == (f"True {VERSION} <class 'popkit_retention.core.errors.PopkitError'>\n", "")
+    assert package.popkit("--version") == f"popkit {VERSION}\n"
+    assert (package.site / "popkit_retention" / "py.typed").exists()
 
 
 def test_what_needs_no_plugin_runs_from_the_wheel_with_an_empty_home(package: Package) -> None:
@@ -233,6 +250,6 @@ def test_what_is_installed_from_the_wheel_works_by_itself(package: Package) -> N
     popkit, site = package.popkit, package.site
     assert popkit("--version") == f"popkit {VERSION}\n"
     assert "Retention status" in popkit("try")
-    assert popkit("config", "check") == f"No problems in 1 file:\n  {site / 'retention-config.json'}\n"
+    assert popkit("config", "check") == f"No problems in 1 file:\n  {site / 'popkit_retention' / 'retention-config.json'}\n"
     shown = json.loads(popkit("config", "show", "--json"))["values"]
     assert {row["source"] for row in shown if row["key"].startswith("models.by_id")} == {"shipped"}, "prices and windows too"

@@ -1,1 +1,21 @@
-"""What stands on the library of the hooks: the shell's commands, the lab and the services. Imports `popkit_retention.core`, never the other way."""
+"""What stands on the library of the hooks (`core`): the shell's commands, the lab and the services."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .core.errors import PopkitError as PopkitError
+
+    __version__: str
+
+# Loaded when they are asked for: every command starts with this package.
+_HOMES = {"PopkitError": ("core.errors", "PopkitError"), "__version__": ("core.version", "VERSION")}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # noqa: PLC0415  see above
+
+    module, value = _HOMES[name]
+    return getattr(import_module(f".{module}", __name__), value)

@@ -232,7 +232,8 @@ def _all(job: dict) -> dict:
 
 # With all that commands load only where they need it: a fork that did so would take as long for that as for its work.
 LOADED = (
-    popkit_retention.core, popkit_retention.cli, popkit_retention.governance, popkit_retention.lab, popkit_retention.memory, popkit_retention.usage,
+    popkit_retention.core, popkit_retention.cli, popkit_retention.governance, popkit_retention.lab, popkit_retention.memory,
+    popkit_retention.usage,
 )  # fmt: skip
 
 

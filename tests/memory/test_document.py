@@ -327,3 +327,11 @@ def test_one_more_session_changes_little_of_it():
 def test_the_budget_is_used(tokens):
     some = [item(PATH, f"src/d{number % 7}/file{number}.py", writes=number) for number in range(1_000)]
     assert document.build(some, tokens).tokens >= 0.9 * tokens
+
+
+@pytest.mark.parametrize("tokens", [100, 200, 500, 1_000])
+def test_notes_alone_take_the_whole_room(tokens: int) -> None:
+    """Shares that no other kind takes go back to those that have something: an agent of one's own has notes alone."""
+    notes = [Item(f"m{number}", f"Customer {number} is called before noon, and pays by invoice.", kind=NOTE) for number in range(60)]
+    built = document.build(notes, tokens)
+    assert tokens - 25 <= built.tokens <= tokens

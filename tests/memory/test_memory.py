@@ -318,3 +318,18 @@ def test_nothing_but_the_standard_library_is_needed():
         [sys.executable, "-S", "-I", "-c", program, str(ROOT), str(ROOT / "power-mode")], capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == ("Memory\n", "")
+
+
+@pytest.mark.parametrize(("score", "word", "tier"), [(0.95, "demote", "WARM"), (0.05, "promote", "HOT")])
+def test_a_run_leaves_an_item_for_a_day_where_the_user_has_moved_it(score: float, word: str, tier: str) -> None:
+    shop = Remembering(InMemoryStore())
+    first = {"promote": "WARM", "demote": "HOT"}[word]
+    shop.keep(
+        "m1", tier=first, score=score, confidence=score, uniqueness=score, kind="note", source="user", last_accessed=shop.now - 40 * DAY
+    )
+    getattr(shop.memory, word)(["m1"])
+    shop.after(1.0).run(force=True)
+    assert (shop.item("m1").tier, shop.item("m1").by_hand) == (tier, True)
+    assert "you moved it less than an hour ago" in str(shop.memory.why("m1"))
+    shop.after(22 * HOUR).run(force=True)
+    assert shop.item("m1").tier == tier

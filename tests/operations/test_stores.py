@@ -27,12 +27,12 @@ from tests.reclaim.shops import SESSION, Shop, worked
 def declaring() -> set[str]:
     """The modules that declare a STORAGE."""
     found = set()
-    for base, root in ((ROOT, ROOT / "hooks"), (ROOT / "power-mode", ROOT / "power-mode")):
+    for name, root in (("popkit_retention.core", ROOT / "hooks/utils"), ("popkit_retention", ROOT / "power-mode/popkit_retention")):
         for path in root.rglob("*.py"):
             text = path.read_text()
             names = [node.targets[0] for node in ast.parse(text).body if isinstance(node, ast.Assign)] if "STORAGE" in text else []
             if any(isinstance(name, ast.Name) and name.id == "STORAGE" for name in names):
-                found.add(".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__"))
+                found.add(".".join([name, *path.relative_to(root).with_suffix("").parts]).removesuffix(".__init__"))
     return found
 
 

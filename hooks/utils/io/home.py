@@ -84,8 +84,12 @@ def _shown(folder: str) -> str:
 
 
 def plugin_root() -> str:
-    """Return the folder that holds hooks/, commands/ and the shipped configuration."""
-    return parent_of(parent_of(parent_of(parent_of(absolute(__file__)))))
+    """Return the folder that holds hooks/, commands/ and the shipped configuration; of a wheel, the folder of its package."""
+    library = parent_of(parent_of(absolute(__file__)))  # hooks/utils, or popkit_retention/core, which leads to it in a checkout
+    above = parent_of(library)
+    if not library.endswith("/core"):
+        return parent_of(above)
+    return parent_of(parent_of(above)) if above.endswith("/power-mode/popkit_retention") else above
 
 
 def safe_name(name: str) -> str:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Migration = tuple[str, tuple[Union[str, Callable[[Connection], None]], ...]]
 
 BUSY_S = 5.0  # how long a process waits for another one's transaction
+MEMORY = ":memory:"  # SQLite's name for a database without a file
+_DAMAGE_CODES = (11, 26)  # SQLITE_CORRUPT, SQLITE_NOTADB
+_DAMAGE_SIGNS = ("malformed", "not a database", "Could not decode")  # the last is a text that is none
 _BESIDE = ("-journal", "-wal", "-shm")  # what SQLite keeps beside a database
 _APPLIED = "CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)"
 
@@ -91,9 +94,9 @@ def _patiently(db: Connection, statement: str) -> None:
         files.patience.spend_since(began)
 
 
-def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = BUSY_S) -> Connection:
+def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = BUSY_S, any_thread: bool = False) -> Connection:
     """Open a store, its tables up to date; it commits by itself outside of a `Transaction`, and waits `busy_s` seconds for that of another
-    process.
+    process. `any_thread`: other threads than this one use it, too, one at a time.
 
     FileNotFoundError where there is none and none is to be made; OSError for anything else than a regular file in its place, or where
     SQLite keeps its own beside it; StoreTooNew, StoreDamaged; other errors of sqlite3 (a full disk, a lock that is never released) as they
@@ -106,7 +109,8 @@ def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = B
         _check_file(path + beside)
     escaped = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     # `mode=rw`: a file that was just deleted is not made again with the rights of the umask.
-    db = sqlite3.connect("file://" + escaped + "?mode=rw", timeout=busy_s, isolation_level=None, uri=True)
+    uri = "file://" + escaped + "?mode=rw"
+    db = sqlite3.connect(uri, timeout=busy_s, isolation_level=None, uri=True, check_same_thread=not any_thread)
     try:
         if volatile.is_below(path):
             db.execute("PRAGMA temp_store = MEMORY")  # not in files of the system's temporary folder
@@ -124,6 +128,24 @@ def open_store(path: str, schema: Schema, create: bool = True, busy_s: float = B
         db.close()
         raise
     return db
+
+
+def open_in_memory(schema: Schema) -> Connection:
+    """Open a store that ends with its connection, for any thread, one at a time."""
+    import sqlite3
+
+    db = sqlite3.connect(MEMORY, isolation_level=None, check_same_thread=False)
+    db.execute("PRAGMA foreign_keys = ON")
+    migrate(db, schema)
+    return db
+
+
+def is_damage(error: Exception) -> bool:
+    """Return whether an error of SQLite says that a file is corrupt, or no database."""
+    code = getattr(error, "sqlite_errorcode", None)  # since Python 3.11
+    if code is not None:
+        return code & 0xFF in _DAMAGE_CODES
+    return any(sign in str(error) for sign in _DAMAGE_SIGNS)
 
 
 def _check_file(path: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..io import codec, files, home
-from ..io.system import join
+from ..io.system import absolute, join, parent_of
 from ..policy.need_model import model_of
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ def need_soon_model() -> NeedModel:
 
 
 def _model(name: str) -> NeedModel:
-    path = join(home.plugin_root(), "hooks", "utils", "data", name)
+    path = join(parent_of(parent_of(absolute(__file__))), "data", name)
     text = files.read_text(path)
     if text is None:
         raise FileNotFoundError(2, "not there", path)

@@ -68,6 +68,12 @@ def full(id: str = "full") -> Item:
         marked_by="user",
         embedding=[1 / (3 + n) for n in range(DIMENSIONS)],
         details={"fix": ["é", None, {"a": 1.5}]},
+        user_id="ana@example.org",
+        agent_id="support",
+        session_id="2026-11-28/1",
+        metadata={"lang": "en", "tags": ["é", None], "deep": {"a": [1.5]}},
+        expires_at=NOW + 86_400.25,
+        by_hand=True,
     )
 
 

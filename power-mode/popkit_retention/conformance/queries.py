@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from popkit_retention.core.policy.estimate import estimate_tokens
 
+from ..memory.filters import matches, where_of
 from ..memory.items import DIMENSIONS, BadItem
 from ..memory.stores.protocol import Change, Total
 from ..memory.terms import terms_of
@@ -43,6 +44,51 @@ def projects_are_apart(store: Store, again: Callable[[], Store]) -> None:
     expect((len(result.items), result.total, result.holding), (9, 9, {"zebra": 9, "word": 8}), "in all")
     result = store.candidates(["zebra"], "c")
     expect((result.items, result.total, result.mean_length, result.holding), ([], 0, 0.0, {"zebra": 0}), "in none")
+
+
+def conditions_choose(store: Store, again: Callable[[], Store]) -> None:
+    """A scan and a search give the items that meet all conditions of a filter, and no others, also after a change."""
+    ages: list[object] = [None, 7, 7.5, True, 1, "7", "é", {"a": 1}]
+    items = [
+        example(
+            number,
+            text="zebra " + "word " * (number % 3),
+            user_id=("", "ana", "Ana", "bo")[number % 4],
+            agent_id="bot" if number % 2 else "",
+            created_at=NOW - number,
+            expires_at=NOW + number if number % 5 else None,
+            metadata={} if number % 8 == 0 else {"age": ages[number % 8], 'a"b': number},
+        )
+        for number in range(40)
+    ]
+    store.add(items)
+    filters: list[dict[str, object]] = [
+        {"user_id": "ana"}, {"user_id": ""}, {"user_id": "nobody"}, {"user_id": {"in": ["ana", "bo"]}}, {"user_id": {"in": []}},
+        {"user_id": "bo", "agent_id": "bot"}, {"created_at": {"gte": NOW - 9, "lt": NOW - 2}}, {"expires_at": None},
+        {"expires_at": {"gt": NOW + 30}}, {"metadata.age": 7}, {"metadata.age": True}, {"metadata.age": 1}, {"metadata.age": None},
+        {"metadata.age": {"gt": 6}}, {"metadata.age": {"lte": "7"}}, {"metadata.age": {"in": [None, "é", 7.5]}}, {"metadata.none": None},
+        {"metadata.none": {"lt": 1}}, {"kind": "note", "speaker": ""}, {"confidence": {"lt": 1}},
+    ]  # fmt: skip
+    for filter in filters:
+        where = where_of(filter)
+        wanted = [item.id for item in items if matches(item, where)]
+        expect(ids(store.scan(where=where)), wanted, f"scan of {filter}")
+        expect(sorted(ids(store.candidates(["zebra"], where=where).items)), wanted, f"candidates of {filter}")
+    store.change([Change("m00001", {"user_id": "bo", "metadata": {"age": 8}})])
+    changed: list[tuple[dict[str, object], bool]] = [({"user_id": "ana"}, False), ({"user_id": "bo"}, True), ({"metadata.age": 8}, True)]
+    for filter, there in changed:
+        where = where_of(filter)
+        found = ("m00001" in ids(store.scan(where=where)), "m00001" in ids(store.candidates(["zebra"], where=where).items))
+        expect(found, (there, there), f"what {filter} finds after the change")
+
+
+def a_scope_has_its_best_among_many(store: Store, again: Callable[[], Store]) -> None:
+    """In a scope of few items, all that have a term are found, however many others have it."""
+    store.add([example(number, text="zebra word", user_id=f"user {number % 350}") for number in range(3500)])
+    store.add([example(5000, text="zebra lion", user_id="another")])
+    where = where_of({"user_id": "user 7"})
+    found = store.candidates(["zebra", "lion"], most=20, where=where)
+    expect(sorted(ids(found.items)), [f"m{7 + 350 * turn:05d}" for turn in range(10)], "candidates")
 
 
 def marked_items_are_not_found(store: Store, again: Callable[[], Store]) -> None:
@@ -189,6 +235,8 @@ def compacting_keeps_everything(store: Store, again: Callable[[], Store]) -> Non
 CONTRACTS = (
     candidates_hold_the_terms,
     projects_are_apart,
+    conditions_choose,
+    a_scope_has_its_best_among_many,
     marked_items_are_not_found,
     searches_follow_changes,
     the_best_are_among_many,

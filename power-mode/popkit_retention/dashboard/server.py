@@ -17,7 +17,7 @@ if __name__ == "__main__":
     _here = os.path.dirname(os.path.abspath(__file__))
     _source = os.path.dirname(os.path.dirname(_here))
     # Not the folder of this file, which Python puts there: its modules have longer names.
-    sys.path[:] = [_source, os.path.dirname(_source), *(path for path in sys.path if os.path.abspath(path) != _here)]
+    sys.path[:] = [_source, *(path for path in sys.path if os.path.abspath(path) != _here)]
 
 from popkit_retention.core.errors import PopkitError
 from popkit_retention.core.io import files, home, hook_log

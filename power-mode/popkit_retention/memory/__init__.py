@@ -15,7 +15,10 @@ import importlib
 
 _HOMES = {
     "ARCHIVE_TIER_POLICY": "valuation",
+    "AsyncMemory": "asynchronous",
+    "BadFilter": "filters",
     "BadItem": "items",
+    "Bounds": "bounds",
     "COLD_TIER_POLICY": "valuation",
     "CompressionPolicy": "compression",
     "DuplicateId": "stores.protocol",
@@ -40,7 +43,10 @@ _HOMES = {
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .asynchronous import AsyncMemory
+    from .bounds import Bounds
     from .compression import CompressionPolicy
+    from .filters import BadFilter
     from .holds import ItemOnHold
     from .information_loss import InformationLossMetrics
     from .items import BadItem, Item, Lesson, Observed
@@ -64,7 +70,10 @@ __all__ = [
     "COLD_TIER_POLICY",
     "HOT_TIER_POLICY",
     "WARM_TIER_POLICY",
+    "AsyncMemory",
+    "BadFilter",
     "BadItem",
+    "Bounds",
     "CompressionPolicy",
     "DuplicateId",
     "ForgettingCurveModel",

@@ -1,8 +1,8 @@
 """Drafts MEMORY.md: which entries are in it so far, the room that they take, and which come next. Pure.
 
 Pinned entries come first, whatever they cost; then commands, notes and errors, up to their shares; then files, by their worth for the room
-that they need, and names in the room that files leave. Room is in characters, as the estimate of tokens counts them.
-"""
+that they need, names in the room that files leave, and what notes, errors and commands are left in what remains. Room is in characters, as
+the estimate of tokens counts them."""
 
 from __future__ import annotations
 
@@ -116,7 +116,8 @@ class Draft:
         return True
 
     def fill(self, entries: list[Entry]) -> None:
-        """Add pinned entries, then commands, notes and errors up to their shares, then those that are worth most for their room."""
+        """Add pinned entries, then commands, notes and errors up to their shares, then files and names that are worth most for their room,
+        then whatever still fits."""
         ranked = sorted(entries, key=lambda entry: (-entry.weight, entry.text, entry.kind))
         self._fill_share([entry for entry in ranked if entry.held], self.room)
         self._fill_share(_by_turns([entry for entry in ranked if entry.kind == COMMAND]), COMMANDS_TOKENS * CHARS_PER_TOKEN[CONTENT])
@@ -131,6 +132,12 @@ class Draft:
                 if len(self.entries) == count:
                     break
                 self.room = self._room(render(self.entries))
+        for kind in (NOTE, ERROR, COMMAND):  # shares that nobody else takes
+            for _ in range(_ROUNDS):
+                self.room, count = self._room(render(self.entries)), len(self.entries)
+                self._fill_share([entry for entry in ranked if entry.kind == kind], self.room)
+                if len(self.entries) == count:
+                    break
         for entry in entries:
             if not self.is_out(entry):
                 self.leave_out(entry, NO_ROOM)

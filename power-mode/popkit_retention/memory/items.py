@@ -47,11 +47,14 @@ class Item:
       `reinforced`: the newest times of that, oldest first.
     - `access_count`, `accesses`: how often it was asked for, and the newest times, oldest first. `last_accessed`: the last of them; until
       the first access, when it was made. `session`: the number of the session, counted by project, that last wrote it or asked for it.
-    - `tier`, since `tier_since`, with the score that it had then (`tier_score`), come from `previous_tier`.
+    - `tier`, since `tier_since`, with the score that it had then (`tier_score`), come from `previous_tier`; `by_hand`: the user moved it
+      there.
     - `uniqueness`, `score`, `retention` (a probability): as last computed, 0 to 1.
     - `held`: the user keeps it where it is; `was_held`: did so once. `key`: a decision that is kept for good (see `for_good`).
     - `marked_at`: since when it is forgotten; `marked_by`: the user, an agent's tool, the job or a retention policy. It is deleted at the
       end of its grace period.
+    - `user_id`, `agent_id`, `session_id`: the scope that an author's own agent keeps it for, "" for none. `metadata`: the author's own
+      facts about it. `expires_at`: from when on nobody is shown it; the job then marks it.
     """
 
     id: str
@@ -89,10 +92,20 @@ class Item:
     marked_by: str = ""
     embedding: list[float] | None = None
     details: dict[str, object] = field(default_factory=dict)
+    user_id: str = ""
+    agent_id: str = ""
+    session_id: str = ""
+    metadata: dict[str, object] = field(default_factory=dict)
+    expires_at: float | None = None
+    by_hand: bool = False
 
     def accessed_since(self, at: float) -> bool:
         """Return whether the item was accessed after a time."""
         return bool(self.access_count) and self.last_accessed > at
+
+    def has_expired(self, now: float) -> bool:
+        """Return whether nobody is to be shown it at a time."""
+        return self.expires_at is not None and now >= self.expires_at
 
     @property
     def mark(self) -> Mark | None:
@@ -144,10 +157,12 @@ def check(item: Item, now: float) -> None:
     _check_numbers(item, now)
     if item.embedding is not None:
         check_embedding(item.embedding, item.id)
-    if not isinstance(item.details, dict):
-        raise BadItem(f"{item.id!r:.40}: details is not an object")
-    if item.details and not _is_unicode(_written(item)):
-        raise BadItem(f"{item.id!r:.40}: details is not valid Unicode (it has lone surrogates)")
+    for name in ("details", "metadata"):
+        value = getattr(item, name)
+        if not isinstance(value, dict):
+            raise BadItem(f"{item.id!r:.40}: {name} is not an object")
+        if value and not _is_unicode(_written(item.id, name, value)):
+            raise BadItem(f"{item.id!r:.40}: {name} is not valid Unicode (it has lone surrogates)")
 
 
 def _check_texts(item: Item) -> None:
@@ -158,25 +173,25 @@ def _check_texts(item: Item) -> None:
         raise BadItem(f"{shown}: its text is empty")
     if len(item.text) > LONGEST_TEXT:
         raise BadItem(f"{shown}: its text has {len(item.text):,} characters; at most {LONGEST_TEXT:,} are kept")
-    for name in ("project", "kind", "episode", "speaker"):
+    for name in ("project", "kind", "episode", "speaker", "user_id", "agent_id", "session_id"):
         if len(getattr(item, name)) > LONGEST_NAME:
             raise BadItem(f"{shown}: {name} has more than {LONGEST_NAME} characters")
     for name, known in _KNOWN.items():
         if getattr(item, name) not in known:
             raise BadItem(f"{shown}: {name} is {getattr(item, name)!r:.40}. Known: {', '.join(filter(None, known))}")
-    for name in ("id", "text", "project", "kind", "episode", "speaker"):
+    for name in ("id", "text", "project", "kind", "episode", "speaker", "user_id", "agent_id", "session_id"):
         if not _is_unicode(getattr(item, name)):
             raise BadItem(f"{shown}: {name} is not valid Unicode (it has lone surrogates)")
         if "\0" in getattr(item, name):
             raise BadItem(f"{shown}: {name} is binary (it has NUL characters)")
 
 
-def _written(item: Item) -> str:
-    """Return the details of an item as an export writes them. Raise BadItem for values that are not JSON."""
+def _written(id: str, name: str, value: dict[str, object]) -> str:
+    """Return an object of an item as an export writes it. Raise BadItem for values that are not JSON."""
     try:
-        return json.dumps(item.details, ensure_ascii=False, allow_nan=False)
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise BadItem(f"{item.id!r:.40}: details: not a JSON value: {error}") from None
+        raise BadItem(f"{id!r:.40}: {name}: not a JSON value: {error}") from None
 
 
 def _is_unicode(text: str) -> bool:
@@ -205,6 +220,9 @@ def _check_numbers(item: Item, now: float) -> None:
             raise BadItem(f"{shown}: {at!r:.40} is not a time (seconds since 1970)")
         if at > now + CLOCK_SLACK_S:
             raise BadItem(f"{shown}: a time is in the future ({at!r:.40}; now is {now:.0f}). Check the clock")
+    expires = item.expires_at
+    if expires is not None and (isinstance(expires, bool) or not isinstance(expires, (int, float)) or not 0 <= expires < math.inf):
+        raise BadItem(f"{shown}: expires_at is {expires!r:.40}, not a time (seconds since 1970)")
 
 
 def check_embedding(embedding: object, id: str = "") -> None:
@@ -222,10 +240,10 @@ _KNOWN = {
 }  # fmt: skip
 _TYPE_NAMES: dict[object, str] = {str: "text", int: "whole number", bool: "true or false", (int, float): "number"}
 _TYPES: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("id", "text", "project", "kind", "profile", "source", "episode", "speaker"), str),
+    **dict.fromkeys(("id", "text", "project", "kind", "profile", "source", "episode", "speaker", "user_id", "agent_id", "session_id"), str),
     **dict.fromkeys(("tier", "previous_tier", "level", "marked_by"), str),
     **dict.fromkeys(("place", "writes", "sessions", "access_count", "reinforcements", "session"), int),
-    **dict.fromkeys(("held", "was_held", "key", "original"), bool),
+    **dict.fromkeys(("held", "was_held", "key", "original", "by_hand"), bool),
     **dict.fromkeys(("confidence", "uniqueness", "score", "tier_score", "retention"), (int, float)),
     **dict.fromkeys(("created_at", "last_accessed", "tier_since"), (int, float)),
 }
@@ -254,12 +272,12 @@ class Showing:
 
 @dataclass(frozen=True)
 class Lesson:
-    """The lesson of one session. `session`: its id · `project`: see `popkit_retention.core.io.repository` · `began`, `ended`: seconds · `observed`:
-    one for each (kind, text) · `unaided`: the texts among them that the assistant wrote before any result or prompt of this session
-    contained them, so that it can only have known them from memory · `lookups`: how many results of searches and reads there were, of
-    `lookup_tokens` tokens together · `root`: the checkout that it worked in, "" where that is not known · `shown`: what memory showed it ·
-    `written`: (kind, text) of names that were merely written: an access of known items, and nothing new · `missing`: (kind, text) of files
-    that it found missing, and of commands that no longer exist."""
+    """The lesson of one session. `session`: its id · `project`: see `popkit_retention.core.io.repository` · `began`, `ended`: seconds ·
+    `observed`: one for each (kind, text) · `unaided`: the texts among them that the assistant wrote before any result or prompt of this
+    session contained them, so that it can only have known them from memory · `lookups`: how many results of searches and reads there were,
+    of `lookup_tokens` tokens together · `root`: the checkout that it worked in, "" where that is not known · `shown`: what memory showed it
+    · `written`: (kind, text) of names that were merely written: an access of known items, and nothing new · `missing`: (kind, text) of
+    files that it found missing, and of commands that no longer exist."""
 
     session: str
     project: str

@@ -10,6 +10,7 @@ from popkit_retention.core.retention_kit import sweep
 from popkit_retention.core.retention_kit.marks import GRACE_S
 
 from . import compression, holds, transitions, valuation
+from .bounds import UNBOUNDED, excess
 from .items import BY_JOB, BY_POLICY, BY_USER, CODE, COLD, EMBEDDING, FULL, HOT, LEVELS, SESSION, SUMMARY, Item
 from .stored_lessons import session_number
 from .stores.protocol import Batch, Change, Outdated, StoreUnavailable, audited
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from popkit_retention.core.retention_kit.marks import Mark
 
+    from .bounds import Bounds
     from .embeddings import Embedder
     from .stores.protocol import Store
 
@@ -73,9 +75,10 @@ def run(
     embedder: Embedder,
     summarise: Callable[[str], str] | None = None,
     progress: Callable[[int], None] = lambda done: None,
+    bounds: Bounds = UNBOUNDED,
 ) -> Report:
     """Run the job over all projects of a store. `embedder` makes embeddings, `summarise` replaces our summaries; `progress` is called with
-    the number of items done."""
+    the number of items done; `bounds`: of each project."""
     report = Report()
     work = _Work(store, now, embedder, summarise, report)
     for item in store.scan():
@@ -84,6 +87,7 @@ def run(
             work.write()
             progress(report.items)
     work.finish()
+    work.keep_within(bounds)
     progress(report.items)
     store.set_value(KEY, {"at": now, **report.to_json()})
     store.shorten_log(LOGGED)
@@ -117,6 +121,23 @@ class _Work:
         for item in self.waiting.values():
             self._settle(item, item.id in newest)
         self.write()
+
+    def keep_within(self, bounds: Bounds) -> None:
+        """Mark what is worth least in each project that holds more than it may."""
+        if not bounds.are_set:
+            return
+        for project in sorted({total.project for total in self.store.totals()}):
+            items = self.store.scan(project, marked=False, bare=True)
+            for item, reason in excess(items, bounds, self.now, self._may_go):
+                self.batch.change.append(Change(item.id, {"marked_at": self.now, "marked_by": BY_JOB}))
+                self.report.marked += 1
+                self._log("marked", item, [reason])
+                if len(self.batch.change) >= BATCH:
+                    self.write()
+        self.write()
+
+    def _may_go(self, item: Item) -> bool:
+        return not (item.held or item.for_good or self.held.on(item))
 
     def write(self) -> None:
         """Write the batch, without items that were put on hold, marked or restored since the decision."""
@@ -185,14 +206,16 @@ class _Work:
             if decision.tier != item.tier:
                 self._count(self.report.moved, f"{item.tier} to {decision.tier}", item, decision.reasons)
                 item.previous_tier, item.tier, item.tier_since, item.tier_score = item.tier, decision.tier, self.now, score
+                item.by_hand = False
             elif decision.marks or item.held or held or not self._compress(item, score * standing.retention):
                 break
         if abs(score - item.score) >= _NOTICEABLE or abs(standing.retention - item.retention) >= _NOTICEABLE:
             item.score, item.retention = score, standing.retention
-        if self._next_step(item, decision.marks) == sweep.MARK:
+        expired = item.has_expired(self.now) and not item.held
+        if self._next_step(item, decision.marks or expired) == sweep.MARK:
             item.marked_at, item.marked_by = self.now, BY_JOB
             self.report.marked += 1
-            self._log("marked", item, decision.reasons)
+            self._log("marked", item, ["it has expired"] if expired else decision.reasons)
         if vars(item) != before:
             self.batch.change.append(Change(item.id, {name: value for name, value in vars(item).items() if value is not before[name]}))
         if item.tier == COLD and not held and not item.access_count and _is_of_value(item):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections import Counter
+from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -39,11 +40,13 @@ from . import (
     transitions,
     valuation,
 )
+from .bounds import DEFAULT, UNBOUNDED
+from .filters import SCOPES, matches, where_of
 from .folder import Folder
 from .hourly_job import HourlyJob, for_thread
 from .items import ACCEPTED, BY_TOOL, BY_USER, CODE, FULL, KINDS, NOTE, PROSE, SPEC, USER, BadItem, Item, from_json, id_of
 from .stores.opening import configured_store, empty_store
-from .stores.protocol import Batch, Change, Outdated, Store, audited, listed
+from .stores.protocol import Batch, Change, DuplicateId, Outdated, Store, audited, listed
 from .summariser import summarise_with
 from .terms import terms_of
 from .transitions import Moment
@@ -52,8 +55,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from .bounds import Bounds
     from .document import Document
     from .embeddings import Embedder
+    from .filters import Condition
     from .information_loss import Loss
     from .items import Lesson
 
@@ -61,6 +66,8 @@ if TYPE_CHECKING:
     Items = list[Item]
     Found = list[tuple[Item, float]]
     Losses = list[Loss]
+    Entries = list[dict[str, object]]
+    Filter = Mapping[str, object]
 
 # The most items that get a model's embeddings in one run of the job; the others follow.
 EMBEDDED = 2_000
@@ -81,6 +88,8 @@ class _Kind(NamedTuple):
     forgets: bool | None = None
 
 
+# What `update` changes beside the text.
+_UPDATED = frozenset(("kind", "profile", "confidence", "speaker", "episode", "place", "metadata", "expires_at", *SCOPES))
 _CHANGE = _Kind("you asked for it")
 _REMEMBER = _Kind("you asked for it", False)
 _FORGET = {BY_USER: _Kind("you asked for it", True), BY_TOOL: _Kind("an agent's tool asked for it", True)}
@@ -102,13 +111,15 @@ class Memory:
         job: str = "",
         root: str | None = None,
         theirs: OwnMemory | None = None,
+        bounds: Bounds = DEFAULT,
     ) -> None:
         """Open a memory over a store. `folder`: where MEMORY.md, alerts and backups are written; without one, none are. `embedder` and
         `summarise` replace the built-in ones. `session`: the id of the session that uses it, which reinforces an item at most once. `job`:
         "hourly" runs the job on a thread of its own until the memory is closed. `root`: the checkout against which items are checked, ""
         where it no longer exists, None for a memory without one. `theirs`: what the host itself remembers, which MEMORY.md does not repeat.
-        Raise ValueError for any other job."""
+        `bounds`: how much the job leaves of each project; by default 10,000 items. Raise ValueError for any other job."""
         self.store = store
+        self.bounds = bounds
         self.project = project
         self.now = now
         self.folder = folder
@@ -119,10 +130,39 @@ class Memory:
             raise ValueError(f'job is {job!r:.40}: it may be "hourly", or "" for none')
         self.hourly: HourlyJob | None = None
         if job:
-            self.hourly = HourlyJob(lambda: Memory(for_thread(store), project, now, folder, embedder, summarise))
+            self.hourly = HourlyJob(lambda: Memory(for_thread(store), project, now, folder, embedder, summarise, bounds=bounds))
             weakref.finalize(self, self.hourly.over.set)
         self.root = root
         self.theirs = theirs or OwnMemory("")
+        self.scope: dict[str, str] = {}
+
+    def scoped(self, user_id: str = "", agent_id: str = "", session_id: str = "") -> Memory:
+        """Return this memory for one user, agent or session, or for several of these together: it adds for them, and shows and changes what
+        is theirs alone. It shares the store; close the memory that has opened it. Raise BadItem without any of them, or for another one
+        than this memory is for."""
+        scope = {name: value for name, value in zip(SCOPES, (user_id, agent_id, session_id)) if value}
+        if not scope:
+            raise BadItem(f"a scope needs a value for one of {', '.join(SCOPES)}")
+        for name, value in scope.items():
+            if self.scope.get(name, value) != value:
+                raise BadItem(f"{name} is {self.scope[name]!r:.40} in this memory, not {value!r:.40}")
+        narrow = copy(self)
+        narrow.hourly = None
+        narrow.scope = {**self.scope, **scope}
+        return narrow
+
+    def _where(self, filter: Filter | None = None) -> tuple[Condition, ...]:
+        """Return the conditions of a filter, and those of the scope."""
+        return (*where_of(self.scope), *where_of(filter))
+
+    def _scan(
+        self, kinds: Sequence[str] = (), tiers: Sequence[str] = (), marked: bool | None = None, filter: Filter | None = None
+    ) -> Items:
+        """Return the items of the project and the scope that have not expired."""
+        now = self.now()
+        return [
+            item for item in self.store.scan(self.project, kinds, tiers, marked, where=self._where(filter)) if not item.has_expired(now)
+        ]
 
     def __enter__(self) -> Memory:
         return self
@@ -156,17 +196,27 @@ class Memory:
             session=environ.get("CLAUDE_CODE_SESSION_ID", ""),
             root=project.repository.root,
             theirs=protocol.of("").own_memory(environ, project.repository.root),
+            bounds=UNBOUNDED,  # a person's memory has retention policies
         )
 
-    def list(self, tiers: Sequence[str] = (), kinds: Sequence[str] = (), marked: bool | None = False, most: int | None = 50) -> Items:
-        """Return at most this many items (None: all), the most valuable first."""
-        items = sorted(self.store.scan(self.project, kinds, tiers, marked), key=lambda item: (-item.score, -item.created_at, item.id))
+    def list(
+        self,
+        tiers: Sequence[str] = (),
+        kinds: Sequence[str] = (),
+        marked: bool | None = False,
+        most: int | None = 50,
+        where: Filter | None = None,
+    ) -> Items:
+        """Return at most this many items (None: all), the most valuable first. `where`: a filter, see `filters`; BadFilter for a wrong
+        one."""
+        items = sorted(self._scan(kinds, tiers, marked, where), key=lambda item: (-item.score, -item.created_at, item.id))
         return items[:most]
 
-    def search(self, words: str, most: int = 10, everywhere: bool = False) -> Found:
+    def search(self, words: str, most: int = 10, everywhere: bool = False, where: Filter | None = None) -> Found:
         """Return the items that answer best, each with its relevance, and count an access of each: whether it was of use shows later.
-        `everywhere`: search all projects."""
-        results = search.search(self.store, words, None if everywhere else self.project, most, self.embedder)
+        `everywhere`: search all projects; `where`: a filter, see `filters`; BadFilter for a wrong one."""
+        project = None if everywhere else self.project
+        results = search.search(self.store, words, project, most, self.embedder, self._where(where), self.now())
         self._access([item.id for item, _ in results])
         return results
 
@@ -178,15 +228,16 @@ class Memory:
 
     def find(self, id: str) -> Item:
         """Return an item as `show` does, without counting an access."""
-        whole = self.store.get([id])
+        where = self._where()
+        whole = [item for item in self.store.get([id]) if matches(item, where)]
         if whole:
             return whole[0]
-        matches = [item for item in self.store.scan(self.project) if item.id.startswith(id)] if id else []
-        if len(matches) == 1:
-            return matches[0]
-        if matches:
+        named = [item for item in self.store.scan(self.project, where=where) if item.id.startswith(id)] if id else []
+        if len(named) == 1:
+            return named[0]
+        if named:
             raise ItemNotFound(
-                f"{len(matches):,} memories begin with {id!r:.40}: {', '.join(item.id for item in matches[:5])}. Give more of the id"
+                f"{len(named):,} memories begin with {id!r:.40}: {', '.join(item.id for item in named[:5])}. Give more of the id"
             )
         raise ItemNotFound(f"there is no memory {id!r:.40}. popkit memory list shows the ids")
 
@@ -210,10 +261,10 @@ class Memory:
         """Return the status of the project's memory: see `reports.status`."""
         return reports.status(self.store, self.project, self.now())
 
-    def document(self, tokens: int = MEMORY_TOKENS, prompt: str = "") -> Document:
+    def document(self, tokens: int = MEMORY_TOKENS, prompt: str = "", where: Filter | None = None) -> Document:
         """Return MEMORY.md of the project in at most this many tokens. With a prompt, items of sessions about the same subject come
-        first."""
-        items = [self._in_own_words(item) for item in self.store.scan(self.project)]
+        first. `where`: a filter, see `filters`."""
+        items = [self._in_own_words(item) for item in self._scan(filter=where)]
         verdicts = (
             memory_checks.check(self.root, [fact for item in items for fact in document.facts_of(item)]) if self.root is not None else None
         )
@@ -249,15 +300,18 @@ class Memory:
         return self.store.get([item.id for item in items])
 
     def add(self, text: str, kind: str = NOTE, **fields: object) -> Item:
-        """Add a new item and return it; secrets in its text are masked. The fields are those of an Item; a missing id is made from the
-        text. An item that an agent has added and the user now adds is accepted. Raise BadItem for an item that cannot be kept, DuplicateId
-        where it is in the store already."""
+        """Add a new item and return it; secrets in its text are masked. The fields are those of an Item, such as `user_id`, `metadata` or
+        `expires_at`; a missing id is made from the text and the scope. An item that an agent has added and the user now adds is accepted.
+        Raise BadItem for an item that cannot be kept, DuplicateId where it is in the store already."""
         if not isinstance(text, str):
             raise BadItem(f"the text must be a string, not {type(text).__name__}")
         now = self.now()
         text = mask(text)
+        fields = {**self._scope_of(fields), **fields}
+        scopes = [str(fields.get(name) or "") for name in SCOPES]
         plain = {
-            "id": id_of(self.project, kind, text), "text": text, "project": self.project, "kind": kind, "created_at": now,
+            "id": id_of(self.project, kind, "\0".join([text, *scopes] if any(scopes) else [text])),
+            "text": text, "project": self.project, "kind": kind, "created_at": now,
             "profile": PROSE if kind not in KINDS or kind == NOTE else CODE, "source": USER,
         }  # fmt: skip
         item = from_json({**plain, **fields}, now)
@@ -273,6 +327,49 @@ class Memory:
         item.tier_since, item.tier_score = now, item.score
         self.store.write(Batch(add=[item], log=[self._entry("added", item, placed.reasons)]))
         return item
+
+    def _scope_of(self, fields: Mapping[str, object]) -> dict[str, str]:
+        """Return the scope that a new item gets. Raise BadItem where its fields name another one."""
+        for name, value in self.scope.items():
+            if fields.get(name, value) != value:
+                raise BadItem(f"{name} is {value!r:.40} in this memory, not {fields[name]!r:.40}")
+        return self.scope
+
+    def update(self, id: str, text: str | None = None, **fields: object) -> Item:
+        """Change an item's text or fields (`kind`, `metadata`, `expires_at`, `confidence`, `user_id` …) and return it; what they were stays
+        in its history. Secrets in a text are masked. Raise ItemNotFound, and BadItem for a value that cannot be kept."""
+        item = self.find(id)
+        to: dict[str, object] = {**fields}
+        self._scope_of({name: value for name, value in to.items() if name in self.scope})
+        wrong = sorted(set(to) - _UPDATED)
+        if wrong:
+            raise BadItem(f"{wrong[0]!r:.60} cannot be updated. Known: text, {', '.join(sorted(_UPDATED))}")
+        batch = Batch()
+        if text is not None:
+            if not isinstance(text, str):
+                raise BadItem(f"the text must be a string, not {type(text).__name__}")
+            to |= {"text": mask(text), "level": FULL, "embedding": None}
+            if item.original:
+                batch.originals = {item.id: str(to["text"])}
+        before = {name: getattr(item, name) for name in to if name not in ("level", "embedding") and getattr(item, name) != to[name]}
+        if not before:
+            return item
+        after = {name: to[name] for name in before}
+        batch.change = [Change(item.id, to)]
+        batch.log = [audited(self.now(), "updated", item.project, item.id, reasons=[_CHANGE.reason], before=before, after=after)]
+        self.store.write(batch)
+        return self.find(item.id)
+
+    def upsert(self, id: str, text: str, **fields: object) -> Item:
+        """Add an item of this id, or update the one that there is; return it."""
+        try:
+            return self.add(text, id=id, **fields)  # type: ignore[arg-type]
+        except DuplicateId:
+            return self.update(id, text, **fields)
+
+    def history(self, id: str, most: int = 100) -> Entries:
+        """Return what was done with an item, newest first: its audit entries, updates with the values `before` and `after`."""
+        return self.store.logged(self.find(id).id, most)
 
     def pin(self, ids: Sequence[str]) -> Items:
         """Pin items: the user keeps them where they are."""
@@ -296,7 +393,7 @@ class Memory:
 
     def waiting(self) -> Items:
         """Return the items that agents have added and the user has not accepted, oldest first."""
-        items = [item for item in self.store.scan(self.project, marked=False, bare=True) if item.waits]
+        items = [item for item in self.store.scan(self.project, marked=False, bare=True, where=self._where()) if item.waits]
         return sorted(items, key=lambda item: (item.created_at, item.id))
 
     def accept(self, ids: Sequence[str]) -> Items:
@@ -317,7 +414,7 @@ class Memory:
     def undo(self, ids: Sequence[str] = ()) -> Items:
         """Take marks back: those of these items; without ids, those that the user made last. Raise NotThere where there are none."""
         if not ids:
-            mine = [item for item in self.store.scan(self.project, marked=True) if item.marked_by == BY_USER]
+            mine = [item for item in self.store.scan(self.project, marked=True, where=self._where()) if item.marked_by == BY_USER]
             latest = max((item.marked_at or 0.0 for item in mine), default=0.0)
             ids = [item.id for item in mine if item.marked_at == latest]
         if not ids:
@@ -345,7 +442,7 @@ class Memory:
 
     def _run(self, now: float, progress: Callable[[int], None]) -> job.Report:
         erasure.prepare_erasure(self.store, self.folder, now)
-        report = job.run(self.store, now, self.embedder, self.summarise, progress)
+        report = job.run(self.store, now, self.embedder, self.summarise, progress, self.bounds)
         if self.embedder.name != embeddings.HashedEmbedder.name:
             embedding_items.embed_items(self.store, self.embedder, most=EMBEDDED)
         if self.folder is not None:

@@ -8,14 +8,16 @@ from collections import Counter
 from datetime import datetime, timezone
 
 from .embeddings import HashedEmbedder, likeness
+from .filters import matches
 from .items import EMBEDDING
 from .terms import rarity, terms_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from .embeddings import Embedder
+    from .filters import Condition
     from .items import Item
     from .stores.protocol import Candidates, Store
 
@@ -40,27 +42,42 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 def search(
-    store: Store, words: str, project: str | None = None, most: int = 10, embedder: Embedder | None = None
+    store: Store,
+    words: str,
+    project: str | None = None,
+    most: int = 10,
+    embedder: Embedder | None = None,
+    where: Sequence[Condition] = (),
+    now: float = 0.0,
 ) -> list[tuple[Item, float]]:
-    """Return the items of a store that answer best, with a score that is comparable only within one answer. Items whose `details` name the
+    """Return the items of a store that answer best, with a score that is comparable only within one answer: those that meet all conditions
+    of `where`, and have not expired at a time (seconds). Items whose `details` name the
     same `embedder` are compared by their embeddings too; embed them as `embeddings.context` says. Where terms find too few, items that are
     merely alike come last: an item that has faded to an embedding has no terms, and a model knows synonyms."""
     # Hashing knows no more of a text than its terms, a model does.
     by_model = embedder is not None and embedder.name != HashedEmbedder.name
-    candidates = store.candidates(list(dict.fromkeys(terms_of(words))), project, CANDIDATES * (2 if by_model else 1))
+    candidates = store.candidates(list(dict.fromkeys(terms_of(words))), project, CANDIDATES * (2 if by_model else 1), where)
+
+    def shown(items: Iterable[Item]) -> list[Item]:
+        return [item for item in items if not item.has_expired(now) and matches(item, where)]
+
+    def around(places: Sequence[tuple[str, int]]) -> list[Item]:
+        return shown(store.around(places))
+
+    candidates.items = shown(candidates.items)
     if embedder is None:
-        return rank(words, candidates, store.around)[:most]
+        return rank(words, candidates, around)[:most]
     (query,) = embedder.embed([words])
     name = embedder.name
 
     def alike(items: Sequence[Item]) -> dict[str, float]:
         return likeness(query, {item.id: item.embedding for item in items if item.embedding and item.details.get("embedder") == name})
 
-    results = rank(words, candidates, store.around, alike)[:most]
+    results = rank(words, candidates, around, alike)[:most]
     if len(results) == most or not (by_model or any(total.level == EMBEDDING and total.items for total in store.totals(project))):
         return results
-    shown = {item.id for item, _ in results}
-    others = {item.id: item for item in store.scan(project, marked=False) if item.embedding and item.id not in shown}
+    found = {item.id for item, _ in results}
+    others = {item.id: item for item in shown(store.scan(project, marked=False, where=where)) if item.embedding and item.id not in found}
     near = sorted(alike(list(others.values())).items(), key=lambda match: (-match[1], match[0]))
     least = results[-1][1] if results else 1.0
     return results + [(others[id], least * like) for id, like in near[: most - len(results)] if like >= ALIKE]

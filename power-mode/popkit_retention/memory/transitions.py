@@ -49,6 +49,8 @@ GONE_DAYS: float = _GONE["age_days"]
 GONE_SCORE: float = _GONE["composite_score_below"]
 GONE_ACCESSES: int = _GONE["access_count"]
 GONE_RETENTION: float = _GONE["retention_probability_below"]
+# A user's own move stands as long as a new item may stay in HOT; the rules alone would undo it in the next run, seconds later.
+MOVED_HOURS = HOT_HOURS
 KEY_SCORE: float = _KEY["composite_score_minimum"]
 KEY_ACCESSES: int = _KEY["access_count_minimum"]
 
@@ -71,9 +73,8 @@ class Standing:
     it was last asked for, by the lesser clock; `in_sessions`: where that counted sessions. `lately`: accesses within ACTIVE_HOURS.
     `used_days`: since it was last of use (a reinforcement), by the lesser clock; infinite where it never was. `accessed_here`, `used_here`:
     asked for, and of use, since it came to its tier. `fell_lately`: came from HOT less than 24 h ago. `risen`: never fell from HOT, or was
-    asked for since, or has a higher score than then. `waits`: an agent has added it, and the user has not accepted it: nothing keeps it for
-    good.
-    """
+    asked for since, or has a higher score than then. `moved_hours`: since the user moved it to its tier; infinite where nobody did.
+    `waits`: an agent has added it, and the user has not accepted it: nothing keeps it for good."""
 
     tier: str
     score: float
@@ -94,6 +95,7 @@ class Standing:
     key: bool = False
     held: bool = False
     waits: bool = False
+    moved_hours: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,7 @@ def standing_of(item: Item, moment: Moment, score: float) -> Standing:
         key=item.for_good,
         waits=item.waits,
         held=item.held,
+        moved_hours=max(0.0, moment.now - item.tier_since) / HOUR_S if item.by_hand else math.inf,
     )
 
 
@@ -161,6 +164,8 @@ def decide(standing: Standing) -> Decision:
     """Return the decision for an item of this standing."""
     if standing.held:
         return Decision(standing.tier, "retain", ("you pinned it",))
+    if standing.moved_hours < MOVED_HOURS and not (standing.waits and standing.tier == ARCHIVE):
+        return Decision(standing.tier, "retain", (f"you moved it {_span_of_hours(standing.moved_hours)} ago",))
     if standing.waits:
         back = Decision(WARM, "demote_not_accepted", ("an agent added it, and it waits for your approval",))
         return back if standing.tier == ARCHIVE else _RULES[standing.tier](standing)
@@ -234,8 +239,11 @@ def _from_archive(at: Standing) -> Decision:
 def _span(at: Standing, days: float) -> str:
     if at.in_sessions:
         return "1 session" if days == 1 else f"{days:.0f} sessions"
-    hours = days * 24
-    return f"{days:.1f} days" if days >= 1 else f"{hours:.0f} h" if hours >= 1 else "less than an hour"
+    return f"{days:.1f} days" if days >= 1 else _span_of_hours(days * 24)
+
+
+def _span_of_hours(hours: float) -> str:
+    return f"{hours:.0f} h" if hours >= 1 else "less than an hour"
 
 
 def _worth(at: Standing, bound: float) -> str:
@@ -302,7 +310,7 @@ def moved(item: Item, by: int, now: float) -> Fields:
         raise BadItem(
             f"{item.id} was added by an agent, and ARCHIVE keeps things for good. Accept it first: popkit memory admin accept {item.id}"
         )
-    return {**_placed(item, _ORDER[at], now), **({"key": False} if item.tier == ARCHIVE else {})}
+    return {**_placed(item, _ORDER[at], now), "by_hand": True, **({"key": False} if item.tier == ARCHIVE else {})}
 
 
 def as_key(item: Item, now: float) -> Fields:

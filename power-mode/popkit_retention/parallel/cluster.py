@@ -12,7 +12,7 @@ import hashlib
 import time
 from pathlib import Path
 
-import hooks
+from popkit_retention import core
 from popkit_retention.core.io import home
 
 from .attempts import attempt
@@ -173,10 +173,11 @@ def on_worker(work: list[tuple[Callable[[str], Any], Source]]) -> list[tuple]:
 def fingerprint() -> str:
     """Return a fingerprint of everything that two machines must share for equal figures: our code and data, and the time zone, by which
     days begin."""
-    services, engine = Path(__file__).resolve().parents[1], Path(hooks.__file__ or "").resolve().parent
+    services, engine = Path(__file__).resolve().parents[1], Path(core.__path__[0]).resolve()
     hash = hashlib.sha256(repr(time.tzname).encode())
     for root in (services, engine):
-        for path in sorted(path for path in root.rglob("*") if path.suffix in _TELL):
+        # A wheel has the engine below the services, a checkout beside them.
+        for path in sorted(path for path in root.rglob("*") if path.suffix in _TELL and path.relative_to(root).parts[0] != "core"):
             hash.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
     hash.update(Path(home.plugin_root(), "retention-config.json").read_bytes())
     return hash.hexdigest()

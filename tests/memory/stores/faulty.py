@@ -11,6 +11,7 @@ from pathlib import Path
 
 from popkit_retention.conformance import changes, queries
 from popkit_retention.conformance import keeping as items
+from popkit_retention.memory.filters import matches
 from popkit_retention.memory.items import ACCESSES_KEPT, BadItem, Item
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from popkit_retention.memory.stores.protocol import Batch, Change, check_expected, write_all
@@ -89,7 +90,7 @@ class TidiesTexts(InMemoryStore):
 
 @breaks(items.hostile_texts_come_back)
 class TakesTermsForAQuery(InMemoryStore):
-    def candidates(self, terms, project=None, most=200):
+    def candidates(self, terms, project=None, most=200, where=()):
         return super().candidates([word for term in terms for word in ("zebra" if term == "*" else term).split()], project, most)
 
 
@@ -107,13 +108,13 @@ class ScansOneBatch(InMemoryStore):
 
 @breaks(items.scan_chooses)
 class TakesNoProjectForAll(InMemoryStore):
-    def scan(self, project=None, kinds=(), tiers=(), marked=None):
+    def scan(self, project=None, kinds=(), tiers=(), marked=None, bare=False, where=()):
         return super().scan(project or None, kinds, tiers, marked)
 
 
 @breaks(items.scan_chooses)
 class TakesNotMarkedForAll(InMemoryStore):
-    def scan(self, project=None, kinds=(), tiers=(), marked=None):
+    def scan(self, project=None, kinds=(), tiers=(), marked=None, bare=False, where=()):
         return super().scan(project, kinds, tiers, marked or None)
 
 
@@ -125,7 +126,7 @@ class ScansWithEmbeddings(InMemoryStore):
 
 @breaks(items.scan_goes_on_while_things_change)
 class ScansByPosition(InMemoryStore):
-    def scan(self, project=None, kinds=(), tiers=(), marked=None) -> Iterator[Item]:
+    def scan(self, project=None, kinds=(), tiers=(), marked=None, bare=False, where=()) -> Iterator[Item]:
         at = 0
         while batch := list(super().scan(project, kinds, tiers, marked))[at : at + 100]:
             yield from batch
@@ -280,28 +281,42 @@ class KeepsOriginalsOfNothing(InMemoryStore):
 
 @breaks(queries.candidates_hold_the_terms)
 class RanksByAge(InMemoryStore):
-    def candidates(self, terms, project=None, most=200):
+    def candidates(self, terms, project=None, most=200, where=()):
         found = super().candidates(terms, project, most)
         return replace(found, items=sorted(found.items, key=lambda item: item.id))
 
 
 @breaks(queries.candidates_hold_the_terms)
 class CountsWhatItFound(InMemoryStore):
-    def candidates(self, terms, project=None, most=200):
+    def candidates(self, terms, project=None, most=200, where=()):
         found = super().candidates(terms, project, most)
         return replace(found, total=len(found.items))
 
 
 @breaks(queries.projects_are_apart)
 class CountsOtherProjects(InMemoryStore):
-    def candidates(self, terms, project=None, most=200):
+    def candidates(self, terms, project=None, most=200, where=()):
         found = super().candidates(terms, project, most)
         return replace(found, holding=super().candidates(terms).holding)
 
 
+@breaks(queries.conditions_choose)
+class TakesTrueForOne(InMemoryStore):
+    def scan(self, *chosen, where=(), **named):
+        loose = tuple(condition._replace(value=1) if condition.value is True else condition for condition in where)
+        return super().scan(*chosen, where=loose, **named)
+
+
+@breaks(queries.a_scope_has_its_best_among_many)
+class ChoosesAmongTheBest(InMemoryStore):
+    def candidates(self, terms, project=None, most=200, where=()):
+        found = super().candidates(terms, project, most)
+        return replace(found, items=[item for item in found.items if matches(item, where)])
+
+
 @breaks(queries.marked_items_are_not_found)
 class FindsWhatIsMarked(InMemoryStore):
-    def candidates(self, terms, project=None, most=200):
+    def candidates(self, terms, project=None, most=200, where=()):
         kept = self._items
         self._items = {id: replace(item, marked_at=None) for id, item in kept.items()}
         try:
@@ -315,13 +330,13 @@ class FindsWhatWas(InMemoryStore):
     def change(self, changes):
         return super().change(changes)
 
-    def candidates(self, terms, project=None, most=200):
+    def candidates(self, terms, project=None, most=200, where=()):
         return super().candidates(["zebra" if term == "lion" else term for term in terms], project, most)
 
 
 @breaks(queries.the_best_are_among_many)
 class FindsTheFirst(InMemoryStore):
-    def candidates(self, terms, project=None, most=200):
+    def candidates(self, terms, project=None, most=200, where=()):
         found = super().candidates(terms, project, 10_000)
         return replace(found, items=sorted(found.items, key=lambda item: item.id)[:most])
 

@@ -99,7 +99,7 @@ def test_where_no_home_is_known_it_says_so() -> None:
 
 
 def test_a_file_that_is_not_to_be_made_is_missed(tmp_path: Path) -> None:
-    refused(lambda: open_store("", {"POPKIT_HOME": str(tmp_path)}, create=False), "does not exist yet")
+    refused(lambda: open_store("", {"POPKIT_HOME": str(tmp_path)}, create=False), "does not exist yet", "popkit memory admin learn")
 
 
 def test_a_password_in_the_address_is_refused_and_not_shown() -> None:

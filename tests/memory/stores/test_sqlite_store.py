@@ -50,7 +50,7 @@ def test_the_file_is_private_and_known_by_its_head(path: str) -> None:
 
 def test_a_file_that_is_missing_is_made_only_when_asked(tmp_path: Path) -> None:
     missing = tmp_path / "memory.sqlite"
-    refused(lambda: SqliteStore(str(missing), create=False), "does not exist yet", "popkit memory admin learn")
+    refused(lambda: SqliteStore(str(missing), create=False), "does not exist", "let it be made")
     assert not missing.exists()
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from popkit_retention.core.policy.estimate import estimate_tokens
 
+from ..filters import matches
 from ..items import ACCESSES_KEPT, Item
 from ..terms import rarity, terms_of
 from .protocol import Batch, Candidates, Change, DuplicateId, Total, write_all
@@ -17,6 +18,8 @@ from .shared import as_json, check_change, check_new, check_time, entry_rows, it
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ..filters import Condition
 
 
 class InMemoryStore:
@@ -57,6 +60,7 @@ class InMemoryStore:
         tiers: Sequence[str] = (),
         marked: bool | None = None,
         bare: bool = False,
+        where: Sequence[Condition] = (),
     ) -> Iterator[Item]:
         for id in sorted(self._items):
             with self._lock:
@@ -67,6 +71,7 @@ class InMemoryStore:
                     or (kinds and item.kind not in kinds)
                     or (tiers and item.tier not in tiers)
                     or (marked is not None and (item.marked_at is not None) != marked)
+                    or not matches(item, where)
                 ):
                     continue
                 copy = _copy(replace(item, embedding=None) if bare else item)
@@ -114,7 +119,7 @@ class InMemoryStore:
         with self._lock:
             return self._originals.get(id)
 
-    def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
+    def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200, where: Sequence[Condition] = ()) -> Candidates:
         wanted = set(terms)
         with self._lock:
             items = [item for item in self._items.values() if item.marked_at is None and project in (None, item.project)]
@@ -122,7 +127,8 @@ class InMemoryStore:
             held = [wanted.intersection(terms) for terms in spoken]
             holding = Counter(term for terms in held for term in terms)
             weights = {term: rarity(len(items), holding[term]) for term in holding}
-            best = sorted((at for at in range(len(items)) if held[at]), key=lambda at: -sum(weights[term] for term in held[at]))
+            fitting = (at for at in range(len(items)) if held[at] and matches(items[at], where))
+            best = sorted(fitting, key=lambda at: -sum(weights[term] for term in held[at]))
             mean = sum(map(len, spoken)) / len(items) if items else 0.0
             return Candidates([_copy(items[at]) for at in best[:most]], len(items), mean, {term: holding[term] for term in wanted})
 
@@ -196,4 +202,5 @@ def _copy(item: Item) -> Item:
         reinforced=sorted(item.reinforced)[-ACCESSES_KEPT:],
         embedding=None if item.embedding is None else list(item.embedding),
         details=json.loads(json.dumps(item.details)),
+        metadata=json.loads(json.dumps(item.metadata)),
     )

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ...extras import reach
+from ..filters import matches
 from ..items import ACCESSES_KEPT, BadItem
 from . import neo4j_schema as cypher
 from .neo4j_schema import complaint_about, explained, index_properties, item_of, parts_of, properties_of, query_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
 
+    from ..filters import Condition
     from ..items import Item
     from .protocol import Batch, Change
 
@@ -180,13 +182,15 @@ class Neo4jStore:
         tiers: Sequence[str] = (),
         marked: bool | None = None,
         bare: bool = False,
+        where: Sequence[Condition] = (),
     ) -> Iterator[Item]:
         statement = cypher.SCAN if project is None else cypher.SCAN_PROJECT
-        chosen = {"project": project, "kinds": list(kinds), "tiers": list(tiers), "marked": marked, "most": _SCANNED}
+        chosen: dict[str, Any] = {"project": project, "kinds": list(kinds), "tiers": list(tiers), "marked": marked, "most": _SCANNED}
+        chosen["scopes"] = cypher.scopes_of(where)
         reading = _READ_BARE if bare else _READ
         items = self._items(statement, reading, last="", **chosen)
         while items:
-            yield from items
+            yield from (item for item in items if matches(item, where))
             items = self._items(statement, reading, last=items[-1].id, **chosen) if len(items) == _SCANNED else []
 
     def change(self, changes: Iterable[Change]) -> int:
@@ -205,15 +209,32 @@ class Neo4jStore:
         rows = self._read(cypher.ORIGINAL, id=(storable_ids([id]) or [""])[0])
         return opened(id, rows[0][0], rows[0][1], self.url) if rows else None
 
-    def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
+    def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200, where: Sequence[Condition] = ()) -> Candidates:
         total, length = self._read(cypher.EXTENT if project is None else cypher.EXTENT_PROJECT, project=project)[0]
         holding = dict.fromkeys(terms, 0)
         queries = {term: query for term in holding if (query := query_of([term], project))}
         rows = self._read(cypher.HOLDING, queries=list(queries.values()))
         holding.update((term, row[0]) for term, row in zip(queries, rows))
         query = query_of([term for term in holding if holding[term]], project)
-        items = self._items(cypher.FIND, query=query, most=most) if query else []
+        if not query:
+            items = []
+        elif not where:
+            items = self._items(cypher.FIND, query=query, most=most)
+        else:
+            items = self._found_in_scopes(query, most, where)
         return Candidates(items, total, length / total if total else 0.0, holding)
+
+    def _found_in_scopes(self, query: str, most: int, where: Sequence[Condition]) -> list[Item]:
+        """Return the first items that a query finds and that meet the conditions."""
+        found: list[Item] = []
+        skipped, scopes = 0, cypher.scopes_of(where)
+        while len(found) < most:
+            items = self._items(cypher.FIND_IN_SCOPES, query=query, scopes=scopes, skipped=skipped, most=_SCANNED)
+            found += [item for item in items if matches(item, where)]
+            skipped += len(items)
+            if len(items) < _SCANNED:
+                break
+        return found[:most]
 
     def around(self, places: Sequence[tuple[str, int]]) -> list[Item]:
         return self._items(cypher.AROUND, places=[list(place) for place in dict.fromkeys(places) if place[0]])

@@ -12,6 +12,7 @@ from typing import Any
 
 from popkit_retention.core.policy.estimate import estimate_tokens
 
+from ..filters import EQUAL, IN, SCOPES
 from ..items import ACCESSES_KEPT, Item
 from ..terms import terms_of
 from .shared import FIELDS
@@ -19,6 +20,8 @@ from .shared import FIELDS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from ..filters import Condition
 
 VERSION = 1  # of the statements below; a later PopKit counts up
 
@@ -31,7 +34,7 @@ PROPERTIES = {
     "score": "composite_score",
     "retention": "retention_probability",
 }
-TIMES = ("created_at", "last_accessed", "tier_since", "marked_at")
+TIMES = ("created_at", "last_accessed", "tier_since", "marked_at", "expires_at")
 
 INDEX = "popkit_terms"
 SCHEMA = (
@@ -72,7 +75,7 @@ GET = "UNWIND range(0, size($ids) - 1) AS at MATCH (n:PopkitItem {id: $ids[at]})
 SCAN = """
 MATCH (n:PopkitItem) WHERE n.id > $last
   AND ($project IS NULL OR n.project = $project) AND (size($kinds) = 0 OR n.kind IN $kinds) AND (size($tiers) = 0 OR n.tier IN $tiers)
-  AND ($marked IS NULL OR (n.marked_at IS NOT NULL) = $marked)
+  AND ($marked IS NULL OR (n.marked_at IS NOT NULL) = $marked) AND all(name IN keys($scopes) WHERE n[name] IN $scopes[name])
 WITH n ORDER BY n.id LIMIT $most
 """
 SCAN_PROJECT = SCAN.replace("($project IS NULL OR n.project = $project)", "n.project = $project")
@@ -121,6 +124,10 @@ KEEP_ORIGINAL = "MATCH (n:PopkitItem {id: $id}) SET n.original = true, n.origina
 ORIGINAL = "MATCH (n:PopkitItem {id: $id}) WHERE n.original_content IS NOT NULL RETURN n.original_hash, n.original_content"
 
 FIND = f"CALL db.index.fulltext.queryNodes('{INDEX}', $query, {{limit: $most}}) YIELD node AS n, score WITH n ORDER BY score DESC "
+FIND_IN_SCOPES = f"""
+CALL db.index.fulltext.queryNodes('{INDEX}', $query) YIELD node AS n, score WHERE all(name IN keys($scopes) WHERE n[name] IN $scopes[name])
+WITH n ORDER BY score DESC SKIP $skipped LIMIT $most
+"""
 HOLDING = f"""
 UNWIND $queries AS query
 CALL {{ WITH query CALL db.index.fulltext.queryNodes('{INDEX}', query) YIELD node RETURN count(node) AS holding }}
@@ -174,7 +181,9 @@ OLDEST = 5  # the first release of Neo4j with today's schema statements
 LONGEST_QUERY = 500  # terms
 
 _TIMES = [FIELDS.index(name) for name in TIMES]
-_DETAILS, _REINFORCED = FIELDS.index("details"), FIELDS.index("reinforced")
+_DETAILS, _METADATA, _REINFORCED = FIELDS.index("details"), FIELDS.index("metadata"), FIELDS.index("reinforced")
+_BY_HAND = FIELDS.index("by_hand")
+_SCOPES = [FIELDS.index(name) for name in SCOPES]
 
 
 def parts_of(seconds: float) -> tuple[int, int]:
@@ -191,7 +200,12 @@ def item_of(values: Sequence[Any]) -> Item:
         if fields[at] is not None:
             fields[at] = (fields[at][0] * 1_000_000_000 + fields[at][1]) / 1_000_000_000
     fields[_DETAILS] = json.loads(fields[_DETAILS])
-    fields[_REINFORCED] = fields[_REINFORCED] or []  # an earlier release kept no times
+    # An earlier release kept no times, metadata, scopes and moves.
+    fields[_REINFORCED] = fields[_REINFORCED] or []
+    fields[_METADATA] = json.loads(fields[_METADATA] or "{}")
+    for at in _SCOPES:
+        fields[at] = fields[at] or ""
+    fields[_BY_HAND] = bool(fields[_BY_HAND])
     return Item(*fields)
 
 
@@ -201,7 +215,7 @@ def properties_of(fields: Mapping[str, object], time_of: Callable[[float], objec
     for name, value in fields.items():
         if name in TIMES and value is not None:
             value = time_of(float(value))  # type: ignore[arg-type]
-        elif name == "details":
+        elif name in ("details", "metadata"):
             value = json.dumps(value)
         elif name in ("accesses", "reinforced"):
             value = [float(at) for at in sorted(value)[-ACCESSES_KEPT:]]  # type: ignore[call-overload]
@@ -221,6 +235,18 @@ def index_properties(id: str, text: str, marked: bool) -> dict[str, object]:
     """Return the properties by which an item is found; none for a marked one."""
     terms = terms_of(text)
     return {"id": id, "terms": None if marked else " ".join(terms), "length": len(terms)}
+
+
+def scopes_of(where: Sequence[Condition]) -> dict[str, list[str]]:
+    """Return the scopes that items must have for conditions to hold: field -> values, of which an item has one. The rest of the conditions
+    is for the caller to look at."""
+    scopes: dict[str, list[str]] = {}
+    for condition in where:
+        values = condition.value if condition.operator == IN else [condition.value] if condition.operator == EQUAL else []
+        if condition.field in SCOPES and values and all(values):  # type: ignore[arg-type]
+            known = scopes.get(condition.field)
+            scopes[condition.field] = [value for value in values if known is None or value in known]  # type: ignore[attr-defined]
+    return scopes
 
 
 def shelf_of(project: str) -> str:

@@ -40,7 +40,10 @@ def open_store(where: str = "", environ: Mapping[str, str] = os.environ, create:
         raise StoreUnavailable(f"memory.store is {scheme!r:.40}://…, which is unknown. Use a path, or one of {', '.join(sorted(SCHEMES))}")
     from .sqlite import SqliteStore
 
-    return SqliteStore(path_of(where, environ), create)
+    path = path_of(where, environ)
+    if not create and not os.path.lexists(path):
+        raise StoreUnavailable(f"{path} does not exist yet. Learn something first: popkit memory admin learn --past")
+    return SqliteStore(path, create)
 
 
 def empty_store() -> Store:

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ..filters import Condition
     from ..items import Item
 
 
@@ -101,10 +102,11 @@ class Store(Protocol):
         tiers: Sequence[str] = (),
         marked: bool | None = None,
         bare: bool = False,
+        where: Sequence[Condition] = (),
     ) -> Iterator[Item]:
-        """Yield items by id: of a project (None: of all), of these kinds and tiers (none: all), marked for deletion or not (None: both);
-        `bare` without their embeddings, which take longer to read than all the rest. Never hold more than a batch of them; yield items that
-        change meanwhile at most once; allow calls of other methods in between."""
+        """Yield items by id: of a project (None: of all), of these kinds and tiers (none: all), marked for deletion or not (None: both),
+        those that meet all conditions of `where`; `bare` without their embeddings, which take longer to read than all the rest. Never hold
+        more than a batch of them; yield items that change meanwhile at most once; allow calls of other methods in between."""
         ...
 
     def change(self, changes: Iterable[Change]) -> int:
@@ -127,8 +129,9 @@ class Store(Protocol):
         """Return the full text that was kept; None where none was. Raise StoreUnavailable where it is corrupt."""
         ...
 
-    def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
-        """Return the items that have most of these terms (as `terms.terms_of` makes them), without marked ones."""
+    def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200, where: Sequence[Condition] = ()) -> Candidates:
+        """Return the items that have most of these terms (as `terms.terms_of` makes them) and meet all conditions of `where`, without
+        marked ones. What ranking needs to know is counted over all items of the project."""
         ...
 
     def around(self, places: Sequence[tuple[str, int]]) -> list[Item]:

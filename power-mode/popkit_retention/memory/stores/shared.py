@@ -34,6 +34,7 @@ def check_new(items: Sequence[Item]) -> None:
     for item in items:
         check(item, math.inf)
         as_json(item.details, item.id)
+        as_json(item.metadata, item.id)
         if item.id in seen:
             raise DuplicateId(f"{item.id!r:.40} occurs twice")
         seen.add(item.id)
@@ -54,6 +55,7 @@ def check_change(change: Change) -> None:
         return
     check(Item(**{"id": "-", "text": "-", **change.to}), math.inf)  # type: ignore[arg-type]
     as_json(change.to.get("details", {}), change.id)
+    as_json(change.to.get("metadata", {}), change.id)
 
 
 def check_time(at: float) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import threading
 from contextlib import contextmanager
 from itertools import count, groupby, islice, takewhile
 from typing import cast
@@ -12,6 +14,7 @@ from popkit_retention.core.io import sqlite_file
 from popkit_retention.core.io.sqlite_file import StoreError, Transaction
 from popkit_retention.core.policy.estimate import estimate_tokens
 
+from ..filters import SCOPES, matches
 from ..items import ACCESSES_KEPT, BadItem
 from . import sqlite_schema
 from .protocol import StoreUnavailable, Total, write_all
@@ -35,13 +38,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from sqlite3 import Connection
 
+    from ..filters import Condition
     from ..items import Item
     from .protocol import Batch, Candidates, Change
 
 _SCANNED = 500  # items that a scan holds at a time
 _CHANGED = 1_000  # changes that are made at once
 # The fields by which an item is found.
-_INDEXED = frozenset(("text", "project", "marked_at"))
+_INDEXED = frozenset(("text", "project", "marked_at", *SCOPES))
 _ACCESS = """
 UPDATE items SET access_count = access_count + 1, last_accessed = max(last_accessed, ?), session = max(session, ?), accesses = ?
 WHERE id = ?
@@ -52,48 +56,55 @@ _ADVICE = (
     ("locked", "another process keeps it busy. Try again when that is done"),
     ("busy", "another process keeps it busy. Try again when that is done"),
     ("full", "the disk is full. Free some space, then try again"),
-    ("readonly", "it is read-only. Change its owner to you, or set POPKIT_HOME to another folder"),
-    ("unable to open", "it cannot be opened. Make it and its folder yours, or set POPKIT_HOME to another folder"),
+    ("readonly", "it is read-only. Change its owner to you"),
+    ("unable to open", "it cannot be opened. Make it and its folder yours"),
     ("disk I/O", "the disk reports an error. Check it, then try again"),
 )
 _DAMAGED = "the file is damaged. Move it away and put a backup in its place; sqlite3's .recover may save more"
 
 
 class SqliteStore:
-    """Threads open one each; processes may share the file. `change` holds the write lock until its changes are used up, so pass changes
-    that are already decided. `busy_s`: how long to wait for other processes."""
+    """Threads and processes may share it. `path`: of its file (`~` is your home), or ":memory:" for a store that ends with this object.
+    `change` holds the write lock until its changes are used up, so pass changes that are already decided. `busy_s`: how long to wait for
+    other processes."""
 
-    def __init__(self, path: str, create: bool = True, busy_s: float = sqlite_file.BUSY_S) -> None:
-        self.path = path
+    def __init__(self, path: str | os.PathLike[str], create: bool = True, busy_s: float = sqlite_file.BUSY_S) -> None:
+        self.path = path = os.path.expanduser(os.fspath(path))
+        self._lock = threading.RLock()  # of the one connection
+        self._is_closed = False
         try:
             with self._usable():
-                self._db = sqlite_file.open_store(path, SCHEMA, create, busy_s)
+                is_file = path != sqlite_file.MEMORY
+                self._db = sqlite_file.open_store(path, SCHEMA, create, busy_s, True) if is_file else sqlite_file.open_in_memory(SCHEMA)
         except StoreError as error:
             raise StoreUnavailable(str(error)) from None
         except FileNotFoundError:
-            raise StoreUnavailable(f"{path} does not exist yet. Learn something first: popkit memory admin learn --past") from None
+            raise StoreUnavailable(f"{path} does not exist. Check the path, or let it be made (create=True)") from None
         except OSError as error:
-            raise StoreUnavailable(
-                f"{path}: {error.strerror or error}. Change its owner to you, or set POPKIT_HOME to another folder"
-            ) from None
+            raise StoreUnavailable(f"{path}: {error.strerror or error}. Change its owner to you, or choose another path") from None
         self._db.execute("PRAGMA cache_size = -16000")  # KB
         self._db.execute("PRAGMA secure_delete = ON")  # deleted rows are overwritten
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        """Turn errors of SQLite into StoreUnavailable."""
-        try:
-            yield
-        except sqlite3.IntegrityError:
-            raise
-        except sqlite3.DatabaseError as error:
-            raise self._unavailable(error) from None
-        except UnicodeEncodeError:
-            raise BadItem("a name or an id is not valid Unicode (it has lone surrogates)") from None
+        """Keep other threads out, and turn errors of SQLite into StoreUnavailable."""
+        with self._lock:
+            if self._is_closed:
+                raise StoreUnavailable(f"{self.path}: this store was closed. Open another SqliteStore")
+            try:
+                yield
+            except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+                raise
+            except sqlite3.DatabaseError as error:
+                raise self._unavailable(error) from None
+            except UnicodeEncodeError:
+                raise BadItem("a name or an id is not valid Unicode (it has lone surrogates)") from None
 
     def _unavailable(self, error: sqlite3.DatabaseError) -> StoreUnavailable:
-        advice = next((advice for sign, advice in _ADVICE if sign in str(error)), _DAMAGED)
-        return StoreUnavailable(f"{self.path}: {advice} (SQLite says: {error})")
+        if sqlite_file.is_damage(error):
+            return StoreUnavailable(f"{self.path}: {_DAMAGED} (SQLite says: {error})")
+        advice = next((advice for sign, advice in _ADVICE if sign in str(error)), "")
+        return StoreUnavailable(f"{self.path}: {advice} (SQLite says: {error})" if advice else f"{self.path}: SQLite says: {error}")
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
@@ -142,18 +153,20 @@ class SqliteStore:
         tiers: Sequence[str] = (),
         marked: bool | None = None,
         bare: bool = False,
+        where: Sequence[Condition] = (),
     ) -> Iterator[Item]:
         chosen = "" if marked is None else f" AND i.marked_at IS {'NOT ' if marked else ''}NULL"
         chosen += "" if project is None else " AND i.project = ?"
         for column, wanted in (("kind", kinds), ("tier", tiers)):
             chosen += f" AND i.{column} IN ({marks(wanted)})" if wanted else ""
-        query = f"{BARE_ITEMS if bare else ITEMS} WHERE i.id > ?{chosen} ORDER BY i.id LIMIT {_SCANNED}"
+        clause, values = sqlite_schema.clause_of(where)
+        query = f"{BARE_ITEMS if bare else ITEMS} WHERE i.id > ?{chosen}{clause} ORDER BY i.id LIMIT {_SCANNED}"
         last = ""
         while True:
             with self._usable():
-                rows = self._db.execute(query, (last, *([] if project is None else [project]), *kinds, *tiers)).fetchall()
+                rows = self._db.execute(query, (last, *([] if project is None else [project]), *kinds, *tiers, *values)).fetchall()
                 items = list(map(item_of, rows))
-            yield from items
+            yield from (item for item in items if matches(item, where))
             if len(items) < _SCANNED:
                 return
             last = items[-1].id
@@ -196,9 +209,9 @@ class SqliteStore:
             row = self._db.execute(query, storable_ids([id]) or [""]).fetchone()
         return None if row is None else opened(id, row[0], row[1], self.path)
 
-    def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200) -> Candidates:
+    def candidates(self, terms: Sequence[str], project: str | None = None, most: int = 200, where: Sequence[Condition] = ()) -> Candidates:
         with self._reading() as db:
-            return sqlite_schema.find_candidates(db, terms, project, most)
+            return sqlite_schema.find_candidates(db, terms, project, most, where)
 
     def around(self, places: Sequence[tuple[str, int]]) -> list[Item]:
         items: list[Item] = []
@@ -252,12 +265,11 @@ class SqliteStore:
             return db.execute("DELETE FROM log WHERE seq <= (SELECT seq FROM log ORDER BY seq DESC LIMIT 1 OFFSET ?)", (most,)).rowcount
 
     def compact(self) -> bool:
-        try:
-            self._db.execute("VACUUM")
-        except sqlite3.OperationalError:  # it is in use, or the disk has no room for a second file: leave it unchanged
-            return False
-        except sqlite3.DatabaseError as error:
-            raise self._unavailable(error) from None
+        with self._usable():
+            try:
+                self._db.execute("VACUUM")
+            except sqlite3.OperationalError:  # it is in use, or the disk has no room for a second file: leave it unchanged
+                return False
         return True
 
     def verify(self) -> list[str]:
@@ -270,7 +282,10 @@ class SqliteStore:
         return [*problems, *item_problems(self)]
 
     def close(self) -> None:
-        self._db.close()
+        """Close the store; a thread that is at work with it finishes first."""
+        with self._lock:
+            self._is_closed = True
+            self._db.close()
 
 
 def _change(db: Connection, changes: Sequence[Change]) -> int:
@@ -300,8 +315,8 @@ def _change(db: Connection, changes: Sequence[Change]) -> int:
 def _values(change: Change, columns: Sequence[str]) -> list[object]:
     """Return the values of these columns, and then the tokens of a text."""
     values = [change.to[name] for name in columns]
-    if "details" in change.to:
-        values[columns.index("details")] = json.dumps(change.to["details"])
+    for name in {"details", "metadata"} & change.to.keys():
+        values[columns.index(name)] = json.dumps(change.to[name])
     if "reinforced" in change.to:
         values[columns.index("reinforced")] = sqlite_schema.times_of(change.to["reinforced"])  # type: ignore[arg-type]
     return [*values, estimate_tokens(str(change.to["text"]))] if "text" in change.to else values

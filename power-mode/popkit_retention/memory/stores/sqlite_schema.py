@@ -16,6 +16,7 @@ from typing import Any
 from popkit_retention.core.io.sqlite_file import Schema
 from popkit_retention.core.policy.estimate import estimate_tokens
 
+from ..filters import EQUAL, IN, SCOPES, matches
 from ..items import ACCESSES_KEPT, DIMENSIONS, Item
 from ..terms import rarity, terms_of
 from .protocol import Candidates
@@ -25,6 +26,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from sqlite3 import Connection
+
+    from ..filters import Condition
 
 APPLICATION_ID = 0x506F704D  # "PopM"
 
@@ -106,6 +109,16 @@ MIGRATIONS = (
     ),
     ("what they are found by", (_WORDS, _EXTENTS, _INDEX)),
     ("when they were of use", ("ALTER TABLE items ADD COLUMN reinforced TEXT NOT NULL DEFAULT '[]'",)),
+    (
+        "whose they are, until when, who moved them, and what their author knows of them",
+        (
+            *(f"ALTER TABLE items ADD COLUMN {name} TEXT NOT NULL DEFAULT ''" for name in SCOPES),
+            "ALTER TABLE items ADD COLUMN metadata TEXT NOT NULL DEFAULT '{}'",
+            "ALTER TABLE items ADD COLUMN expires_at REAL",
+            "ALTER TABLE items ADD COLUMN by_hand INTEGER NOT NULL DEFAULT 0",
+            *(f"CREATE INDEX items_of_{name} ON items ({name}, id) WHERE {name} <> ''" for name in SCOPES),
+        ),
+    ),
 )
 SCHEMA = Schema("memory", APPLICATION_ID, MIGRATIONS, remedy="memory starts empty; popkit memory admin import restores an export")
 
@@ -115,9 +128,9 @@ ITEMS = f"SELECT {_READ} FROM items i LEFT JOIN embeddings e ON e.id = i.id "  #
 BARE_ITEMS = f"SELECT {', '.join('NULL' if name == 'embedding' else 'i.' + name for name in FIELDS)} FROM items i "  # noqa: S608
 ADD = f"INSERT INTO items ({', '.join(COLUMNS)}, tokens, seq) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"  # noqa: S608
 _AT = {name: at for at, name in enumerate(FIELDS)}
-_TIMES, _DETAILS, _EMBEDDING = (_AT["accesses"], _AT["reinforced"]), _AT["details"], _AT["embedding"]
+_TIMES, _OBJECTS, _EMBEDDING = (_AT["accesses"], _AT["reinforced"]), (_AT["details"], _AT["metadata"]), _AT["embedding"]
 _ORIGINAL = _AT["original"]
-_BOOLS = [_AT[name] for name in ("original", "held", "was_held", "key")]
+_BOOLS = [_AT[name] for name in ("original", "held", "was_held", "key", "by_hand")]
 _SINGLE, _DOUBLE = f"<{DIMENSIONS}f", f"<{DIMENSIONS}d"
 
 
@@ -127,7 +140,8 @@ def item_of(row: Sequence[object]) -> Item:
     try:
         for at in _TIMES:
             values[at] = json.loads(values[at]) if values[at] != "[]" else []
-        values[_DETAILS] = json.loads(values[_DETAILS]) if values[_DETAILS] != "{}" else {}
+        for at in _OBJECTS:
+            values[at] = json.loads(values[at]) if values[at] != "{}" else {}
         if values[_EMBEDDING] is not None:
             values[_EMBEDDING] = numbers_of(values[_EMBEDDING])
     except (TypeError, ValueError, struct.error) as error:
@@ -150,7 +164,8 @@ def row_of(item: Item, seq: int) -> list[object]:
     values = [getattr(item, name) for name in COLUMNS]
     for at in _TIMES:
         values[at] = times_of(values[at])
-    values[_DETAILS - 1] = json.dumps(item.details) if item.details else "{}"
+    for at in _OBJECTS:  # behind the embedding, which is no column
+        values[at - 1] = json.dumps(values[at - 1]) if values[at - 1] else "{}"
     values[_ORIGINAL] = False
     return [*values, estimate_tokens(item.text), seq]
 
@@ -174,6 +189,7 @@ def numbers_of(blob: bytes) -> list[float]:
     return list(struct.unpack(_SINGLE if len(blob) == struct.calcsize(_SINGLE) else _DOUBLE, blob))
 
 
+_SQL = {EQUAL: "IS", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 # About how many rows of the index one search reads.
 LOOKED_AT = 3_000
 
@@ -189,16 +205,20 @@ SELECT (SELECT count(*) FROM items WHERE marked_at IS NULL AND seq NOT IN (SELEC
 def index(db: Connection, ids: Sequence[str]) -> None:
     """Index items that are not indexed, except marked ones."""
     for batch in in_batches(ids):
-        rows = db.execute(f"SELECT seq, project, text FROM items WHERE marked_at IS NULL AND id IN ({marks(batch)})", batch).fetchall()  # noqa: S608
-        spoken = [(seq, project, terms_of(text)) for seq, project, text in rows]
-        held = Counter((term, project) for _, project, terms in spoken for term in set(terms))
+        columns = f"seq, project, text, {', '.join(SCOPES)}"
+        rows = db.execute(f"SELECT {columns} FROM items WHERE marked_at IS NULL AND id IN ({marks(batch)})", batch).fetchall()  # noqa: S608
+        spoken = [(seq, project, terms_of(text), _scope_terms(scopes)) for seq, project, text, *scopes in rows]
+        held = Counter((term, project) for _, project, terms, scopes in spoken for term in {*terms, *scopes})
         db.executemany(_MORE, ((*word, items) for word, items in held.items()))
         numbers = _numbers(db, held)
         db.executemany(
             "INSERT INTO found (rowid, words, length) VALUES (?, ?, ?)",
-            ((seq, " ".join(str(numbers[term, project]) for term in dict.fromkeys(terms)), len(terms)) for seq, project, terms in spoken),
+            (
+                (seq, " ".join(str(numbers[term, project]) for term in dict.fromkeys([*terms, *scopes])), len(terms))
+                for seq, project, terms, scopes in spoken
+            ),
         )
-        _extend(db, ((project, 1, len(terms)) for _, project, terms in spoken))
+        _extend(db, ((project, 1, len(terms)) for _, project, terms, _ in spoken))
 
 
 def unindex(db: Connection, ids: Sequence[str]) -> None:
@@ -213,7 +233,37 @@ def unindex(db: Connection, ids: Sequence[str]) -> None:
         _extend(db, ((project, -1, -length) for _, _, length, project in rows))
 
 
-def find_candidates(db: Connection, terms: Sequence[str], project: str | None, most: int) -> Candidates:
+def _scope_terms(values: Sequence[str]) -> list[str]:
+    """Return the terms by which an item is found within a scope: no text has a term with a NUL."""
+    return [_scope_term(name, value) for name, value in zip(SCOPES, values) if value]
+
+
+def _scope_term(name: str, value: str) -> str:
+    return f"\0{name}\0{value}"
+
+
+def clause_of(where: Sequence[Condition]) -> tuple[str, list[object]]:
+    """Return (SQL that follows a WHERE over `items i`, its parameters): what meets the conditions, and perhaps more."""
+    clauses, bound = [], []
+    for condition in where:
+        column = "json_extract(i.metadata, ?)" if condition.key else "i." + condition.field
+        own = [f'$."{condition.key}"'] if condition.key else []
+        if condition.operator == IN:
+            values: Sequence[Any] = condition.value  # type: ignore[assignment]
+            clauses.append(" OR ".join([f"{column} IS ?"] * len(values)) or "0")
+            bound += [each for value in values for each in (*own, _bindable(value))]
+        else:
+            clauses.append(f"{column} {_SQL[condition.operator]} ?")
+            bound += [*own, _bindable(condition.value)]
+    return "".join(f" AND ({clause})" for clause in clauses), bound
+
+
+def _bindable(value: object) -> object:
+    """Return a value as SQLite takes it: whole numbers that it has no room for are compared as floats."""
+    return float(value) if isinstance(value, int) and abs(value) >= 2**63 else value
+
+
+def find_candidates(db: Connection, terms: Sequence[str], project: str | None, most: int, where: Sequence[Condition] = ()) -> Candidates:
     """Return candidates: see `Store.candidates`."""
     chosen, bound = ("", ()) if project is None else (" WHERE project = ?", (project,))
     total, length = db.execute("SELECT total(items), total(length) FROM extents" + chosen, bound).fetchone()  # noqa: S608
@@ -228,19 +278,59 @@ def find_candidates(db: Connection, terms: Sequence[str], project: str | None, m
     ranked: list[tuple[float, list[int]]] = []
     for words in shelves.values():
         words.sort()
-        for mask, seqs in _held(db, words).items():
+        for mask, seqs in _held(words, _Narrowed(db, shelf, where)).items():
             ranked.append((sum(worth[term] for at, (_, _, term) in enumerate(words) if mask >> at & 1), seqs))
     ranked.sort(reverse=True)
     best = list(islice((seq for _, seqs in ranked for seq in seqs), most))
     items = {seq: item for batch in in_batches(best) for seq, item in _items(db, batch)}
-    return Candidates([items[seq] for seq in best], int(total), length / total if total else 0.0, holding)
+    return Candidates([items[seq] for seq in best if matches(items[seq], where)], int(total), length / total if total else 0.0, holding)
 
 
-def _held(db: Connection, words: Sequence[tuple[int, int, str]]) -> dict[int, list[int]]:
+class _Narrowed:
+    """A search in the index that is narrowed to the items which meet conditions: by the terms of their scopes where these are conditions,
+    by their columns otherwise. `size`: of the smallest of these scopes, infinite without one."""
+
+    def __init__(self, db: Connection, project: str, where: Sequence[Condition]) -> None:
+        self._db = db
+        self.scopes: list[str] = []
+        self.size = float("inf")
+        others = []
+        for condition in where:
+            values = condition.value if condition.operator == IN else (condition.value,) if condition.operator == EQUAL else ()
+            if condition.field in SCOPES and values and all(values):  # type: ignore[arg-type]
+                self._narrow(project, [_scope_term(condition.field, value) for value in values])  # type: ignore[attr-defined]
+            else:
+                others.append(condition)
+        self._clause, self._bound = clause_of(others)
+        self.is_narrow = bool(where) and (bool(others) or self.size <= LOOKED_AT)
+
+    def _narrow(self, project: str, terms: Sequence[str]) -> None:
+        query = f"SELECT items, number FROM words WHERE project = ? AND term IN ({marks(terms)})"  # noqa: S608  question marks
+        rows = self._db.execute(query, (project, *terms)).fetchall()
+        self.size = min(self.size, sum(items for items, _ in rows))
+        self.scopes.append(" OR ".join(str(number) for _, number in rows))
+
+    def rows(self, query: str) -> Iterator[tuple[int]]:
+        """Yield the rows of the index that a query finds among these items, at most LOOKED_AT."""
+        if not all(self.scopes):
+            return iter(())
+        match = " AND ".join([f"({query})", *(f"({scope})" for scope in self.scopes)])
+        if not self._clause:
+            return self._db.execute("SELECT rowid FROM found WHERE found MATCH ? ORDER BY rowid DESC LIMIT ?", (match, LOOKED_AT))
+        joined = "SELECT found.rowid FROM found JOIN items i ON i.seq = found.rowid WHERE found MATCH ?"
+        return self._db.execute(f"{joined}{self._clause} ORDER BY found.rowid DESC LIMIT ?", (match, *self._bound, LOOKED_AT))
+
+
+def _held(words: Sequence[tuple[int, int, str]], among: _Narrowed) -> dict[int, list[int]]:
     """Return the items of a project by the words that they have: a bit for each word, the rarest first. Look for frequent terms only among
-    items with a rare one; where all are frequent, find items that have all or the rarest."""
+    items with a rare one; where all are frequent, find items that have all or the rarest. Among few items look for each word: what is
+    frequent in the project may be all that they have."""
     left, rare, queries = LOOKED_AT, "", []
     for at, (items, number, _) in enumerate(words):
+        if among.is_narrow:
+            queries.append((str(number), 1 << at))
+            rare = "each"
+            continue
         if items <= left:
             queries.append((str(number), 1 << at))
             left -= items
@@ -253,7 +343,7 @@ def _held(db: Connection, words: Sequence[tuple[int, int, str]]) -> dict[int, li
         queries += [(" AND ".join(str(number) for _, number, _ in words), (1 << len(words)) - 1), (str(first), 1)]
     held: dict[int, int] = {}
     for query, bits in queries:
-        for (seq,) in db.execute("SELECT rowid FROM found WHERE found MATCH ? ORDER BY rowid DESC LIMIT ?", (query, LOOKED_AT)):
+        for (seq,) in among.rows(query):
             held[seq] = held.get(seq, 0) | bits
     alike: dict[int, list[int]] = {}
     for seq, mask in held.items():

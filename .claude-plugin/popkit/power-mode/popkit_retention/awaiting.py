@@ -1,0 +1,1 @@
+../../../../power-mode/popkit_retention/awaiting.py
