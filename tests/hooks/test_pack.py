@@ -22,7 +22,7 @@ class Plugin:
     def __init__(self, folder: Path):
         self.root = folder / "plugin"
         self.home = processes.Home(folder)
-        shutil.copytree(processes.HOOKS, self.root / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
+        processes.copy_hooks(self.root / "hooks")
         shutil.copy(processes.ROOT / "retention-config.json", self.root)
         self.calls = 0
 

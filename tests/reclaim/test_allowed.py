@@ -102,11 +102,10 @@ def test_hooks_take_the_command_that_ran_for_the_one_that_the_transcript_has(cle
 
 def _hook_of(root: Path, shop: Shop) -> processes.Done:
     """The hook of a plugin that lies in this folder."""
-    ignore = shutil.ignore_patterns("__pycache__")
-    for name in ("hooks", "bin", "power-mode", "retention-config.json"):
-        source = processes.ROOT / name
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, root / name, ignore=ignore) if source.is_dir() else shutil.copy(source, root / name)
+    processes.copy_hooks(root / "hooks")
+    shutil.copytree(processes.ROOT / "bin", root / "bin")
+    (root / "power-mode").symlink_to(processes.ROOT / "power-mode")
+    shutil.copy(processes.ROOT / "retention-config.json", root)
     argv = [*processes.argv("pre-tool-use")[:3], str(root / "hooks" / "pre-tool-use.py")]
     return processes.run_argv(argv, _asked(_good(shop)), shop.environ())
 
