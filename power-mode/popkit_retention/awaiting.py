@@ -9,9 +9,7 @@ from typing import Any, Protocol, cast
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from typing import TypeVar
-
-    from typing_extensions import Concatenate, ParamSpec
+    from typing import Concatenate, ParamSpec, TypeVar
 
     P = ParamSpec("P")
     T = TypeVar("T")

@@ -127,7 +127,7 @@ def test_a_line_is_cut_around_the_longest_word_that_was_asked_for(line: str, sho
     assert matching_lines(line, ["a", "needle"], str) == [shown]
 
 
-def test_the_lines_with_most_of_the_words_are_shown_then_the_first_of_all_in_their_order() -> None:
+def test_lines_with_most_of_the_words_are_shown_then_the_first_of_all() -> None:
     text = "a\nnothing\na 2\n b\na b c\n\nb c"
     assert matching_lines(text, ["a", "b", "c"], str) == ["a", "a b c", "b c"]
     assert matching_lines(text, ["a"], str) == ["a", "a 2", "a b c"]

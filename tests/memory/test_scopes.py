@@ -201,6 +201,7 @@ def test_a_file_of_before_has_no_scopes(tmp_path: Path) -> None:
         db.execute(f"ALTER TABLE items DROP COLUMN {name}")
     db.execute("ALTER TABLE items DROP COLUMN metadata")
     db.execute("ALTER TABLE items DROP COLUMN expires_at")
+    db.execute("ALTER TABLE items DROP COLUMN by_hand")
     db.execute("DELETE FROM migrations WHERE version = 4")
     db.execute("PRAGMA user_version = 3")
     db.commit()

@@ -58,34 +58,34 @@ def test_the_net_is_that_of_the_default_policy_beside_the_hosts_own_compactions(
     row = past_sessions.row_of(path, "")
     session = sent_requests.read(path)
     ttl_s = max(request.usage.cache_ttl_s for request in session.requests)
-    assert row["usd"] == pytest.approx(
+    assert row.usd == pytest.approx(
         sum(sum((usd_of(used, past_sessions.models()) or {}).values()) for used in digest_of(path, Path(path).stat().st_size)["used"])
     )
-    assert row["kept_out_usd"] + row["compactions_usd"] == pytest.approx(row["usd"] * (1 - _share("default", path, ttl_s)), abs=1e-9)
+    assert row.kept_out_usd + row.compactions_usd == pytest.approx(row.usd * (1 - _share("default", path, ttl_s)), abs=1e-9)
 
 
 @pytest.mark.parametrize("trigger", ["auto", "manual"])
 def test_a_compaction_that_was_recorded_counts_with_its_summary(tmp_path: Path, trigger: str) -> None:
     path = _compacted(tmp_path, trigger)
     row, steps = past_sessions.row_of(path, ""), sent_requests.read(path).steps
-    assert (row["compactions"], row["summary_tokens"]) == (1, round(len("A summary: " + "it went well. " * 60) / 2.1))
-    assert row["kept_tokens"] > 2 * len("and say what you find " * 20) / 2.1, "the prompt stands word for word"
+    assert (row.compactions, row.summary_tokens) == (1, round(len("A summary: " + "it went well. " * 60) / 2.1))
+    assert row.kept_tokens > 2 * len("and say what you find " * 20) / 2.1, "the prompt stands word for word"
     until = [kind for kind, *_ in steps].index("compact")
-    assert row["kept_tokens"] < sum(what.tokens for kind, what, *_ in steps[:until] if kind == "add"), "and nothing that came later counts"
+    assert row.kept_tokens < sum(what.tokens for kind, what, *_ in steps[:until] if kind == "add"), "and nothing that came later counts"
 
 
 def test_without_a_compaction_and_a_cold_cache_only_the_door_counts(tmp_path: Path) -> None:
     row = past_sessions.row_of(str(spec_session(tmp_path).path), "")
-    assert row["kept_out_tokens"] > 0
-    assert (row["compactions"], row["kept_tokens"], row["summary_tokens"], row["compactions_usd"], row["auto_usd"]) == (0, 0, 0, 0, 0)
+    assert row.kept_out_tokens > 0
+    assert (row.compactions, row.kept_tokens, row.summary_tokens, row.compactions_usd, row.auto_usd) == (0, 0, 0, 0, 0)
 
 
 def test_the_configuration_of_each_project_holds(tmp_path: Path) -> None:
     written = spec_session(tmp_path, project=str(tmp_path / "shop"))
-    assert past_sessions.row_of(str(written.path), "")["kept_out_results"] == 2
+    assert past_sessions.row_of(str(written.path), "").kept_out_results == 2
     (tmp_path / "shop" / ".claude").mkdir(parents=True)
     (tmp_path / "shop" / ".claude" / "retention-config.json").write_text(json.dumps({"retention": {"say_once": "off", "shape": "off"}}))
-    assert past_sessions.row_of(str(written.path), "")["kept_out_results"] == 0
+    assert past_sessions.row_of(str(written.path), "").kept_out_results == 0
 
 
 def test_sums_are_those_of_the_sessions_and_the_rest_is_named(tmp_path: Path) -> None:
@@ -93,10 +93,10 @@ def test_sums_are_those_of_the_sessions_and_the_rest_is_named(tmp_path: Path) ->
     row, seen = past_sessions.row_of(paths[0], ""), []
     sources = find([*paths, _talk(tmp_path)], lambda *_: None)
     whole = past_sessions.sums(sources, "", 60, lambda done, of: seen.append((done, of)), Workplace(1))
-    assert (whole["sessions"], whole["requests"], whole["left"]) == (3, 3 * row["requests"], 0)
-    assert whole["usd"] == pytest.approx(3 * row["usd"])
+    assert (whole.sessions, whole.requests, whole.left) == (3, 3 * row.requests, 0)
+    assert whole.usd == pytest.approx(3 * row.usd)
     assert seen[-1] == (sum(map(os.path.getsize, [*paths, str(tmp_path / "talk.jsonl")])),) * 2
-    assert past_sessions.sums(sources, "", -1, lambda *_: None, Workplace(1))["left"] == len(sources) - 1
+    assert past_sessions.sums(sources, "", -1, lambda *_: None, Workplace(1)).left == len(sources) - 1
 
 
 def _session(folder: Path, name: str) -> str:
@@ -118,7 +118,7 @@ def _forked(folder: Path) -> tuple[list[str], str]:
     return [str(parent), str(fork.path)], str(fork.path)
 
 
-def _sums(paths: list[str]) -> dict:
+def _sums(paths: list[str]) -> past_sessions.PastSums:
     sources = find(paths, lambda *_: None)
     return past_sessions.sums(sources, "", 600, lambda *_: None, Workplace(1))
 
@@ -129,12 +129,12 @@ def test_a_request_counts_once_though_a_fork_or_subagent_s_file_repeats_its_answ
     agent.parent.mkdir(parents=True)
     agent.write_text(Path(fork).read_text().replace('"isSidechain": false', '"isSidechain": true'))
     alone, together, each = _sums([parent]), _sums([parent, fork, str(agent)]), past_sessions.row_of(whole, "")
-    assert together["requests"] == each["requests"] == alone["requests"] + 12
-    assert (together["sessions"] + together["subagents"], together["compactions"]) == (2, 1)
-    assert together["usd"] == pytest.approx(each["usd"])
-    assert together["kept_out_tokens"] == each["kept_out_tokens"] > alone["kept_out_tokens"]
-    assert together["summary_tokens"] == each["summary_tokens"]
-    assert together["kept_tokens"] == alone["kept_tokens"]
+    assert together.requests == each.requests == alone.requests + 12
+    assert (together.sessions + together.subagents, together.compactions) == (2, 1)
+    assert together.usd == pytest.approx(each.usd)
+    assert together.kept_out_tokens == each.kept_out_tokens > alone.kept_out_tokens
+    assert together.summary_tokens == each.summary_tokens
+    assert together.kept_tokens == alone.kept_tokens
 
 
 def test_a_file_that_is_copied_whole_is_no_other_session(tmp_path: Path) -> None:
@@ -150,11 +150,11 @@ def test_a_request_of_codex_counts_once_though_a_fork_has_written_it_again(tmp_p
     fork = forked(parent)
     paths = [str(parent.write(tmp_path / "one")), str(fork.write(tmp_path / "two"))]
     alone, together = _sums(paths[:1]), _sums(paths)
-    assert together["requests"] == alone["requests"] + 2
-    assert together["usd"] > alone["usd"]
+    assert together.requests == alone.requests + 2
+    assert together.usd > alone.usd
     left_out: list[str] = []
     billed = digests.of_sources(find(paths, lambda *_: None), lambda *_: None, lambda path, why: left_out.append(why), Workplace(1))
-    assert sum(used["requests"] for digest in billed for used in digest["used"]) == together["requests"]
+    assert sum(used["requests"] for digest in billed for used in digest["used"]) == together.requests
     assert left_out == []
 
 
@@ -164,9 +164,9 @@ def test_an_opencode_request_counts_once_though_a_fork_repeats_it_under_another_
     fork.answer({"type": "text", "text": "Rather so."}, read=9_900, written=40)
     place = str(database(tmp_path, parent, fork))
     alone, together = _sums([f"{place}/{parent.session}"]), _sums([place])
-    assert (together["sessions"], together["requests"]) == (2, alone["requests"] + 1)
+    assert (together.sessions, together.requests) == (2, alone.requests + 1)
     billed = digests.of_sources(find([place], lambda *_: None), lambda *_: None, lambda *_: None, Workplace(1))
-    assert sum(used["requests"] for digest in billed for used in digest["used"]) == together["requests"]
+    assert sum(used["requests"] for digest in billed for used in digest["used"]) == together.requests
 
 
 def _talk(folder: Path) -> str:
