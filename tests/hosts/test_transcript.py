@@ -11,6 +11,7 @@ from popkit_retention.core.hosts.transcripts import entries, transcript
 from popkit_retention.core.hosts.transcripts.stamps import seconds_of
 from popkit_retention.core.policy.ruleset import Ruleset
 from popkit_retention.core.state import rebuild
+from popkit_retention.core.state.journal import entries_of
 
 from .lines import Lines
 
@@ -30,7 +31,7 @@ def ids(lines: Lines, tmp_path) -> list[str]:
 def rebuilt(lines: Lines, tmp_path, journal=()):
     config = {"tiers": {"session": {"expiry_events": ["supersede", "session_end"]}}}
     return rebuild.rebuild(
-        lines.write(tmp_path / "t.jsonl"), list(journal), lambda profile: Ruleset.from_config(config, TOOLS, profile)
+        lines.write(tmp_path / "t.jsonl"), entries_of(journal), lambda profile: Ruleset.from_config(config, TOOLS, profile)
     ).state
 
 

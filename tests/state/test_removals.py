@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from popkit_retention.core.state import removals
+from popkit_retention.core.state.journal import entries_of
 
 AT = 1_000.0
 ODD = [None, 7, "compact", [], {}, {"event": "compact"}, {"event": "clear"}, {"event": "back", "at": AT}]
@@ -17,8 +18,8 @@ def compact(at: float = AT, **fields) -> dict:
 @pytest.mark.parametrize(("later", "same"), [(0, True), (29.9, True), (30, False), (-29.9, True), (-30, False)])
 def test_a_compaction_is_ours_if_it_was_noted_about_when_the_host_wrote_it(later: float, same: bool) -> None:
     entry = compact()
-    assert removals.compaction_at([*ODD, entry], AT + later) == (entry if same else None)
-    assert removals.brought_down_to([*ODD, entry], AT + later) == (2_000 if same else 0)
+    assert removals.compaction_at(entries_of([*ODD, entry]), AT + later) == (entry if same else None)
+    assert removals.brought_down_to(entries_of([*ODD, entry]), AT + later) == (2_000 if same else 0)
 
 
 @pytest.mark.parametrize("why", ["asked", "cold", "long", "due", "", None])
@@ -47,39 +48,39 @@ def test_a_compaction_took_the_share_that_is_gone(before: int | None, after: int
 
 def test_what_only_took_the_named_or_was_summed_up_brings_nothing_down() -> None:
     for fields in ({"why": "asked"}, {"summarised": True}, {"after": None}, {"after": "2000"}):
-        assert removals.brought_down_to([compact(**fields)], AT) == 0
-    assert removals.brought_down_to([compact(why="cold", summarised=False)], AT) == 2_000
+        assert removals.brought_down_to(entries_of([compact(**fields)]), AT) == 0
+    assert removals.brought_down_to(entries_of([compact(why="cold", summarised=False)]), AT) == 2_000
 
 
 @pytest.mark.parametrize(("later", "stood"), [(0, 2_500), (29.9, 2_500), (30, None), (-0.1, None)])
 def test_what_stood_is_noted_before_the_host_writes_it_down(later: float, stood: int | None) -> None:
-    assert removals.stood_after([*ODD[:5], compact()], AT + later) == stood
+    assert removals.stood_after(entries_of([*ODD[:5], compact()]), AT + later) == stood
 
 
 def test_the_newest_change_says_what_stood() -> None:
     back = {"event": "back", "at": AT + 1, "stands": 7_000}
-    assert removals.stood_after([compact(), back], AT + 2) == 7_000
-    assert removals.stood_after([back, compact()], AT + 2) == 2_500
-    assert removals.stood_after([compact(), {"event": "back", "at": AT + 1}], AT + 2) == 2_500
-    assert removals.stood_after([compact(beside=None)], AT) == 2_000
+    assert removals.stood_after(entries_of([compact(), back]), AT + 2) == 7_000
+    assert removals.stood_after(entries_of([back, compact()]), AT + 2) == 2_500
+    assert removals.stood_after(entries_of([compact(), {"event": "back", "at": AT + 1}]), AT + 2) == 2_500
+    assert removals.stood_after(entries_of([compact(beside=None)]), AT) == 2_000
     for fields in ({"after": None}, {"summarised": True}):
-        assert removals.stood_after([compact(at=AT - 1), compact(**fields)], AT) is None
-    assert removals.stood_after([], AT) is None
+        assert removals.stood_after(entries_of([compact(at=AT - 1), compact(**fields)]), AT) is None
+    assert removals.stood_after(entries_of([]), AT) is None
 
 
 def test_the_newest_compaction_of_which_anything_is_out_names_it() -> None:
     first, second = compact(handles=["a", "b"]), compact(handles=["c", 4, "d"])
-    assert removals.last_compacted([first, second]) == ["c", "d"]
-    assert removals.last_compacted([first, second, {"event": "back", "handles": ["c", []]}]) == ["d"]
-    assert removals.last_compacted([first, second, {"event": "back", "handles": ["c", "d"]}]) == ["a", "b"]
-    assert removals.last_compacted([first, {"event": "other", "handles": ["a"]}, *ODD]) == ["a", "b"]
-    assert removals.last_compacted([{"event": "back", "handles": ["a"]}, first]) == ["a", "b"]
-    assert removals.last_compacted([compact(handles="ab"), compact()]) == []
+    assert removals.last_compacted(entries_of([first, second])) == ["c", "d"]
+    assert removals.last_compacted(entries_of([first, second, {"event": "back", "handles": ["c", []]}])) == ["d"]
+    assert removals.last_compacted(entries_of([first, second, {"event": "back", "handles": ["c", "d"]}])) == ["a", "b"]
+    assert removals.last_compacted(entries_of([first, {"event": "other", "handles": ["a"]}, *ODD])) == ["a", "b"]
+    assert removals.last_compacted(entries_of([{"event": "back", "handles": ["a"]}, first])) == ["a", "b"]
+    assert removals.last_compacted(entries_of([compact(handles="ab"), compact()])) == []
 
 
 def test_a_clear_is_known_by_exactly_its_results() -> None:
     clears = [{"event": "clear", "ids": ["a", "b"], "tokens": tokens} for tokens in (5, 7)]
     other = {"event": "clear", "ids": ["a"], "tokens": 9}
-    assert removals.cleared_tokens([*ODD, *clears, other, {"event": "clear", "ids": "ab"}], ["b", "a"]) == 7
-    assert removals.cleared_tokens([*clears, {**clears[0], "tokens": None}], ["a", "b"]) == 0
-    assert removals.cleared_tokens([*clears, {**clears[0], "event": "back"}], ["a"]) == 0
+    assert removals.cleared_tokens(entries_of([*ODD, *clears, other, {"event": "clear", "ids": "ab"}]), ["b", "a"]) == 7
+    assert removals.cleared_tokens(entries_of([*clears, {**clears[0], "tokens": None}]), ["a", "b"]) == 0
+    assert removals.cleared_tokens(entries_of([*clears, {**clears[0], "event": "back"}]), ["a"]) == 0
