@@ -301,3 +301,14 @@ def test_the_command_line_needs_nothing_installed() -> None:
     ours = {"hooks", "popkit_retention"}
     surplus = {path: _imported(path) - ours - WITHIN_A_FUNCTION.get(path, set()) for path in (COMMAND_LINE, *BARE_SERVICES)}
     assert {path: names for path, names in surplus.items() if names} == {}
+
+
+def test_no_signature_shows_the_environment() -> None:
+    """Its keys are secrets, and `help` prints defaults. The two programs' own `main` take it so, and nobody asks for their help."""
+    shown = []
+    for path in (path for tree in ("hooks", "power-mode") for path in (ROOT / tree).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name != "main":
+                defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+                shown += [f"{path}: {node.name}" for default in defaults if ast.unparse(default) == "os.environ"]
+    assert shown == []

@@ -19,8 +19,9 @@ class NoSnapshot(PopkitError, LookupError):
     """No context of that session was assembled, or its snapshots were deleted; the message names the session."""
 
 
-def get_context_status(session_id: str, environ: Mapping[str, str] = os.environ) -> ContextStatus:
+def get_context_status(session_id: str, environ: Mapping[str, str] | None = None) -> ContextStatus:
     """Return the newest snapshot of a session's context. NoSnapshot; DatabaseUnavailable; ValueError without a session."""
+    environ = os.environ if environ is None else environ
     if not session_id:
         raise ValueError("name a session")
     try:

@@ -53,7 +53,8 @@ class DatabaseLog:
     """The usage log of one process. Limits apply as they are set now; prices, and the choice of the database, as of the process's start.
     NoHome where PopKit has no folder."""
 
-    def __init__(self, environ: Mapping[str, str] = os.environ, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, environ: Mapping[str, str] | None = None, clock: Callable[[], float] = time.time) -> None:
+        environ = os.environ if environ is None else environ
         self._environ = environ
         self._clock = clock
         config = self._configuration()

@@ -3,7 +3,6 @@ Controller decides and does everything; `views` has the texts."""
 
 from __future__ import annotations
 
-import os
 import sys
 
 from popkit_retention.core import flag_parser, text
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 MISTAKES = (Refused, GovernanceError, NoHome, OSError)
 
 
-def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
+def run(words: list[str], environ: Mapping[str, str]) -> int:
     """Answer one line of words; return the exit code."""
     if words[:1] == ["gc"] and "--auto" in words and "--quiet" in words:
         answering.run_unattended(COLLECTION_HOOK, lambda: _answer(flag_parser.parse(words, RETENTION), environ), environ)

@@ -57,7 +57,7 @@ class Request:
         self.command = called(environ)
 
 
-def run(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
+def run(words: list[str], environ: Mapping[str, str]) -> int:
     """Answer one line of words; return the exit code."""
     if "learn" in words[:2] and "--quiet" in words:
         answering.run_unattended(HOOK, lambda: _answer(flag_parser.parse(words, MEMORY), environ), environ)

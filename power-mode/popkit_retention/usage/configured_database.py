@@ -43,9 +43,10 @@ def configuration(environ: Mapping[str, str]) -> dict[str, Any]:
     return context
 
 
-def open_store(environ: Mapping[str, str] = os.environ, create: bool = True) -> UsageStore:
+def open_store(environ: Mapping[str, str] | None = None, create: bool = True) -> UsageStore:
     """Open the configured store. DatabaseUnavailable; FileNotFoundError, without `create`, where its file or tables do not exist yet.
     NoHome."""
+    environ = os.environ if environ is None else environ
     server = server_in(environ)
     if server is None:
         return open_local(environ, create)

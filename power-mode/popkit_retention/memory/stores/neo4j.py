@@ -58,7 +58,8 @@ class Neo4jStore:
     not the server's default. Give up on a server that stops answering when its own hint says so (after two minutes by default). Requests
     that a busy server refuses are tried again, so a method reads all its arguments before it begins."""
 
-    def __init__(self, url: str, environ: Mapping[str, str] = os.environ, connect_s: float = CONNECT_S, try_s: float = TRY_S) -> None:
+    def __init__(self, url: str, environ: Mapping[str, str] | None = None, connect_s: float = CONNECT_S, try_s: float = TRY_S) -> None:
+        environ = os.environ if environ is None else environ
         if "@" in url:
             raise StoreUnavailable("memory.store contains a password. Put it into NEO4J_PASSWORD instead, and the name into NEO4J_USER")
         self.url = url

@@ -27,10 +27,11 @@ def configured_store(environ: Mapping[str, str], create: bool = True) -> Store |
     return open_store(where, environ)
 
 
-def open_store(where: str = "", environ: Mapping[str, str] = os.environ, create: bool = True) -> Store:
+def open_store(where: str = "", environ: Mapping[str, str] | None = None, create: bool = True) -> Store:
     """Open the store at a place: "" for the file in PopKit's folder, an absolute path (or one that begins with ~/), or the URL of a Neo4j,
     whose credentials come from the environment. `create`: whether to create a missing file. Raise StoreUnavailable, which says what is
     wrong."""
+    environ = os.environ if environ is None else environ
     scheme, is_url, _ = where.partition("://")
     if is_url:
         from .neo4j import SCHEMES, Neo4jStore
@@ -53,8 +54,9 @@ def empty_store() -> Store:
     return InMemoryStore()
 
 
-def path_of(where: str, environ: Mapping[str, str] = os.environ) -> str:
+def path_of(where: str, environ: Mapping[str, str] | None = None) -> str:
     """Return the path of a store in a file. Raise StoreUnavailable for one that is not absolute."""
+    environ = os.environ if environ is None else environ
     try:
         if not where:
             return os.path.join(popkit_home(environ), STORE)
