@@ -3,7 +3,7 @@ docs/design/memory.md explains, and all of them in force."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -130,12 +130,21 @@ HOT_POLICY, WARM_POLICY, COLD_POLICY, ARCHIVE_POLICY = (getattr(memory, name) fo
 OTHERS = {"COLD_TIER_POLICY.compression_levels", "ARCHIVE_TIER_POLICY.compression_levels"}
 
 
-def leaves(policy: dict[str, Any], before: str) -> Iterator[tuple[str, Any]]:
+def leaves(policy: Mapping[str, Any], before: str) -> Iterator[tuple[str, Any]]:
     for name, value in policy.items():
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             yield from leaves(value, f"{before}.{name}")
         else:
-            yield f"{before}.{name}", value
+            yield f"{before}.{name}", list(value) if isinstance(value, tuple) else value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_policy_cannot_be_changed(name: str):
+    """The rules have taken its numbers: a change would look as if it were in force."""
+    policy = getattr(memory, name)
+    for part in (policy, *(value for value in policy.values() if isinstance(value, Mapping))):
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            part["max_age_hours"] = 1
 
 
 @pytest.mark.parametrize("name", NAMES)

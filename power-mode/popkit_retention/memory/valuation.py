@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime, timezone
+from types import MappingProxyType
 from typing import Any
 
 from .items import ACCEPTED, CODE, EMBEDDING, FULL, KEYWORDS, SPEC, SUMMARY, USER
@@ -178,45 +179,58 @@ def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, timezone.utc)
 
 
-HOT_TIER_POLICY: dict[str, Any] = {
-    "max_age_hours": 24,
-    "max_messages": 10,
-    "min_composite_score": 0.7,
-    "compression_allowed": False,
-    # Items that stay once they are there.
-    "retention_criteria": {"composite_score_minimum": 0.6, "reinforced_within_days": 3},
-}
+def _fixed(policy: dict[str, Any]) -> Mapping[str, Any]:
+    """Return a policy that cannot be changed: the rules take its numbers once, as they are loaded."""
+    return MappingProxyType({name: _fixed(value) if isinstance(value, dict) else value for name, value in policy.items()})
 
-WARM_TIER_POLICY: dict[str, Any] = {
-    "max_age_days": 7,  # since the last access, and longer for reinforced items
-    "min_composite_score": 0.3,
-    "compression_levels": [FULL, SUMMARY],
-    # To HOT.
-    "promotion_criteria": {
-        "accessed_within_hours": 4,
-        "access_count_in_hot_window": 3,
-        "composite_score_rises_above": 0.75,
-        "reinforcement_count_minimum": 2,
-    },
-    # From HOT, where any of these holds.
-    "entry_criteria": {"composite_score_minimum": 0.5, "retention_probability_minimum": 0.5},
-}
 
-COLD_TIER_POLICY: dict[str, Any] = {
-    "max_age_days": 30,
-    "compression_levels": [FULL, SUMMARY, KEYWORDS, EMBEDDING],
-    # To WARM.
-    "promotion_criteria": {"accessed_after_demotion": True},
-    "deletion_allowed": True,
-    "delete_if": {"age_days": 30, "composite_score_below": 0.1, "access_count": 0, "retention_probability_below": 0.05},
-}
+HOT_TIER_POLICY: Mapping[str, Any] = _fixed(
+    {
+        "max_age_hours": 24,
+        "max_messages": 10,
+        "min_composite_score": 0.7,
+        "compression_allowed": False,
+        # Items that stay once they are there.
+        "retention_criteria": {"composite_score_minimum": 0.6, "reinforced_within_days": 3},
+    }
+)
 
-ARCHIVE_TIER_POLICY: dict[str, Any] = {
-    "compression_levels": [FULL, SUMMARY],
-    "backup_frequency": "weekly",
-    # The way here from any tier; a key decision needs none of it.
-    "entry_criteria": {"composite_score_minimum": 0.8, "access_count_minimum": 5},
-}
+WARM_TIER_POLICY: Mapping[str, Any] = _fixed(
+    {
+        "max_age_days": 7,  # since the last access, and longer for reinforced items
+        "min_composite_score": 0.3,
+        "compression_levels": (FULL, SUMMARY),
+        # To HOT.
+        "promotion_criteria": {
+            "accessed_within_hours": 4,
+            "access_count_in_hot_window": 3,
+            "composite_score_rises_above": 0.75,
+            "reinforcement_count_minimum": 2,
+        },
+        # From HOT, where any of these holds.
+        "entry_criteria": {"composite_score_minimum": 0.5, "retention_probability_minimum": 0.5},
+    }
+)
+
+COLD_TIER_POLICY: Mapping[str, Any] = _fixed(
+    {
+        "max_age_days": 30,
+        "compression_levels": (FULL, SUMMARY, KEYWORDS, EMBEDDING),
+        # To WARM.
+        "promotion_criteria": {"accessed_after_demotion": True},
+        "deletion_allowed": True,
+        "delete_if": {"age_days": 30, "composite_score_below": 0.1, "access_count": 0, "retention_probability_below": 0.05},
+    }
+)
+
+ARCHIVE_TIER_POLICY: Mapping[str, Any] = _fixed(
+    {
+        "compression_levels": (FULL, SUMMARY),
+        "backup_frequency": "weekly",
+        # The way here from any tier; a key decision needs none of it.
+        "entry_criteria": {"composite_score_minimum": 0.8, "access_count_minimum": 5},
+    }
+)
 
 _POLICIES = {"HOT": HOT_TIER_POLICY, "WARM": WARM_TIER_POLICY, "COLD": COLD_TIER_POLICY, "ARCHIVE": ARCHIVE_TIER_POLICY}
 
