@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import os
 import statistics
 import struct
+import subprocess
+import sys
 import time
 from importlib.util import find_spec
 
@@ -19,6 +22,8 @@ from popkit_retention.context.provider_forms import Provider
 from popkit_retention.context.tokens import Count, count, count_tokens, vocabulary_of
 from popkit_retention.core.policy.estimate import IMAGE_TOKENS, image_tokens
 from tests.examples import examples
+from tests.paths import ROOT
+from tests.patience import HANG_S
 
 pytestmark = pytest.mark.skipif(find_spec("bpe_openai") is None, reason="bpe-openai is not installed")
 
@@ -200,3 +205,19 @@ def test_200_kb_are_counted_within_50_ms(model):
         count_tokens(text, model)
         taken.append(time.perf_counter() - began)
     assert statistics.median(taken) < 0.05
+
+
+def test_a_counter_that_is_loaded_ahead_counts_the_same_in_every_thread():
+    """Only one of several threads loads it, and no count is an estimate while it does."""
+    code = """
+from concurrent.futures import ThreadPoolExecutor
+from popkit_retention.context import tokens
+thread = tokens.load_ahead("gpt-5")
+with ThreadPoolExecutor(4) as pool:
+    counts = set(pool.map(lambda _: tokens.count("tokens are counted, not guessed", "gpt-5"), range(8)))
+thread.join()
+print(counts, tokens.load_ahead("claude-opus-5-5").join())
+"""
+    env = {"PATH": os.defpath, "PYTHONPATH": str(ROOT / "power-mode")}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
+    assert (done.stdout, done.stderr) == ("{Count(tokens=6, exact=True)} None\n", "")

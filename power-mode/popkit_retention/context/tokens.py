@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
 from typing import NamedTuple
 
 from popkit_retention.core.policy.estimate import estimate_tokens
@@ -32,6 +33,7 @@ _END = re.compile(r"[A-Za-z](?=[^A-Za-z'\x80-\U0010ffff])")
 _WINDOW_CHARS = 1_000
 _REMEMBERED = 40_000
 
+_loading = threading.Lock()
 _encodings: dict[str, Encoding | None] = {}
 # Earlier counts, since a conversation is counted again with every request. By hash, so that no text is kept alive.
 _counts: dict[tuple[int, int, str], int] = {}
@@ -54,7 +56,7 @@ def count(text: str, model: str = "") -> Count:
     if not text:
         return Count(0, exact=True)
     name = vocabulary_of(model)
-    encoding = _encoding(name) if name else None
+    encoding = _encoding(name)
     key = (hash(text), len(text), name if encoding else "")
     tokens = _counts.get(key)
     if tokens is None:
@@ -76,17 +78,27 @@ def vocabulary_of(model: str) -> str:
     return next((name for beginning, name in _VOCABULARIES if bare.startswith(beginning)), "")
 
 
-def _encoding(name: str) -> Encoding | None:
-    """Return the counter of a vocabulary, None where the counter is not installed. It is loaded once per process, which takes about a
-    second."""
-    if name not in _encodings:
-        try:
-            import bpe_openai
+def load_ahead(model: str) -> threading.Thread:
+    """Load the counter of a model, or of a provider's usual models, on a thread: the first count need not wait for all of it. Return the
+    thread."""
+    thread = threading.Thread(target=_encoding, args=(vocabulary_of(model),), name="popkit-token-counter", daemon=True)
+    thread.start()
+    return thread
 
-            _encodings[name] = bpe_openai.get_encoding(name)
-        except ImportError:
-            _encodings[name] = None
-    return _encodings[name]
+
+def _encoding(name: str) -> Encoding | None:
+    """Return the counter of a vocabulary, None for no name, and where the counter is not installed. It is loaded once per process, which
+    takes about a second."""
+    if name and name not in _encodings:
+        with _loading:
+            if name not in _encodings:
+                try:
+                    import bpe_openai
+
+                    _encodings[name] = bpe_openai.get_encoding(name)
+                except ImportError:
+                    _encodings[name] = None
+    return _encodings.get(name)
 
 
 def _pieces(text: str) -> list[str]:
