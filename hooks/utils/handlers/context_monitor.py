@@ -15,7 +15,7 @@ from ..state.site import Site, site_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from ..policy.ruleset import Ruleset
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ..views.shapes import Report
 
 COMMAND, IN_CLIENT = "/popkit:context", "/popkit"
-LEVELS = ("notice", "warning", "critical", "emergency")
 
 
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
@@ -199,15 +198,20 @@ def _short(tokens: int) -> str:
 
 
 def _news(site: Site, checked: dict[str, Any]) -> str | None:
-    """Return the message for a level above the one announced last, if there is something to do; keep the level, and forget it as the
+    """Return the messages of a level above the one passed last, a line or more each; None for none. Keep the level, and forget it as the
     context shrinks."""
-    announced = site.session.get("told")
-    level = checked["level"]
-    if level == announced:
+    before, level = site.session.get("told"), checked["level"]
+    if level == before:
         return None
     site.remember(told=level)
-    if level is None or (announced in LEVELS and LEVELS.index(level) < LEVELS.index(announced)):
+    if level is None or (before in LEVELS and LEVELS.index(level) < LEVELS.index(before)):
         return None
+    messages = [action(site, checked) for action in ACTIONS[level]]
+    return "\n".join(filter(None, messages)) or None
+
+
+def _announcement(site: Site, checked: dict[str, Any]) -> str | None:
+    """Return how full the context is, and what to do about it; None where there is nothing to do."""
     suggestion = checked["retention"]["suggestion"]
     if not suggestion:
         return None
@@ -217,3 +221,13 @@ def _news(site: Site, checked: dict[str, Any]) -> str | None:
     tokens, window = (_short(checked[name]) for name in ("tokens", "window"))
     full = f"PopKit: the context is {checked['usage_ratio']:.0%} full ({tokens} of {window}{window_from})."
     return f"{full}\n{suggestion}" + ("" if "/" in suggestion else f" ({_called(site)} clear)")
+
+
+# What is done as each level is passed for the first time, by what `check_thresholds` found; an action returns its message, None for none.
+ACTIONS: dict[str, tuple[Callable[[Site, dict[str, Any]], str | None], ...]] = {
+    "notice": (_announcement,),
+    "warning": (_announcement,),
+    "critical": (_announcement,),
+    "emergency": (_announcement,),
+}
+LEVELS = tuple(ACTIONS)
