@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.ruleset import Ruleset
-    from ..state import store, watched_files
     from ..views.shapes import Report
 
 COMMAND, IN_CLIENT = "/popkit:context", "/popkit"
