@@ -324,6 +324,17 @@ def test_an_archive_copies_and_deletes_nothing(place: Place) -> None:
     assert place("context_restore", handle=mine)["content"] == "old text"
 
 
+def test_an_archive_takes_options_of_the_policy_for_its_call(place: Place) -> None:
+    old, older = (place.clear_from(place.shop, f"Read {days}.ts", f"text {days}", at=AT - days * 86_400) for days in (60, 90))
+    options = {"older_than_days": 75}
+    assert [each["id"] for each in place("retention_apply", domain="rag", options=options)["eligible"]] == [older]
+    answer = place("retention_archive", domain="rag", options={**options, "note": "the oldest"})
+    assert answer["resource_count"] == 1
+    assert place("retention_archive", domain="rag", resources=[old, older], options=options)["resource_count"] == 1
+    assert "the policy releases nothing" in place.mistake("retention_archive", domain="rag", resources=[old], options=options)
+    assert place("retention_archive", domain="rag", resources=[old, older])["resource_count"] == 2
+
+
 def test_what_cannot_be_archived_is_a_clear_error(place: Place) -> None:
     theirs = place.clear_from(place.other, "Read other.ts", "old text", at=AT - 90 * 86_400)
     assert theirs in place.mistake("retention_archive", domain="rag", resources=[theirs])

@@ -301,17 +301,25 @@ class Controller(Workspace):
             raise ResourceNotFound(message)
         return {"unmarked": unmarked}
 
-    def archive(self, domain: str, ids: Sequence[str] | None = None, note: str = "", progress: Progress = _silent) -> ArchiveAnswer:
-        """Copy resources into a new archive: these, else those that the policy releases. Delete nothing."""
+    def archive(
+        self,
+        domain: str,
+        ids: Sequence[str] | None = None,
+        note: str = "",
+        progress: Progress = _silent,
+        options: Mapping[str, object] | None = None,
+    ) -> ArchiveAnswer:
+        """Copy resources into a new archive: these, else those that the policy releases; with `options`, keys of a policy that hold for
+        this call, those of them that the policy releases then. Delete nothing."""
         check_domain(domain)
-        if ids is None:
-            now, stored = self.now(), self.domain(domain).resources
-            parts = [(part.policy, stored(now, part.project, without=part.without)) for part in self.parts(domain)]
-            chosen = [each.id for policy, resources in parts for each in apply_rules(policy, resources, now).eligible]
-        else:
-            chosen = self.by_domain(ids, domain)[domain]
+        chosen = None if ids is None else self.by_domain(ids, domain)[domain]
+        if chosen is None or options:
+            released = self._released(domain, options)
+            chosen = [id for id in chosen if id in released] if chosen is not None else list(released)
         if not chosen:
-            raise ResourceNotFound("there is nothing to archive: no id was given" if ids is not None else "the policy releases nothing")
+            raise ResourceNotFound(
+                "there is nothing to archive: no id was given" if ids is not None and not options else "the policy releases nothing"
+            )
         policy = self.state().policy(domain, self.project)
         archived = archives.archive(
             self.folder, self.changing, self.domain(domain), chosen, policy, self.now(), self.by, note, progress
@@ -323,6 +331,13 @@ class Controller(Workspace):
             "resource_count": archived.resource_count,
             "total_size_bytes": archived.total_size_bytes,
         }
+
+    def _released(self, domain: str, options: Mapping[str, object] | None) -> dict[str, None]:
+        """Return the ids of the stored resources that the policies release, with these options, in their order."""
+        now, stored = self.now(), self.domain(domain).resources
+        parts = [(self.params(domain, options, part.project), part) for part in self.parts(domain)]
+        verdicts = (apply_rules(params, stored(now, part.project, without=part.without), now) for params, part in parts)
+        return dict.fromkeys(resource.id for verdict in verdicts for resource in verdict.eligible)
 
     def archives(self) -> ArchivesAnswer:
         """Return all archives, newest first."""

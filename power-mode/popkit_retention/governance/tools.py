@@ -73,7 +73,7 @@ ARCHIVE = takes(
     RETENTION_ARCHIVE,
     "domain",
     resources=several(anything(), MOST_RESOURCES, "ids, or objects with an id"),
-    options=obj({"note": text(longest=LONGEST_NOTE)}),
+    options=open_obj("note, and keys as of retention_apply"),  # the controller checks them
 )
 ARCHIVED = obj(
     {"success": flag(), "archive_id": text(), "manifest_path": text(), "resource_count": whole(), "total_size_bytes": whole()},
@@ -129,9 +129,12 @@ def _shown(controller: Controller, domain: str, verdict: AppliedAnswer, most: in
 def retention_archive(call: ToolCall) -> Json:
     resources = call.get("resources")
     ids = None if resources is None else [_id(each) for each in resources]
-    note = call.get("options", {}).get("note", "")
+    options = dict(call.get("options", {}))
+    note = options.pop("note", "")
+    if not isinstance(note, str) or len(note) > LONGEST_NOTE:
+        raise ToolError(f"arguments.options.note must be a text of at most {LONGEST_NOTE} characters")
     with _controller(call) as controller:
-        return {**controller.archive(call["domain"], ids, note, lambda what, done, of: call.progress(done, of))}
+        return {**controller.archive(call["domain"], ids, note, lambda what, done, of: call.progress(done, of), options)}
 
 
 def _controller(call: ToolCall) -> Controller:
