@@ -24,6 +24,8 @@ COMMANDS_TOKENS = 100
 NOTES_SHARE, ERRORS_SHARE = 0.25, 0.08
 # The room of an entry is estimated a little too high; the room left over is filled, too, in at most this many rounds.
 _ROUNDS = 8
+# So many entries of a kind, the best ones, are tried in the room that the others leave.
+_LOOKED_AT = 1_000
 
 SECRET = "contains a secret"  # noqa: S105
 NO_ROOM = "worth less per token than the entries in it"
@@ -133,9 +135,10 @@ class Draft:
                     break
                 self.room = self._room(render(self.entries))
         for kind in (NOTE, ERROR, COMMAND):  # shares that nobody else takes
+            waiting = [entry for entry in ranked if entry.kind == kind and not self.is_out(entry)][:_LOOKED_AT]
             for _ in range(_ROUNDS):
                 self.room, count = self._room(render(self.entries)), len(self.entries)
-                self._fill_share([entry for entry in ranked if entry.kind == kind], self.room)
+                self._fill_share(waiting, self.room)
                 if len(self.entries) == count:
                     break
         for entry in entries:
