@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 from functools import partial
@@ -60,6 +61,8 @@ def test_a_scope_of_several_is_narrower_and_never_another_one(shop: Remembering)
         ana.scoped(user_id="bo")
     with pytest.raises(BadItem, match="user_id is 'ana' in this memory, not 'bo'"):
         ana.add("Another note.", user_id="bo")
+    with pytest.raises(BadItem, match="an import may hold items of any user"):
+        ana.import_lines(shop.memory.export())
     with pytest.raises(BadItem, match="a scope needs a value for one of user_id, agent_id, session_id"):
         shop.memory.scoped()
 
@@ -81,6 +84,8 @@ def test_no_query_of_a_scope_crosses_into_another(make: Callable[[], Store], not
     found = texts([item for item, _ in mine.search(word, most=50)])
     assert {text for text in own if text.startswith(word)} <= found <= own
     assert len(mine.document(4_000).items) <= len(own)
+    exported = [json.loads(line) for line in mine.export(everything=True)][1:-1]
+    assert {item["text"] for item in exported} == own
     mine.forget([item.id for item in mine.list(most=None)])
     assert len(memory.list(marked=True, most=None)) == len(own)
     if own:

@@ -26,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from .filters import Condition
     from .stores.protocol import Store
 
 FORMAT = 1
@@ -34,10 +35,10 @@ LONGEST_LINE = 8_000_000  # characters
 LARGEST = 100_000_000  # characters of all lines: they are checked whole, in memory, which takes a dozen times as much
 
 
-def lines_of(store: Store, project: str | None, now: float, tiers: Sequence[str] = ()) -> Iterator[str]:
-    """Yield an export of a project's items (None: of all projects), of these tiers (none: all): a head, items, and a digest of everything
-    before it."""
-    yield from _sealed(_bodies(store, project, now, tiers))
+def lines_of(store: Store, project: str | None, now: float, tiers: Sequence[str] = (), where: Sequence[Condition] = ()) -> Iterator[str]:
+    """Yield an export of a project's items (None: of all projects), of these tiers (none: all), that meet these conditions: a head, items,
+    and a digest of everything before it."""
+    yield from _sealed(_bodies(store, project, now, tiers, where))
 
 
 def _sealed(bodies: Iterable[str]) -> Iterator[str]:
@@ -51,9 +52,9 @@ def _sealed(bodies: Iterable[str]) -> Iterator[str]:
     yield json.dumps({"end": True, "items": count - 1, "sha256": digest.hexdigest()}) + "\n"
 
 
-def _bodies(store: Store, project: str | None, now: float, tiers: Sequence[str]) -> Iterator[str]:
+def _bodies(store: Store, project: str | None, now: float, tiers: Sequence[str], where: Sequence[Condition]) -> Iterator[str]:
     yield json.dumps({"popkit_memory": FORMAT, "at": now, "project": project}) + "\n"
-    for item in store.scan(project, tiers=tiers):
+    for item in store.scan(project, tiers=tiers, where=where):
         value = item.to_json()
         if item.original:
             value["full_text"] = store.original(item.id)

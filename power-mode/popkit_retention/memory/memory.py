@@ -138,7 +138,8 @@ class Memory:
 
     def scoped(self, user_id: str = "", agent_id: str = "", session_id: str = "") -> Memory:
         """Return this memory for one user, agent or session, or for several of these together: it adds for them, and shows and changes what
-        is theirs alone. It shares the store; close the memory that has opened it. Raise BadItem without any of them, or for another one
+        is theirs alone. `status`, `run` and `learn` stay those of the project, and nothing is imported into a scope. It shares the store;
+        close the memory that has opened it. Raise BadItem without any of them, or for another one
         than this memory is for."""
         scope = {name: value for name, value in zip(SCOPES, (user_id, agent_id, session_id)) if value}
         if not scope:
@@ -455,11 +456,15 @@ class Memory:
 
     def export(self, everything: bool = False) -> Iterable[str]:
         """Return JSON lines of the project's items, or of those of all projects: see `exchange`."""
-        return exchange.lines_of(self.store, None if everything else self.project, self.now())
+        return exchange.lines_of(self.store, None if everything else self.project, self.now(), where=self._where())
 
     def import_lines(self, lines: Iterable[str], missing: bool = False) -> int:
         """Import JSON lines, all or nothing; return how many items. `missing`: only those whose id is not in the store. Raise BadItem,
         which names the line, and DuplicateId where an id is already in the store."""
+        if self.scope:
+            raise BadItem(
+                f"an import may hold items of any user: import into the memory itself, not into a scope of it ({', '.join(self.scope)})"
+            )
         return exchange.import_lines(self.store, lines, self.project, self.now(), missing)
 
     def close(self) -> None:
