@@ -253,3 +253,38 @@ def test_what_is_installed_from_the_wheel_works_by_itself(package: Package) -> N
     assert popkit("config", "check") == f"No problems in 1 file:\n  {site / 'popkit_retention' / 'retention-config.json'}\n"
     shown = json.loads(popkit("config", "show", "--json"))["values"]
     assert {row["source"] for row in shown if row["key"].startswith("models.by_id")} == {"shipped"}, "prices and windows too"
+
+
+BLOCKS = [
+    (f"{guide.stem}_{number}", block)
+    for guide in sorted((ROOT / "docs" / "agents").glob("*.md"))
+    for number, block in enumerate(re.findall(r"^```python\n(.*?)^```", guide.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE))
+]
+
+
+def _pythons() -> list[str]:
+    """Return the interpreter of the tests, and every other one that is found here and that the package supports."""
+    found = sorted((Path.home() / ".pyenv" / "versions").glob("3.*/bin/python"))
+    return [sys.executable, *(str(path) for path in found if int(path.parts[-3].split(".")[1]) >= 9)]
+
+
+@pytest.mark.parametrize("python", _pythons())
+def test_the_programs_of_the_guides_run_from_the_wheel(package: Package, python: str) -> None:
+    assert len(BLOCKS) >= 8
+    for name, block in BLOCKS:
+        folder = package.home / name
+        folder.mkdir()
+        env = {"PATH": os.defpath, "HOME": str(folder), "PYTHONPATH": str(package.site)}
+        command = [python, "-S", "-c", block]
+        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
+        assert (done.returncode, done.stderr) == (0, ""), name
+
+
+def test_the_programs_of_the_guides_are_typed_strictly(package: Package) -> None:
+    for name, block in BLOCKS:
+        (package.home / f"{name}.py").write_text(block)
+    env = {"PATH": os.defpath, "HOME": str(package.home), "MYPYPATH": str(package.site)}
+    # What the wheel's own modules hold is checked with the project; here their types are read, as those of any installed package.
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports", "silent", *(f"{name}.py" for name, _ in BLOCKS)]
+    done = subprocess.run(command, cwd=package.home, env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -87,7 +87,7 @@ class ContextTile(Tile):
         return None
 
     def status(self, id: str) -> ContextStatus:
-        """Return the newest snapshot of a session's assembled context; NotThere where there is no snapshot."""
+        """Return the newest snapshot of a session's assembled context; NotFound where there is no snapshot."""
         try:
             with self.app_state.spending.opened_store() as store:
                 if store is None:

@@ -345,7 +345,8 @@ class Controller(Workspace):
         return {"archives": archives.summaries(self.folder)}
 
     def restore(self, archive_id: str, sound_only: bool = False, progress: Progress = _silent) -> RestoreAnswer:
-        """Restore the contents of an archive. Damaged where it is not as it was written, unless `sound_only` asks for the rest."""
+        """Restore the contents of an archive. GovernanceDamaged where it is not as it was written, unless `sound_only` asks for the
+        rest."""
         self.read()
         domain = self.domain(manifests.read(self.folder, archive_id).domain)
         done = restores.restore(self.folder, self.changing, domain, archive_id, self.now(), self.by, sound_only, progress)

@@ -240,7 +240,8 @@ class Memory:
             raise ItemNotFound(
                 f"{len(named):,} memories begin with {id!r:.40}: {', '.join(item.id for item in named[:5])}. Give more of the id"
             )
-        raise ItemNotFound(f"there is no memory {id!r:.40}. popkit memory list shows the ids")
+        shown_by = "list()" if self.folder is None else "popkit memory list"
+        raise ItemNotFound(f"there is no memory {id!r:.40}. {shown_by} shows the ids")
 
     def why(self, id: str) -> dict[str, object]:
         """Explain an item: see `reports.why`."""
@@ -402,7 +403,7 @@ class Memory:
         return self._change(ids, "accepted", lambda item: transitions.accepted(item, self.now()), _REMEMBER)
 
     def restore(self, ids: Sequence[str]) -> Items:
-        """Restore the full text of items, from any level; this counts as a use of them. Raise NotThere where it is not kept."""
+        """Restore the full text of items, from any level; this counts as a use of them. Raise ItemNotFound where it is not kept."""
         restored = self._change(ids, "restored", self._full)
         return self.reinforce([item.id for item in restored])
 
@@ -413,7 +414,7 @@ class Memory:
         return self._change(ids, "forgotten", lambda item: {"marked_at": now, "marked_by": by, "held": False}, _FORGET[by])
 
     def undo(self, ids: Sequence[str] = ()) -> Items:
-        """Take marks back: those of these items; without ids, those that the user made last. Raise NotThere where there are none."""
+        """Take marks back: those of these items; without ids, those that the user made last. Raise ItemNotFound where there are none."""
         if not ids:
             mine = [item for item in self.store.scan(self.project, marked=True, where=self._where()) if item.marked_by == BY_USER]
             latest = max((item.marked_at or 0.0 for item in mine), default=0.0)
@@ -427,8 +428,8 @@ class Memory:
         return learning.learn(self.store, lesson, self.now())
 
     def run(self, force: bool = False, progress: Callable[[int], None] = lambda done: None) -> job.Report | None:
-        """Run the job over all projects; return None where the last run is less than an hour ago, unless it is forced. Raise Busy where
-        another process runs it."""
+        """Run the job over all projects; return None where the last run is less than an hour ago, unless it is forced. Raise JobRunning
+        where another process runs it."""
         now = self.now()
         if not force and not job.due(self.store, now):
             return None
