@@ -73,7 +73,7 @@ class Call:
 
     @classmethod
     def of(cls, path: str, arguments: Arguments, setting: Setting, service: ContextService) -> Call | Arguments:
-        """Return the call that a client makes by its `post`; its arguments without `FIELD` where no context is built for it."""
+        """Return the call that a client makes by its `post`; its arguments without `FIELD` where nothing is done for it."""
         arguments, fields = _without_field(arguments)
         setting = setting.changed(fields)
         form = FORMS.get(path.partition("?")[0])
@@ -82,7 +82,14 @@ class Call:
         return cls(form, arguments, setting, service)
 
     def build(self) -> None:
-        """Replace the messages by built ones. This takes a moment: not for an event loop. BudgetExceeded."""
+        """Check the limits, and replace the messages by built ones. This takes a moment: not for an event loop. BudgetExceeded."""
+        if not self._form.builds:
+            with self.service.careful("the session of a request could not be told"):
+                text = self._made_plain("input") if self._field("input") is not None else self._field("prompt")
+                first = text[0] if isinstance(text, list) and text and isinstance(text[0], dict) else {"role": "user", "content": str(text)}
+                self._caller = self._caller.within([first])
+            self._notice = self.service.checked(self._caller)
+            return
         with self.service.careful("a request could not be read, so it was sent as it is", except_for=BudgetExceeded):
             messages, system, tools = [self._made_plain(name) for name in ("messages", "system", "tools")]
             self._caller = self._caller.within(messages)
@@ -109,7 +116,7 @@ class Call:
 
     @property
     def has_fallback(self) -> bool:
-        return self._setting.fallback_model not in ("", self._model)
+        return self._form.builds and self._setting.fallback_model not in ("", self._model)
 
     def read(self, item: Any, before: Used | None) -> Used | None:
         """Return the tokens used by an answer, or by an event of a stream and those before it. It never fails."""

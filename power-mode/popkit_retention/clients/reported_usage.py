@@ -10,12 +10,14 @@ from ..context.requests import Used
 
 
 class Form(NamedTuple):
-    """The differences between the providers' requests and answers. `path`: where requests with messages go; others are not built.
-    `used(item, before)`: the tokens used by an answer, or by an event of a stream and the events before it (`before`)."""
+    """The differences between the providers' requests and answers. `path`: where the requests go. `used(item, before)`: the tokens used by
+    an answer, or by an event of a stream and the events before it (`before`). `builds`: whether a context is built; limits apply, and usage
+    is recorded, without it too."""
 
     provider: Provider
     path: str
     used: Callable[[Any, Used | None], Used | None]
+    builds: bool = False
 
 
 def _anthropic_used(item: Any, before: Used | None) -> Used | None:
@@ -47,6 +49,21 @@ def _openai_used(item: Any, before: Used | None) -> Used | None:
     return Used(input=max(prompt - cached, 0), cache_read=cached, output=_count(usage, "completion_tokens"), id=_id_of(item))
 
 
+def _responses_used(item: Any, before: Used | None) -> Used | None:
+    """Read the usage of a response, or of the last event of its stream, which carries the response."""
+    response = getattr(item, "response", item)
+    usage = getattr(response, "usage", None)
+    if usage is None:
+        return before
+    prompt, cached = _count(usage, "input_tokens"), _count(getattr(usage, "input_tokens_details", None), "cached_tokens")
+    return Used(input=max(prompt - cached, 0), cache_read=cached, output=_count(usage, "output_tokens"), id=_id_of(response))
+
+
+def _unreported(item: Any, before: Used | None) -> Used | None:
+    """Return nothing: a batch is answered later, elsewhere, and a legacy completion of Anthropic's reports no usage."""
+    return None
+
+
 def _id_of(answer: object) -> str:
     value = getattr(answer, "id", None)
     return value if isinstance(value, str) else ""
@@ -59,5 +76,15 @@ def _count(holder: object, name: str) -> int:
 
 FORMS = {
     form.path: form
-    for form in (Form(Provider.ANTHROPIC, "/v1/messages", _anthropic_used), Form(Provider.OPENAI, "/chat/completions", _openai_used))
+    for form in (
+        Form(Provider.ANTHROPIC, "/v1/messages", _anthropic_used, builds=True),
+        Form(Provider.OPENAI, "/chat/completions", _openai_used, builds=True),
+        Form(Provider.OPENAI, "/responses", _responses_used),
+        Form(Provider.OPENAI, "/responses/compact", _responses_used),
+        Form(Provider.OPENAI, "/completions", _openai_used),
+        Form(Provider.OPENAI, "/embeddings", _openai_used),
+        Form(Provider.OPENAI, "/batches", _unreported),
+        Form(Provider.ANTHROPIC, "/v1/messages/batches", _unreported),
+        Form(Provider.ANTHROPIC, "/v1/complete", _unreported),
+    )
 }

@@ -80,6 +80,10 @@ class ContextService:
             messages, faults = result.messages, result.faults
         return Prepared(messages or None, Notice(exceeded, faults))
 
+    def checked(self, caller: Caller) -> Notice:
+        """Return the notice for a request whose context is not built. BudgetExceeded where a limit that refuses is used up."""
+        return Notice(self._exceeded(caller), [])
+
     def _exceeded(self, caller: Caller) -> Standing | None:
         """Return the limit that is used up; None where none is. BudgetExceeded where it refuses."""
         ask, exceeded = getattr(self._usage, "exceeded", None), None

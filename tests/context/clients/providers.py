@@ -25,6 +25,8 @@ _ERRORS = {
 }
 _ERRORS |= {529: "overloaded_error"}
 
+_OTHERS = ("/v1/completions", "/embeddings", "/batches")
+
 
 class Fails(NamedTuple):
     """An answer with a status of failure."""
@@ -124,6 +126,27 @@ def openai_completion(model: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def openai_response(model: str) -> dict[str, Any]:
+    prompt = INPUT + CACHE_READ
+    usage = {
+        "input_tokens": prompt, "input_tokens_details": {"cached_tokens": CACHE_READ}, "output_tokens": OUTPUT,
+        "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": prompt + OUTPUT,
+    }  # fmt: skip
+    return {
+        "id": "resp_1", "object": "response", "created_at": 1, "model": model, "output": [], "status": "completed", "usage": usage,
+        "parallel_tool_calls": True, "tool_choice": "auto", "tools": [],
+    }  # fmt: skip
+
+
+def _response_of(body: dict[str, Any]) -> tuple[bytes, str, int]:
+    response = openai_response(body["model"])
+    if not body.get("stream"):
+        return json.dumps(response).encode(), "application/json", 200
+    begun = {"type": "response.created", "response": {**response, "status": "in_progress", "usage": None}}
+    events = [{**begun, "sequence_number": 0}, {"type": "response.completed", "response": response, "sequence_number": 1}]
+    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode(), "text/event-stream", 200
+
+
 def _openai_events(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
     chunk = {"id": f"chatcmpl-{uuid.uuid4()}", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
     for word in TEXT.split():
@@ -166,9 +189,9 @@ def _handler_for(api: Providers) -> type[BaseHTTPRequestHandler]:
             elif path.endswith("/count_tokens"):
                 self._send({"input_tokens": INPUT})
             elif path.endswith("/responses"):
-                self._send(
-                    {"id": "resp_1", "object": "response", "created_at": 1, "model": body["model"], "output": [], "status": "completed"}
-                )
+                self._send_raw(*_response_of(body))
+            elif path.endswith(_OTHERS):
+                self._send({"id": "other_1", "object": "list", "model": "", "choices": [], "data": [], "usage": _openai_usage()})
             elif isinstance(answer, Breaks) and not body.get("stream"):
                 self._hang_up()
             elif body.get("stream"):
@@ -177,9 +200,11 @@ def _handler_for(api: Providers) -> type[BaseHTTPRequestHandler]:
                 self._send(anthropic_message(body["model"]) if anthropic else openai_completion(body["model"]))
 
         def _send(self, payload: dict[str, Any], status: int = 200) -> None:
-            raw = json.dumps(payload).encode()
+            self._send_raw(json.dumps(payload).encode(), "application/json", status)
+
+        def _send_raw(self, raw: bytes, kind: str, status: int) -> None:
             self.send_response(status)
-            self.send_header("content-type", "application/json")
+            self.send_header("content-type", kind)
             self.send_header("content-length", str(len(raw)))
             self.end_headers()
             self.wfile.write(raw)
