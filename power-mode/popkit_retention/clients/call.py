@@ -82,12 +82,11 @@ class Call:
         return cls(form, arguments, setting, service)
 
     def build(self) -> None:
-        """Check the limits, and replace the messages by built ones. This takes a moment: not for an event loop. BudgetExceeded."""
+        """Check the limits, and replace the messages by built ones, where this form of a request has a builder. This takes a moment: not for
+        an event loop. BudgetExceeded."""
         if not self._form.builds:
             with self.service.careful("the session of a request could not be told"):
-                text = self._made_plain("input") if self._field("input") is not None else self._field("prompt")
-                first = text[0] if isinstance(text, list) and text and isinstance(text[0], dict) else {"role": "user", "content": str(text)}
-                self._caller = self._caller.within([first])
+                self._caller = self._caller.within([self._beginning()])
             self._notice = self.service.checked(self._caller)
             return
         with self.service.careful("a request could not be read, so it was sent as it is", except_for=BudgetExceeded):
@@ -98,6 +97,12 @@ class Call:
             self._notice = prepared.notice
             if prepared.messages is not None:
                 self._put("messages", prepared.messages)
+
+    def _beginning(self) -> dict[str, Any]:
+        """Return the message that a request without messages begins with, by which its session is told."""
+        text = self._field("prompt") if self._field("input") is None else self._made_plain("input")
+        first = text[0] if isinstance(text, list) and text else text
+        return first if isinstance(first, dict) else {"role": "user", "content": str(first)}
 
     def mark(self, answer: Any) -> Any:
         """Put the notice into the field `popkit` of an answer, a stream, its first event or a failure; return it."""
