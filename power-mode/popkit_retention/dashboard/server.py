@@ -108,7 +108,7 @@ def server_of(app: Guard) -> uvicorn.Server:
 
     import uvicorn
 
-    from popkit_retention.dashboard.security import Connection
+    from popkit_retention.dashboard.connections import Connection
 
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     return uvicorn.Server(
