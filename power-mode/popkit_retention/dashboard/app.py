@@ -20,6 +20,7 @@ from popkit_retention.core.reclaim.access import ClearRefused
 from . import session_operations, sessions
 from .changes import ChangeFeed
 from .failures import ASKING, CHANGING, REFERENCES, failures
+from .request_samples import MOST
 from .savings import SavingsReport
 from .security import CHANGE_HEADER, UNFORESEEN, Guard
 from .sessions import listed
@@ -38,7 +39,6 @@ from .shapes import (
     Sessions,
 )
 from .stored_shapes import Budgets, Stats
-from .transcripts import MOST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from popkit_retention.core.hosts.transcripts import projects
 from popkit_retention.core.io import files, home
 from popkit_retention.core.state import data_rules, journal, sockets, store
 
-from .transcripts import end_of
+from .transcript_ends import end_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from popkit_retention.core.state.site import Site
 from popkit_retention.core.views import report as reports
 from popkit_retention.core.views import verdicts
 
+from .request_samples import Sampler
 from .shapes import Fill, Verdict
-from .transcripts import Sampler
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def verdict_of(report: Report) -> Verdict:
 
 def began_in(transcript: str) -> str:
     """Return the folder in which the session of a transcript began; "" where it does not say."""
-    from .transcripts import head_of
+    from .transcript_heads import head_of
 
     return head_of(transcript).project if transcript else ""
 

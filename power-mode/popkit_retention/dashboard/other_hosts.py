@@ -10,7 +10,7 @@ import time
 from popkit_retention.core.hosts import recorded_sessions
 from popkit_retention.core.io import home
 
-from .transcripts import head_of
+from .transcript_heads import head_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

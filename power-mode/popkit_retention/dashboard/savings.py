@@ -17,7 +17,7 @@ from popkit_retention.core.views import savings
 from .sessions import figures_of
 from .shapes import COLUMNS
 from .stored_shapes import Stats, WorthDay, WorthProject
-from .transcripts import shown
+from .transcript_heads import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

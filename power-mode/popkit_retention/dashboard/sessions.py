@@ -21,7 +21,7 @@ from popkit_retention.core.views.panel import panel
 from . import session_operations
 from .light import Light
 from .shapes import COLUMNS, Bar, Content, Figures, Fill, Layers, NotFound, ResultDetail, SessionDetail, SessionRow, Sessions
-from .transcripts import head_of, shown
+from .transcript_heads import head_of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
