@@ -17,13 +17,13 @@ from starlette.staticfiles import StaticFiles
 
 from popkit_retention.core.reclaim.access import ClearRefused
 
-from . import session_operations, sessions
+from . import session_details, session_operations
 from .changes import ChangeFeed
 from .failures import ASKING, CHANGING, REFERENCES, failures
 from .request_samples import MOST
 from .savings import SavingsReport
 from .security import CHANGE_HEADER, UNFORESEEN, Guard
-from .sessions import listed
+from .session_list import listed
 from .shapes import (
     COLUMNS,
     Changes,
@@ -219,7 +219,7 @@ def _sessions(app_state: AppState) -> APIRouter:
     @router.get("/{id}", response_model=SessionDetail, responses=failures(*ASKING, 503), summary="One session")
     def one(id: Id, columns: Annotated[int, Query(ge=60, le=110, description="Of the panel")] = COLUMNS) -> SessionDetail:
         row = app_state.other(id)
-        return sessions.of_others(app_state, row) if row else sessions.detail(app_state, app_state.session(id), columns)
+        return session_details.of_others(app_state, row) if row else session_details.detail(app_state, app_state.session(id), columns)
 
     @router.get("/{id}/series", response_model=Series, responses=failures(*ASKING, 503), summary="The context over time")
     def series(id: Id) -> Series:
@@ -231,11 +231,11 @@ def _sessions(app_state: AppState) -> APIRouter:
 
     @router.get("/{id}/results/{number}", response_model=ResultDetail, responses=failures(*ASKING), summary="One result, and why")
     def result(id: Id, number: Annotated[int, Path(ge=1, le=999_999_999)]) -> ResultDetail:
-        return sessions.result(app_state, app_state.session(id), number)
+        return session_details.result(app_state, app_state.session(id), number)
 
     @router.get("/{id}/content/{handle}", response_model=Content, responses=failures(*ASKING), summary="An archived content")
     def content(id: Id, handle: Annotated[str, Path(min_length=1, max_length=100)]) -> Content:
-        return sessions.content(app_state, app_state.session(id), handle)
+        return session_details.content(app_state, app_state.session(id), handle)
 
     @router.post(
         "/{id}/operations", response_model=OperationResult, responses=failures(*CHANGING, 503), summary="Run an operation that was offered"

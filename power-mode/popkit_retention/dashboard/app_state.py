@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class AppState(Shared):
-    """`light`, `named`: see `sessions`."""
+    """`light`, `named`: see `session_list`."""
 
     def __init__(self, environ: Mapping[str, str], now: Callable[[], float] | None = None) -> None:
         """Raise NoHome where our folder cannot be determined."""
