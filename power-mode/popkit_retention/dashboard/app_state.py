@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .light import Light
-    from .shapes import SessionRow, Strategy
+    from .session_shapes import SessionRow, Strategy
 
 
 class AppState(Shared):

@@ -19,7 +19,7 @@ from popkit_retention.core.views import report as reports
 from popkit_retention.core.views import verdicts
 
 from .request_samples import Sampler
-from .shapes import Fill, Verdict
+from .session_shapes import Fill, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from popkit_retention.core.views.shapes import Report
 
     from .catalog import Known
-    from .shapes import SessionDetail
+    from .session_shapes import SessionDetail
 
 KEPT = 8  # contexts
 BRIEFS = 4_000

@@ -13,7 +13,7 @@ from popkit_retention.core.policy.ruleset import TIERS
 from popkit_retention.core.state import journal_bookings
 from popkit_retention.core.state.memory_records import CONTENT
 
-from .shapes import Layers, Point, Series
+from .session_shapes import Layers, Point, Series
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from .failures import ASKING, CHANGING, failures
 from .request_samples import MOST
 from .savings import SavingsReport
 from .session_list import listed
-from .shapes import COLUMNS, Changes, Content, Me, OperationRequest, OperationResult, ResultDetail, Series, SessionDetail, Sessions
+from .session_shapes import Content, ResultDetail, Series, SessionDetail, Sessions
+from .shapes import COLUMNS, Changes, Me, OperationRequest, OperationResult
 from .stored_shapes import Budgets, Stats
 
 TYPE_CHECKING = False

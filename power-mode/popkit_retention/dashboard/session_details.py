@@ -14,7 +14,8 @@ from popkit_retention.core.views.panel import panel
 
 from . import session_operations
 from .session_list import row_of
-from .shapes import COLUMNS, Bar, Content, Figures, Layers, NotFound, ResultDetail, SessionDetail, SessionRow
+from .session_shapes import Bar, Content, Layers, ResultDetail, SessionDetail, SessionRow
+from .shapes import COLUMNS, Figures, NotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from popkit_retention.core.hosts.transcripts import usage
 from popkit_retention.core.state import session, store, stored_contexts
 
 from .light import Light
-from .shapes import Fill, SessionRow, Sessions
+from .session_shapes import Fill, SessionRow, Sessions
 from .transcript_heads import head_of, shown
 
 TYPE_CHECKING = False

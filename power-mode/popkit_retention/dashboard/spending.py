@@ -16,7 +16,8 @@ from ..usage.records import SessionUsed, Snapshot, Sum, month_of
 from ..usage.sqlite import FILE, WORDS
 from ..usage.usage_store import DatabaseUnavailable
 from .catalog import RUNS_S
-from .shapes import Layers, Point, Series, SessionRow, StoreUnusable
+from .session_shapes import Layers, Point, Series, SessionRow
+from .shapes import StoreUnusable
 from .stored_shapes import Budgets, BudgetShown, UsageDay
 from .team_sessions import TeamSessions
 
