@@ -16,7 +16,7 @@ import pytest
 from popkit_retention import features
 from popkit_retention.cli import commands
 from popkit_retention.cli.main import LACKING
-from popkit_retention.dashboard.app import OWN_VIEWS
+from popkit_retention.dashboard.routes import OWN_VIEWS
 from tests.client.plugin_copy import copied
 from tests.hooks import payloads, processes
 from tests.patience import HANG_S
@@ -63,7 +63,7 @@ PAGES = {"memory": "memory", "governance": "retention", "bill": "bill", "context
 PAGE = """
 import json, os, sys
 sys.path[:0] = sys.argv[1:3]
-from popkit_retention.dashboard.app import routers
+from popkit_retention.dashboard.routes import routers
 from popkit_retention.dashboard.app_state import AppState
 from popkit_retention.dashboard.security import Access
 state = AppState(os.environ)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.dashboard import catalog
+from popkit_retention.dashboard import other_hosts
 from tests.dashboard.board import Board
 from tests.hosts import stores
 from tests.hosts.rollouts import SESSION as ROLLOUT
@@ -29,7 +29,7 @@ def shared(board: Board, monkeypatch: pytest.MonkeyPatch) -> Board:
         path = folder / ".codex" / "sessions" / "2026" / "09" / "21" / f"rollout-2026-09-21T10-00-00-{name}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(rollout(project=where).data())
-    monkeypatch.setattr(catalog, "FRESH_S", 0.0)
+    monkeypatch.setattr(other_hosts, "FRESH_S", 0.0)
     return board
 
 
@@ -126,4 +126,4 @@ def test_what_we_keep_of_an_opencode_session_comes_before_its_own_storage(shared
     ("folder", "is_one"), [("/a/b", True), ("/a/b/c/d", True), ("/a", False), ("/a/bc", False), ("", False), ("/", False), ("b", False)]
 )
 def test_a_project_is_a_folder_and_all_below_it(folder: str, is_one: bool) -> None:
-    assert catalog.is_of({"/a/b"}, folder) == is_one
+    assert other_hosts.is_of({"/a/b"}, folder) == is_one

@@ -19,7 +19,7 @@ import pytest
 
 from popkit_retention.dashboard import server
 from popkit_retention.dashboard.command import has_browser
-from popkit_retention.dashboard.server import Instance
+from popkit_retention.dashboard.instance import Instance
 from tests.dashboard.board import Board
 from tests.kit.forks import Command, Forks
 from tests.patience import HANG_S, until

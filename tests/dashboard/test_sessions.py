@@ -12,7 +12,7 @@ import pytest
 
 from popkit_retention.core.operations import context_words
 from popkit_retention.core.reclaim import outlook
-from popkit_retention.dashboard import sessions
+from popkit_retention.dashboard import session_list
 from popkit_retention.dashboard.catalog import RUNS_S
 from popkit_retention.dashboard.contexts import KEPT
 from tests.dashboard.board import Board
@@ -49,7 +49,7 @@ def test_a_session_is_shown_as_it_is_in_each_second(board: Board) -> None:
 
 
 def test_the_list_goes_with_the_clock_without_a_look_at_the_session(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "READING_S", HANG_S)
+    monkeypatch.setattr(session_list, "READING_S", HANG_S)
     board.shop.configure(profile="auto")
     board.worked()
     board.shop.at -= LATER_S - 10

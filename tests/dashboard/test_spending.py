@@ -19,8 +19,8 @@ from popkit_retention.core.io.system import day_of
 from popkit_retention.core.state import session
 from popkit_retention.dashboard import booking
 from popkit_retention.dashboard.booking import ingest, sweep
-from popkit_retention.dashboard.catalog import AGAIN_S, TeamSessions
 from popkit_retention.dashboard.shapes import StoreUnusable
+from popkit_retention.dashboard.team_sessions import AGAIN_S, TeamSessions
 from popkit_retention.usage import postgres
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.records import SessionUsed, Snapshot, Sum

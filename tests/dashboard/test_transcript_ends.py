@@ -12,7 +12,7 @@ import pytest
 
 from popkit_retention.core.state import sockets
 from popkit_retention.dashboard.catalog import RUNS_S
-from popkit_retention.dashboard.transcripts import end_of
+from popkit_retention.dashboard.transcript_ends import end_of
 from tests.dashboard.board import Board
 from tests.reclaim.shops import SESSION, Talk, stamp
 

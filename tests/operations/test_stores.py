@@ -14,7 +14,7 @@ from popkit_retention.core.io import hook_log
 from popkit_retention.core.reclaim import auto_compaction
 from popkit_retention.core.state import limit_readings, prompt_breakdowns, sockets
 from popkit_retention.core.state.site import Site
-from popkit_retention.dashboard.server import Instance
+from popkit_retention.dashboard.instance import Instance
 from popkit_retention.operations import stores
 from tests.bill.conversations import breakdown
 from tests.cli.governed import Governed

@@ -10,7 +10,8 @@ import pytest
 from popkit_retention.core.config.layers import MANAGED, Layer, merge
 from popkit_retention.core.state import data_rules, journal, store
 from popkit_retention.core.state.site import Site
-from popkit_retention.dashboard.catalog import Catalog, OtherHosts
+from popkit_retention.dashboard.catalog import Catalog
+from popkit_retention.dashboard.other_hosts import OtherHosts
 
 NEW = {"AI_AGENT": "claude-code_2-1-332_harness"}
 OLD = {"AI_AGENT": "claude-code_2-1-330_harness"}

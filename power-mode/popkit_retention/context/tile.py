@@ -10,7 +10,8 @@ from fastapi import APIRouter, Query
 from popkit_retention.core.policy.masking import mask
 
 from ..dashboard.failures import ASKING, failures
-from ..dashboard.shapes import LayerRule, NotFound, StoreUnusable, Strategy
+from ..dashboard.session_shapes import LayerRule, Strategy
+from ..dashboard.shapes import NotFound, StoreUnusable
 from ..dashboard.tile import Tile
 from ..usage.budget_share import RANGES
 from .build_types import STRATEGIES, ContextStatus, PruningStrategy

@@ -1,44 +1,25 @@
-"""The ASGI application: the API with its routes, one function for each part, its OpenAPI document, the page. Every error is answered as
-{"error": …}, never with a traceback."""
+"""The ASGI application: the API, its OpenAPI document, the files of the page. Every error is answered as {"error": …}, never with a
+traceback."""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any, Optional
+from typing import Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, FastAPI, Path, Query
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from pydantic import BeforeValidator
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.staticfiles import StaticFiles
 
 from popkit_retention.core.reclaim.access import ClearRefused
 
-from . import session_operations, sessions
-from .changes import ChangeFeed
-from .failures import ASKING, CHANGING, REFERENCES, failures
-from .savings import SavingsReport
+from .failures import REFERENCES
+from .routes import WITHIN, routers
 from .security import CHANGE_HEADER, UNFORESEEN, Guard
-from .sessions import listed
-from .shapes import (
-    COLUMNS,
-    Changes,
-    Content,
-    Failure,
-    Me,
-    OperationRequest,
-    OperationResult,
-    Problem,
-    ResultDetail,
-    Series,
-    SessionDetail,
-    Sessions,
-)
-from .stored_shapes import Budgets, Stats
-from .transcripts import MOST
+from .shapes import Failure, Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,111 +135,3 @@ def _document(api: FastAPI) -> dict[str, Any]:
     document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     api.openapi_schema = document
     return document
-
-
-# --- routes ---
-
-
-# In a path, it replaces a slash that was written %2F, which is part of an id and does not end it. No id of ours can have this character.
-WITHIN = "\0"
-Id = Annotated[
-    str,
-    BeforeValidator(lambda written: written.replace(WITHIN, "/")),
-    Path(min_length=1, max_length=400, description="A session's id, whole"),
-]
-
-
-OWN_VIEWS = ("sessions", "budgets", "stats")  # of the page, beside those of tiles
-
-
-def routers(state: AppState, access: Access, version: str) -> list[APIRouter]:
-    """Return the routers of all parts."""
-    return [
-        _server(state, access, version),
-        _sessions(state),
-        *(tile.router() for tile in state.tiles),
-        _spending(state),
-    ]
-
-
-_SINCE = "The token of an earlier answer; without one, or with one of another start, everything may have changed"
-
-
-def _server(app_state: AppState, access: Access, version: str) -> APIRouter:
-    """Return the routes of the server itself: what the page requests first, and what it asks every second while it is visible."""
-    router = APIRouter(tags=["server"])
-    feed = ChangeFeed(app_state)
-
-    @router.get("/api/me", response_model=Me, responses=failures(*ASKING), summary="Version, places, the token that changes need")
-    def me() -> Me:
-        database, shared = app_state.spending.place()
-        views = [*OWN_VIEWS, *(tile.view for tile in app_state.tiles if tile.view)]
-        return Me(version=version, home=app_state.home, database=database, shared=shared, change_token=access.change_token, views=views)
-
-    @router.get("/api/changes", response_model=Changes, responses=failures(*ASKING), summary="What has changed since a token was given")
-    def changes(since: Annotated[str, Query(max_length=100, description=_SINCE)] = "") -> Changes:
-        return feed.since(since)
-
-    return router
-
-
-def _sessions(app_state: AppState) -> APIRouter:
-    """Return the routes of sessions: those with a transcript here, and those with stored data."""
-    router = APIRouter(tags=["sessions"], prefix="/api/sessions")
-
-    @router.get("", response_model=Sessions, responses=failures(*ASKING), summary="Running ones first, then the newest")
-    def all_of_them(
-        limit: Annotated[int, Query(ge=1, le=200)] = 50,
-        offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
-        running: Optional[bool] = None,
-        project: Annotated[str, Query(max_length=4_000)] = "",
-        q: Annotated[str, Query(max_length=400, description="Words of title, project or id")] = "",
-    ) -> Sessions:
-        return listed(app_state, limit, offset, running, project, q)
-
-    @router.get("/{id}", response_model=SessionDetail, responses=failures(*ASKING, 503), summary="One session")
-    def one(id: Id, columns: Annotated[int, Query(ge=60, le=110, description="Of the panel")] = COLUMNS) -> SessionDetail:
-        row = app_state.other(id)
-        return sessions.of_others(app_state, row) if row else sessions.detail(app_state, app_state.session(id), columns)
-
-    @router.get("/{id}/series", response_model=Series, responses=failures(*ASKING, 503), summary="The context over time")
-    def series(id: Id) -> Series:
-        if app_state.other(id):
-            return app_state.spending.series(id, MOST)
-        with app_state.contexts.reading(app_state.session(id)) as cached:
-            rebuilt = cached.outlook.rebuilt
-            return cached.sampler.series(rebuilt.conversation, cached.report) if rebuilt else Series(points=[])
-
-    @router.get("/{id}/results/{number}", response_model=ResultDetail, responses=failures(*ASKING), summary="One result, and why")
-    def result(id: Id, number: Annotated[int, Path(ge=1, le=999_999_999)]) -> ResultDetail:
-        return sessions.result(app_state, app_state.session(id), number)
-
-    @router.get("/{id}/content/{handle}", response_model=Content, responses=failures(*ASKING), summary="An archived content")
-    def content(id: Id, handle: Annotated[str, Path(min_length=1, max_length=100)]) -> Content:
-        return sessions.content(app_state, app_state.session(id), handle)
-
-    @router.post(
-        "/{id}/operations", response_model=OperationResult, responses=failures(*CHANGING, 503), summary="Run an operation that was offered"
-    )
-    def operate(id: Id, request: OperationRequest) -> OperationResult:
-        return session_operations.do(app_state, app_state.session(id), request.id, request.why)
-
-    return router
-
-
-def _spending(app_state: AppState) -> APIRouter:
-    """Return the routes of limits and usage, and of the savings over all sessions in this folder."""
-    router = APIRouter()
-    worth = SavingsReport(app_state)
-
-    @router.get(
-        "/api/budgets", tags=["spending"], response_model=Budgets, responses=failures(*ASKING, 503), summary="Limits, and usage by day"
-    )
-    def budgets(user: Annotated[str, Query(max_length=400, description='Whose usage; "" for that of all users')] = "") -> Budgets:
-        return app_state.spending.budgets(user)
-
-    @router.get("/api/stats", tags=["worth"], response_model=Stats, responses=failures(*ASKING), summary="By day, project and cause")
-    def stats(days: Annotated[int, Query(ge=1, le=366)] = 8) -> Stats:
-        return worth.stats(days)
-
-    return router

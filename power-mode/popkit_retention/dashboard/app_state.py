@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import features
-from . import transcripts
+from . import transcript_heads
 from .contexts import ContextCache
 from .shared import Shared
 from .spending import Spending
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .light import Light
-    from .shapes import SessionRow, Strategy
+    from .session_shapes import SessionRow, Strategy
 
 
 class AppState(Shared):
-    """`light`, `named`: see `sessions`."""
+    """`light`, `named`: see `session_list`."""
 
     def __init__(self, environ: Mapping[str, str], now: Callable[[], float] | None = None) -> None:
         """Raise NoHome where our folder cannot be determined."""
@@ -36,7 +36,7 @@ class AppState(Shared):
     def warm_up(self) -> None:
         """Read the beginning of all transcripts, so that the first page does not have to."""
         for known in self.catalog.sessions().values():
-            transcripts.head_of(known.transcript)
+            transcript_heads.head_of(known.transcript)
 
     def other(self, id: str) -> SessionRow | None:
         """Return the row of a session that only a database has; None for any other id. Unusable where the database cannot be queried for an

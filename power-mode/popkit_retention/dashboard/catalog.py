@@ -1,42 +1,35 @@
-"""The catalog of sessions on disk: transcripts in Claude Code's folder and in ours, our own folders of sessions, and recordings of other
-hosts of the same projects. It reads names and stats, and the end of each transcript that has changed; it follows no link, so nothing
-outside these folders is ever opened.
+"""The catalog of sessions on disk: transcripts, our own folders of sessions, recordings of other hosts.
+
+It reads names and stats, besides the end of each transcript that has changed. It follows no link, so nothing outside these folders is ever
+opened.
 
 A session *runs* while the last entry of its transcript is at most five minutes old and its end has not been recorded since; in the middle
 of a turn, where a tool may work for long without output, for an hour while its helper exists. A user who reads an answer for longer counts
-as away. The times of files do not show that: a clear writes a transcript, and a question about a session writes its state.
-
-Sessions of a team, which only a database knows, are queried in a thread. Where the database hangs, its last rows are used meanwhile, and no
-request waits for it."""
+as away. The times of files do not show that: a clear writes a transcript, and a question about a session writes its state."""
 
 from __future__ import annotations
 
 import os
 import stat
 import threading
-import time
 from typing import NamedTuple
 
 from popkit_retention.core.config.cached import effective
-from popkit_retention.core.hosts import CLAUDE_CODE, name_of, recorded_sessions
+from popkit_retention.core.hosts import CLAUDE_CODE, name_of
 from popkit_retention.core.hosts.transcripts import projects
 from popkit_retention.core.io import files, home
 from popkit_retention.core.state import data_rules, journal, sockets, store
 
-from .shapes import StoreUnusable
-from .transcripts import end_of, head_of
+from .transcript_ends import end_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
 
-    from popkit_retention.core.hosts.recorded_sessions import Recorded
-
-    from ..usage.records import SessionUsed
+    from .other_hosts import OtherHosts
 
 RUNS_S = 300.0
 _ENDS = 20_000
-FRESH_S = 5.0  # how long other hosts' sessions are not looked up again
 # Events in a journal that need no client.
 _MANUAL = ("clear", "outside", "undo", "restore", "pin", "unpin", "profile")
 
@@ -173,146 +166,3 @@ def _mark_of(path: str) -> tuple[int, int] | None:
 
 def _stamp(transcript: _FileState | None, ours: _FileState | None, runs: bool) -> str:
     return "-".join(["{:x}.{:x}.{:x}".format(*seen.mark) if seen else "" for seen in (transcript, ours)] + ["r" if runs else ""])
-
-
-# --- other hosts ---
-
-
-class OtherHosts:
-    """The sessions that other hosts have recorded for projects in the list. A thread of its own looks them
-    up, so that no answer waits for thousands of recordings: until it has ended once, there are none. Thread-safe."""
-
-    def __init__(self, environ: Mapping[str, str], failed: Callable[[str, Exception], object] = lambda *_: None) -> None:
-        """`failed(host, error)` is called once for each reason why the sessions of a host cannot be read."""
-        self._environ = environ
-        self._failed = failed
-        self._reported: set[str] = set()
-        self._lock = threading.Lock()
-        self._reader: threading.Thread | None = None
-        self._read_at = float("-inf")
-        self._known: list[Recorded] = []
-
-    def sessions(self, transcripts: Iterable[str]) -> list[Recorded]:
-        """Return the known sessions of the projects of these transcripts, and start another look-up where the last was long ago."""
-        with self._lock:
-            known = self._known
-            is_idle = self._reader is None or not self._reader.is_alive()
-            if is_idle and time.monotonic() - self._read_at >= FRESH_S:
-                self._reader = threading.Thread(target=self._look, args=(list(transcripts),), daemon=True, name="popkit-hosts")
-                self._reader.start()
-            return known
-
-    def wait(self) -> None:
-        """Wait until the running look-up has ended."""
-        reader = self._reader
-        if reader is not None:
-            reader.join()
-
-    def _look(self, transcripts: list[str]) -> None:
-        projects = {head_of(path).project for path in transcripts} - {""}
-        found = (each for host in recorded_sessions.LISTS for each in self._of(host) if each.id)
-        known = [each for each in found if not is_linked(each.path) and is_of(projects, project_of(each))]
-        for each in known:
-            head_of(each.path)  # cached, so that the list does not wait for it
-        self._known = known
-        self._read_at = time.monotonic()
-
-    def _of(self, host: str) -> list[Recorded]:
-        try:
-            return recorded_sessions.LISTS[host](self._environ)
-        except home.NoHome:
-            return []
-        except OSError as error:
-            if str(error) not in self._reported:
-                self._reported.add(str(error))
-                self._failed("dashboard-hosts", error)
-            return []
-
-
-def project_of(recorded: Recorded) -> str:
-    """Return the folder in which a session began; "" where that is unknown."""
-    return recorded.project or head_of(recorded.path).project
-
-
-def is_linked(path: str) -> bool:
-    """Return whether a recording, or the database that it is in, is a link: it could lead anywhere."""
-    return os.path.islink(path) or os.path.islink(os.path.dirname(path))
-
-
-def is_of(projects: set[str], folder: str) -> bool:
-    """Return whether a folder is one of these projects, or below one."""
-    while folder:
-        if folder in projects:
-            return True
-        above = os.path.dirname(folder)
-        folder = above if above != folder else ""
-    return False
-
-
-# --- sessions that only a database knows ---
-
-
-AGAIN_S = 5.0  # delay before a failed query is repeated
-
-
-class TeamSessions:
-    """The cached sessions. `ask` returns the newest ones, or raises Unusable; `failed` is called with any other error that it raises."""
-
-    def __init__(
-        self,
-        ask: Callable[[], list[SessionUsed]],
-        failed: Callable[[BaseException], object],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._ask = ask
-        self._clock = clock
-        self._failed = failed
-        self._lock = threading.Lock()
-        self._mark: object = None
-        self._sessions: list[SessionUsed] = []
-        self._problem: str | None = None
-        self._answered: threading.Event | None = None  # of the query that is running
-        self._is_slow = False
-        self._retry_at = float("-inf")
-
-    def known(self, mark: object, patience_s: float | None) -> list[SessionUsed]:
-        """Return the newest known sessions. They are queried again where `mark` differs from that of the last answer; the caller waits for
-        that at most `wait_s` (None: until it comes), unless the last query took longer."""
-        with self._lock:
-            if self._answered is None and mark != self._mark and self._clock() >= self._retry_at:
-                self._mark = mark
-                self._answered = threading.Event()
-                threading.Thread(target=self._work, args=(self._answered,), daemon=True, name="popkit-others").start()
-            answered = self._answered
-        if answered is not None and not self._is_slow and not answered.wait(patience_s):
-            with self._lock:
-                self._is_slow = self._answered is answered  # the answer may have come since
-        return self._sessions
-
-    @property
-    def problem(self) -> str | None:
-        """Return why the newest query has no answer, "" where it is still running; None where it was answered."""
-        return "" if self._is_slow and self._problem is None else self._problem
-
-    def forget(self) -> None:
-        """Forget everything, because another database is configured now."""
-        with self._lock:
-            self._mark, self._sessions, self._problem, self._answered, self._is_slow = None, [], None, None, False
-            self._retry_at = float("-inf")
-
-    def _work(self, answered: threading.Event) -> None:
-        sessions, problem = None, None
-        try:
-            sessions = self._ask()
-        except StoreUnusable as error:
-            problem = str(error)
-        except Exception as error:  # noqa: BLE001  a waiting caller needs to learn that there is no answer
-            self._failed(error)
-            problem = type(error).__name__
-        with self._lock:
-            if self._answered is answered:  # the database is still the same
-                self._sessions = self._sessions if sessions is None else sessions
-                self._problem, self._answered, self._is_slow = problem, None, False
-                if problem is not None:
-                    self._mark, self._retry_at = None, self._clock() + AGAIN_S
-        answered.set()

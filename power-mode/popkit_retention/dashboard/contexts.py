@@ -18,8 +18,8 @@ from popkit_retention.core.state.site import Site
 from popkit_retention.core.views import report as reports
 from popkit_retention.core.views import verdicts
 
-from .shapes import Fill, Verdict
-from .transcripts import Sampler
+from .request_samples import Sampler
+from .session_shapes import Fill, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from popkit_retention.core.views.shapes import Report
 
     from .catalog import Known
-    from .shapes import SessionDetail
+    from .session_shapes import SessionDetail
 
 KEPT = 8  # contexts
 BRIEFS = 4_000
@@ -218,7 +218,7 @@ def verdict_of(report: Report) -> Verdict:
 
 def began_in(transcript: str) -> str:
     """Return the folder in which the session of a transcript began; "" where it does not say."""
-    from .transcripts import head_of
+    from .transcript_heads import head_of
 
     return head_of(transcript).project if transcript else ""
 

@@ -9,5 +9,5 @@ FEATURE = Feature(
     50,
     needs=("usage",),
     commands=(Command("dashboard", f"{__package__}.operations:DASHBOARD", 110),),
-    stores=(f"{__package__}.server",),
+    stores=(f"{__package__}.instance",),
 )

@@ -14,10 +14,10 @@ from popkit_retention.core.state import session, stale_ledgers, stored_contexts
 from popkit_retention.core.state.site import Site
 from popkit_retention.core.views import savings
 
-from .sessions import figures_of
+from .session_details import figures_of
 from .shapes import COLUMNS
 from .stored_shapes import Stats, WorthDay, WorthProject
-from .transcripts import shown
+from .transcript_heads import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

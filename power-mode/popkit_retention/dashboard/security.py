@@ -5,9 +5,7 @@
   counts only with a Sec-Fetch-Site that says that our own page, or the user, made the request. No page of another server can send that.
 - Host must be ours, or another name could be pointed at us (DNS rebinding). Origin and Sec-Fetch-Site must be ours or missing: no other
   page gets an answer, or changes anything.
-- A change needs a second token, in a header that no other page may send, and JSON.
-- A connection has a few seconds to send its request, and only so many may wait at once, so that nobody without the token can lock out its
-  owner."""
+- A change needs a second token, in a header that no other page may send, and JSON."""
 
 from __future__ import annotations
 
@@ -18,14 +16,10 @@ import secrets
 from typing import Any
 from urllib.parse import parse_qs
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
-
 from popkit_retention.core.errors import PopkitError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 
     Scope = MutableMapping[str, Any]
@@ -287,50 +281,3 @@ async def _refuse(send: Send, refused: RequestRefused, is_page: bool = False) ->
         head.append((b"www-authenticate", b'Bearer realm="popkit"'))
     await send({"type": "http.response.start", "status": refused.status, "headers": head})
     await send({"type": "http.response.body", "body": body})
-
-
-# --- connections ---
-
-REQUEST_S = 5.0
-SILENT = 100  # waiting connections, of which a new one closes the oldest
-
-
-class Connection(H11Protocol):
-    """A connection that is dropped if a request is not complete in time, even if bytes keep coming. Between an answer and the first byte of
-    the next request, uvicorn's own timeout applies."""
-
-    deadline: asyncio.TimerHandle | None = None  # for a connection that waits for a request
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start its time limit; drop the connection that has waited longest where too many wait."""
-        super().connection_made(transport)
-        silent = [each for each in self.connections if isinstance(each, Connection) and each.deadline]
-        if len(silent) >= SILENT:
-            min(silent, key=lambda each: each.deadline.when() if each.deadline else 0.0).drop()
-        self._start_limit()
-
-    def data_received(self, data: bytes) -> None:
-        """End its time limit with a whole request, and start it again with the first byte of another."""
-        super().data_received(data)
-        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
-            self._end_limit()
-        elif self.deadline is None:
-            self._start_limit()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """End its time limit."""
-        self._end_limit()
-        super().connection_lost(exc)
-
-    def drop(self) -> None:
-        """Close it at once."""
-        self._end_limit()
-        self.transport.abort()
-
-    def _start_limit(self) -> None:
-        self.deadline = self.loop.call_later(REQUEST_S, self.drop)
-
-    def _end_limit(self) -> None:
-        if self.deadline is not None:
-            self.deadline.cancel()
-            self.deadline = None

@@ -1,5 +1,5 @@
 """The server process: it binds to loopback, prints the address, and serves until it is terminated. It is run by an interpreter that has the
-extra: `python server.py`, with its options as JSON in its one argument. While it runs, its address is in a private file in our folder."""
+extra: `python server.py`, with its options as JSON in its one argument."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import os
 import signal
 import sys
 import threading
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 if __name__ == "__main__":
@@ -20,9 +18,8 @@ if __name__ == "__main__":
     sys.path[:] = [_source, *(path for path in sys.path if os.path.abspath(path) != _here)]
 
 from popkit_retention.core.errors import PopkitError
-from popkit_retention.core.io import files, home, hook_log
-from popkit_retention.core.io.codec import dumps, loads
-from popkit_retention.core.io.storage import LOGS, Storage
+from popkit_retention.core.io import hook_log
+from popkit_retention.dashboard.instance import Instance
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,9 +35,6 @@ CLOSING_S = 2
 HEAD_BYTES = 64 * 1024  # of a request
 CONNECTIONS = 500
 BACKLOG = 128  # connections at once
-NAME, BROWSER_FILE = "dashboard.json", "dashboard.html"
-STORAGE = (Storage(LOGS, {"": r"dashboard\.(json|html)"}),)
-_REDIRECT = '<!doctype html><meta charset="utf-8"><title>PopKit</title><meta http-equiv="refresh" content="0;url={}">\n'
 
 
 def main(words: list[str], environ: Mapping[str, str] = os.environ) -> int:
@@ -108,7 +102,7 @@ def server_of(app: Guard) -> uvicorn.Server:
 
     import uvicorn
 
-    from popkit_retention.dashboard.security import Connection
+    from popkit_retention.dashboard.connections import Connection
 
     logging.getLogger("uvicorn").addHandler(logging.NullHandler())
     return uvicorn.Server(
@@ -174,83 +168,6 @@ def _safely(words: list[str]) -> int:
         reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else type(error).__name__
         sys.stderr.write(f"popkit dashboard: could not start ({reason}). Run popkit doctor for details\n")
         return 1
-
-
-# --- the running dashboard ---
-
-
-class Instance:
-    """The instance file in our folder."""
-
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self._folder = home.popkit_home(environ)
-        self._path = os.path.join(self._folder, NAME)
-
-    def other(self) -> str:
-        """Return the address of the running dashboard; "" for none."""
-        recorded = self._recorded()
-        address, pid = recorded.get("address"), recorded.get("pid")
-        if not isinstance(address, str) or type(pid) is not int or pid == os.getpid():
-            return ""
-        return address if _is_running(pid) and _answers(address) else ""
-
-    def record(self, address: str) -> None:
-        """Record the address that this process serves."""
-        files.make_private_folder(self._folder)
-        files.replace_text(self._path, dumps({"address": address, "pid": os.getpid()}))
-
-    def browser_file(self, address: str) -> str:
-        """Return the address of a file that redirects a browser to this address, and that nobody else can read."""
-        path = os.path.join(self._folder, BROWSER_FILE)
-        files.replace_text(path, _REDIRECT.format(address))
-        return Path(path).as_uri()
-
-    def release(self) -> None:
-        """Delete the files of this process."""
-        if self._recorded().get("pid") == os.getpid():
-            for name in (NAME, BROWSER_FILE):
-                with suppress(FileNotFoundError):
-                    os.unlink(os.path.join(self._folder, name))
-
-    def _recorded(self) -> dict:
-        try:
-            recorded = loads(files.read_text(self._path, 4_096) or "{}")
-        except (OSError, ValueError):
-            return {}
-        return recorded if isinstance(recorded, dict) else {}
-
-
-def _is_running(pid: int) -> bool:
-    """Return whether a process of this user has this number. Where there is none, another program may have its port, and must get neither
-    our token nor a browser."""
-    try:
-        os.kill(pid, 0)
-    except (OSError, OverflowError):
-        return False
-    return True
-
-
-def _answers(address: str) -> bool:
-    """Return whether our server answers at an address with the token in it: another program may have the port by now. A server that does
-    not answer in time counts, because it has just started, or is busy."""
-    import http.client
-    import socket
-    from urllib.parse import parse_qs, urlsplit
-
-    parts = urlsplit(address)
-    token = parse_qs(parts.query).get("token", [""])[0]
-    if parts.hostname != "127.0.0.1" or not parts.port:
-        return False
-    connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=2)
-    try:
-        connection.request("GET", "/api/me", headers={"Authorization": f"Bearer {token}"})
-        return connection.getresponse().status == 200
-    except socket.timeout:  # TimeoutError is another error in Python 3.9
-        return True
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
 
 
 if __name__ == "__main__":

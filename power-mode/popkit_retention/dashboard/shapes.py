@@ -1,12 +1,12 @@
-"""The shapes of requests and answers of the dashboard's API, as pydantic models, and its errors:
-the contract between server and page, and the OpenAPI document.
+"""The shapes that all parts of the dashboard's API share, as pydantic models: the contract between server, page and OpenAPI document.
 
 Times are seconds since 1970 (UTC) unless a name says otherwise; tokens are whole numbers, estimated unless a field says otherwise. Words
 for people (`words`, `lines`, `sum`) are those of the panel (hooks/utils/views), so page and panel agree to the digit. All answers are
-JSON; errors are {"error": what is wrong and what to do}. `app.py` has the addresses, `stored_shapes.py` the shapes of stored data.
+JSON; errors are {"error": what is wrong and what to do}. `routes.py` has the addresses, `session_shapes.py` the shapes of sessions,
+`stored_shapes.py` those of stored data.
 """
 
-from typing import Any, Literal, Optional
+from typing import Any, Optional
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -93,64 +93,6 @@ class Figures(Shape):
     unpriced: bool = False
 
 
-# --- sessions ---
-
-
-class Fill(Shape):
-    """How full a context is, as in the panel. `measured`: whether a request has shown its `tokens`, which are else an estimate.
-    `window_source`: the source of the window. `cache`: warm or cold; `cache_until`: when
-    it goes cold, None where it is."""
-
-    tokens: int
-    measured: bool = True
-    window: int
-    window_source: Literal["configuration", "client", "compaction", "transcript", "model", "assumed"]
-    ratio: float
-    model: str
-    cache: Literal["warm", "cold"]
-    cache_until: Optional[float] = None
-
-
-class Verdict(Shape):
-    """What to do now, in the panel's words."""
-
-    kind: Literal["clear", "wait", "full", "noted", "returning", "nothing"]
-    words: str
-
-
-class SessionRow(Shape):
-    """A session in the list. `host`: the name of its agent, or of the program that has recorded it. `running`: a client has it open.
-    `stamp` changes with everything of the session. Facts that cost too much to read for a session that is not open are None. `requests`: of
-    a session that only a database has, in which its tool `calls` are not known."""
-
-    id: str
-    project: str
-    title: str = ""  # the user's first words, masked and cut
-    host: str = "Claude Code"
-    user: str = ""  # whose session it is, as a database says
-    here: bool = True  # whether its transcript is on this machine
-    shared: bool = False  # whether it is known from a database that others write to
-    running: bool
-    changed_at: float
-    stamp: str
-    calls: int = 0
-    requests: Optional[int] = None
-    context: Optional[Fill] = None
-    verdict: Optional[Verdict] = None
-    expired_tokens: Optional[int] = None
-    reclaimable_now: Optional[int] = None
-    reclaimable_cold: Optional[int] = None
-
-
-class Sessions(Shape):
-    """One page of the list, running ones first, then the newest."""
-
-    sessions: list[SessionRow]
-    total: int
-    running: int
-    projects: list[str]
-
-
 class Offer(Shape):
     """An operation that is offered: `id` is sent back to run it, `label` is for the button, `sum` says what it does before it is run."""
 
@@ -158,107 +100,6 @@ class Offer(Shape):
     label: str
     sum: str
     danger: bool = False
-
-
-class Layers(Shape):
-    """Tokens of a context by layer: system and current request, memory, files, history."""
-
-    tier1: int = 0
-    tier2: int = 0
-    tier3: int = 0
-    tier4: int = 0
-
-
-class LayerRule(Shape):
-    """The rule of a layer under a strategy, and under the next tighter one ("" for the same)."""
-
-    layer: str
-    now: str
-    next: str = ""
-
-
-class Strategy(Shape):
-    """The strategy of an assembled context: its range of what remains, the used percentage of the budget, how many exchanges of the history
-    were `sent`, and the next tighter range with the used percentage that it begins at ("" and None where there is none)."""
-
-    range: str
-    used_percent: float
-    sent: int
-    next_range: str = ""
-    next_at_percent: Optional[float] = None
-    rules: list[LayerRule]
-
-
-class Bar(Shape):
-    """One result in the timeline: it came with call `from_call`, and its life ended with `to_call` (None: it is alive). `state`: live,
-    expired or cleared; `note`: what ended it, in the panel's words. `plan`: clear, hold or keep."""
-
-    number: int
-    label: str
-    tool: str
-    tier: str
-    state: Literal["live", "expired", "cleared"]
-    tokens: int
-    from_call: int
-    to_call: Optional[int] = None
-    note: str = ""
-    pinned: bool = False
-    plan: str = ""
-    kept_out_tokens: Optional[int] = None  # of a result that entered shorter (an estimate)
-
-
-class SessionDetail(Shape):
-    """`report`: what `popkit context --json` prints, except for its results, which are the `bars`; {} for a session that only a database
-    has. `lines`: the panel itself. `strategy`: of a session whose contexts were assembled. `ledger`: what was really saved and charged, in
-    words."""
-
-    session: SessionRow
-    report: dict[str, Any]
-    lines: list[str]
-    layers: Layers
-    strategy: Optional[Strategy] = None
-    bars: list[Bar]
-    operations: list[Offer]
-    figures: Optional[Figures] = None
-    ledger: list[str] = []
-    doubt: str = ""
-
-
-class Point(Shape):
-    """The context as one request sent it. `tiers`: live tokens by retention tier; `expired`: dead tokens still carried."""
-
-    at: float
-    request: int
-    tokens: int
-    tiers: dict[str, int]
-    expired: int
-    layers: Layers
-
-
-class Series(Shape):
-    """At most 300 points, oldest first; `compactions` and `clears`: their times."""
-
-    points: list[Point]
-    compactions: list[float] = []
-    clears: list[float] = []
-
-
-class ResultDetail(Shape):
-    """`row`: its row of the report; `why`: the lines of `popkit context why`."""
-
-    row: dict[str, Any]
-    why: list[str]
-    operations: list[Offer]
-    handle: str = ""
-
-
-class Content(Shape):
-    """An archived content, as text; `truncated`: characters that are not shown."""
-
-    handle: str
-    label: str
-    text: str
-    truncated: int = 0
 
 
 class OperationRequest(Strict):
@@ -273,9 +114,6 @@ class OperationResult(Shape):
 
     done: bool
     text: str
-
-
-# --- what has changed ---
 
 
 class Changes(Shape):

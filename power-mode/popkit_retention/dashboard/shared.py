@@ -11,7 +11,8 @@ from popkit_retention.core.io.system import day_of, days_before
 from popkit_retention.core.io.system import now as time_of_day
 from popkit_retention.core.state.site import Site
 
-from .catalog import Catalog, Known, OtherHosts
+from .catalog import Catalog, Known
+from .other_hosts import OtherHosts
 from .shapes import NotFound
 
 TYPE_CHECKING = False

@@ -15,9 +15,11 @@ from ..usage.configured_database import configuration, open_store, server_in, us
 from ..usage.records import SessionUsed, Snapshot, Sum, month_of
 from ..usage.sqlite import FILE, WORDS
 from ..usage.usage_store import DatabaseUnavailable
-from .catalog import RUNS_S, TeamSessions
-from .shapes import Layers, Point, Series, SessionRow, StoreUnusable
+from .catalog import RUNS_S
+from .session_shapes import Layers, Point, Series, SessionRow
+from .shapes import StoreUnusable
 from .stored_shapes import Budgets, BudgetShown, UsageDay
+from .team_sessions import TeamSessions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

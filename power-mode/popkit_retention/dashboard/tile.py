@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from .app_state import AppState
-    from .shapes import Offer, OperationResult, Strategy
+    from .session_shapes import Strategy
+    from .shapes import Offer, OperationResult
 
 
 class Tile:

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Route, expect
 
 from popkit_retention.core import units
 from popkit_retention.core.views import verdicts
-from popkit_retention.dashboard.server import Instance
+from popkit_retention.dashboard.instance import Instance
 from popkit_retention.dashboard.session_operations import CLEARED_LATER
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.records import Snapshot
