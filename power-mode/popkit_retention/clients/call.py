@@ -82,8 +82,8 @@ class Call:
         return cls(form, arguments, setting, service)
 
     def build(self) -> None:
-        """Check the limits, and replace the messages by built ones, where this form of a request has a builder. This takes a moment: not for
-        an event loop. BudgetExceeded."""
+        """Check the limits, and replace the messages by built ones, where this form of a request has a builder. This takes a moment: not
+        for an event loop. BudgetExceeded."""
         if not self._form.builds:
             with self.service.careful("the session of a request could not be told"):
                 self._caller = self._caller.within([self._beginning()])
