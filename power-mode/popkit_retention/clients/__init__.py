@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from ..context.configured_service import default_service
 from ..context.service import ContextService
+from ..context.tokens import load_ahead
 from .answers import watch, watch_async
 from .call import UNREAD, Call, Setting
 from .failures import may_pass_elsewhere
@@ -19,6 +20,7 @@ __all__ = ["with_context"]
 
 Client = TypeVar("Client")
 
+_NEWEST = "gpt-5"  # its vocabulary is that of all newer models
 _PACKAGES = frozenset({"anthropic", "openai"})
 _ORIGINAL = "_without_context"
 
@@ -44,9 +46,12 @@ def with_context(
     above 0. Where a limit is used up, or a provider would refuse the messages, an answer says so in its field `popkit`; a limit that
     refuses (`context.on_exceeded`) raises BudgetExceeded instead, and nothing is sent.
     """
-    if not {base.__module__.partition(".")[0] for base in type(client).__mro__} & _PACKAGES or not hasattr(client, "post"):
+    packages = {base.__module__.partition(".")[0] for base in type(client).__mro__} & _PACKAGES
+    if not packages or not hasattr(client, "post"):
         raise TypeError(f"with_context takes a client of the packages anthropic or openai, not {type(client).__qualname__}")
     setting = Setting(user_id or "", session_id or "", project or "", agent or "", fallback_model or "", max_context_tokens).checked()
+    if "openai" in packages:
+        load_ahead(_NEWEST)  # of no other provider is the vocabulary public
     return _wrapped(vars(client).get(_ORIGINAL, client), setting, service or default_service())
 
 
