@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.memory import BadItem, InMemoryStore, Item, ItemNotFound, Memory, SqliteStore
+from popkit_retention.core.retention_kit.holds import Hold
+from popkit_retention.memory import BadItem, DuplicateId, InMemoryStore, Item, ItemNotFound, ItemOnHold, Memory, SqliteStore
 from popkit_retention.memory.filters import BadFilter, where_of
 from popkit_retention.memory.stores.protocol import Store
 from tests.memory.remembering import DAY, NOW, Remembering
@@ -167,6 +168,30 @@ def test_an_upsert_adds_once_and_then_updates(shop: Remembering) -> None:
     second = shop.memory.upsert("order-7", "Ships on Friday.", metadata={"n": 2})
     assert (first.id, second.id, second.text, second.metadata) == ("order-7", "order-7", "Ships on Friday.", {"n": 2})
     assert len(shop.memory.list()) == 1
+
+
+def test_an_upsert_brings_back_what_was_forgotten_or_has_expired(shop: Remembering) -> None:
+    shop.memory.upsert("order-7", "Ships on Monday.", expires_at=NOW + DAY)
+    shop.memory.forget(["order-7"])
+    shop.now += 2 * DAY
+    item = shop.memory.upsert("order-7", "Ships on Friday.")
+    assert (item.marked_at, item.expires_at) == (None, None)
+    assert [found.id for found, _ in shop.memory.search("Friday")] == ["order-7"]
+
+
+def test_an_id_of_another_scope_is_taken(shop: Remembering) -> None:
+    shop.memory.scoped(user_id="ana").upsert("contact", "By e-mail.")
+    with pytest.raises(DuplicateId, match=r"'contact' is taken outside of this scope\. Use ids that are unique in the store"):
+        shop.memory.scoped(user_id="bo").upsert("contact", "By phone.")
+    assert shop.item("contact").text == "By e-mail."
+
+
+def test_a_hold_keeps_the_text_of_an_item(shop: Remembering) -> None:
+    item = shop.memory.add("Ships on Monday.")
+    shop.store.set_value("holds", [Hold("h1", "item", item.id, "alice", "audit", NOW).to_json()])
+    with pytest.raises(ItemOnHold):
+        shop.memory.update(item.id, "Ships on Friday.")
+    assert shop.memory.update(item.id, metadata={"seen": True}).text == "Ships on Monday."
 
 
 def test_an_item_that_has_expired_is_shown_to_nobody_and_deleted_a_day_later(shop: Remembering) -> None:

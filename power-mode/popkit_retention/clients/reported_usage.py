@@ -45,8 +45,7 @@ def _openai_used(item: Any, before: Used | None) -> Used | None:
     usage = getattr(item, "usage", None)
     if usage is None:
         return before
-    prompt, cached = _count(usage, "prompt_tokens"), _count(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
-    return Used(input=max(prompt - cached, 0), cache_read=cached, output=_count(usage, "completion_tokens"), id=_id_of(item))
+    return _openai_sums(usage, "prompt_tokens", "completion_tokens", _id_of(item))
 
 
 def _responses_used(item: Any, before: Used | None) -> Used | None:
@@ -55,8 +54,13 @@ def _responses_used(item: Any, before: Used | None) -> Used | None:
     usage = getattr(response, "usage", None)
     if usage is None:
         return before
-    prompt, cached = _count(usage, "input_tokens"), _count(getattr(usage, "input_tokens_details", None), "cached_tokens")
-    return Used(input=max(prompt - cached, 0), cache_read=cached, output=_count(usage, "output_tokens"), id=_id_of(response))
+    return _openai_sums(usage, "input_tokens", "output_tokens", _id_of(response))
+
+
+def _openai_sums(usage: object, prompt: str, output: str, id: str) -> Used:
+    """Return the tokens of a usage whose fields have these names; those that were cached are among the prompt's."""
+    tokens, cached = _count(usage, prompt), _count(getattr(usage, prompt + "_details", None), "cached_tokens")
+    return Used(input=max(tokens - cached, 0), cache_read=cached, output=_count(usage, output), id=id)
 
 
 def _unreported(item: Any, before: Used | None) -> Used | None:

@@ -71,10 +71,9 @@ class PendingRequest(RequestAnswer):
     now: Json
 
 
-class HoldAnswer(TypedDict):
-    """A hold."""
+class HoldOnResource(TypedDict):
+    """A hold in force, as an explanation lists it."""
 
-    domain: str
     id: str
     scope: str
     target: str
@@ -82,6 +81,12 @@ class HoldAnswer(TypedDict):
     why: str
     created_at: str | None
     until: str | None
+
+
+class HoldAnswer(HoldOnResource):
+    """A hold of a domain, which may have been released."""
+
+    domain: str
     released_at: str | None
 
 
@@ -248,18 +253,6 @@ class NextStep(TypedDict):
 
     what: str
     at: str | None
-
-
-class HoldOnResource(TypedDict):
-    """A hold in force, as an explanation lists it."""
-
-    id: str
-    scope: str
-    target: str
-    who: str
-    why: str
-    created_at: str | None
-    until: str | None
 
 
 class MarkAnswer(TypedDict):

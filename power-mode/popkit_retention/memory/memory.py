@@ -139,8 +139,7 @@ class Memory:
     def scoped(self, user_id: str = "", agent_id: str = "", session_id: str = "") -> Memory:
         """Return this memory for one user, agent or session, or for several of these together: it adds for them, and shows and changes what
         is theirs alone. `status`, `run` and `learn` stay those of the project, and nothing is imported into a scope. It shares the store;
-        close the memory that has opened it. Raise BadItem without any of them, or for another one
-        than this memory is for."""
+        close the memory that has opened it. Raise BadItem without any of them, or for another one than this memory is for."""
         scope = {name: value for name, value in zip(SCOPES, (user_id, agent_id, session_id)) if value}
         if not scope:
             raise BadItem(f"a scope needs a value for one of {', '.join(SCOPES)}")
@@ -339,7 +338,8 @@ class Memory:
 
     def update(self, id: str, text: str | None = None, **fields: object) -> Item:
         """Change an item's text or fields (`kind`, `metadata`, `expires_at`, `confidence`, `user_id` …) and return it; what they were stays
-        in its history. Secrets in a text are masked. Raise ItemNotFound, and BadItem for a value that cannot be kept."""
+        in its history. Secrets in a text are masked. Raise ItemNotFound, ItemOnHold for the text of an item that a hold keeps, and BadItem
+        for a value that cannot be kept."""
         item = self.find(id)
         to: dict[str, object] = {**fields}
         self._scope_of({name: value for name, value in to.items() if name in self.scope})
@@ -351,6 +351,10 @@ class Memory:
             if not isinstance(text, str):
                 raise BadItem(f"the text must be a string, not {type(text).__name__}")
             to |= {"text": mask(text), "level": FULL, "embedding": None}
+            held = holds.read(self.store, self.now())
+            if to["text"] != item.text:
+                holds.refuse([item], held)
+            batch.expected = held.expected()
             if item.original:
                 batch.originals = {item.id: str(to["text"])}
         before = {name: getattr(item, name) for name in to if name not in ("level", "embedding") and getattr(item, name) != to[name]}
@@ -359,15 +363,26 @@ class Memory:
         after = {name: to[name] for name in before}
         batch.change = [Change(item.id, to)]
         batch.log = [audited(self.now(), "updated", item.project, item.id, reasons=[_CHANGE.reason], before=before, after=after)]
-        self.store.write(batch)
+        try:
+            self.store.write(batch)
+        except Outdated:  # somebody has just put something on hold
+            return self.update(id, text, **fields)
         return self.find(item.id)
 
     def upsert(self, id: str, text: str, **fields: object) -> Item:
-        """Add an item of this id, or update the one that there is; return it."""
+        """Add an item of this id, or update the one that there is, which is then neither forgotten nor expired; return it. Raise
+        DuplicateId where the id is that of an item outside of the scope."""
         try:
             return self.add(text, id=id, **fields)  # type: ignore[arg-type]
         except DuplicateId:
-            return self.update(id, text, **fields)
+            there = [item for item in self.store.get([id]) if matches(item, self._where())]
+            if not there:
+                raise DuplicateId(f"{id!r:.40} is taken outside of this scope. Use ids that are unique in the store") from None
+        if there[0].mark:
+            self.undo([id])
+        if there[0].has_expired(self.now()):
+            fields = {"expires_at": None, **fields}
+        return self.update(id, text, **fields)
 
     def history(self, id: str, most: int = 100) -> Entries:
         """Return what was done with an item, newest first: its audit entries, updates with the values `before` and `after`."""
