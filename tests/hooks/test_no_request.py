@@ -22,6 +22,7 @@ NAMED = re.compile(
 KNOWN = {
     "hooks/utils/state/asking.py": "the helper's own socket",
     "power-mode/popkit_retention/dashboard/server.py": "the page, on this machine",
+    "power-mode/popkit_retention/dashboard/instance.py": "the page that is running, by the address in our folder",
     "power-mode/popkit_retention/usage/postgres.py": "the database that the user names",
     "power-mode/popkit_retention/parallel/sources.py": "the folder of transcripts that the user names",
     "power-mode/popkit_retention/clients/litellm.py": "a plugin of a proxy that the user runs",
