@@ -24,6 +24,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "power-mode")]
 from popkit_retention.memory.items import COLD, HOT, WARM, Item  # noqa: E402
 from popkit_retention.memory.memory import Memory  # noqa: E402
 from popkit_retention.memory.search import search as find  # noqa: E402
+from popkit_retention.memory.stores.protocol import Change  # noqa: E402
 from popkit_retention.memory.stores.sqlite import SqliteStore  # noqa: E402
 
 ITEMS = 100_000
@@ -77,6 +78,24 @@ def search(path: str) -> dict[str, float]:
     return found
 
 
+def documents(path: str) -> dict[str, float]:
+    """Milliseconds of processor for MEMORY.md of all items, which are one project's, and of one user's out of 1,000."""
+    store = SqliteStore(path)
+    store.change(
+        Change(item.id, {"project": "shop", "user_id": f"user {number % 1_000}"}) for number, item in enumerate(list(store.scan()))
+    )
+    whole = Memory(store, "shop", lambda: NOW)
+    found = {}
+    for name, memory in (("document of one project", whole), ("document of one user", whole.scoped(user_id="user 7"))):
+        times = []
+        for _ in range(11):
+            began = time.process_time()
+            memory.document()
+            times.append((time.process_time() - began) * 1000)
+        found[name] = statistics.median(times)
+    return found
+
+
 def job(path: str) -> dict[str, float]:
     """Seconds of the job's first run, which moves most of the items, and of one an hour later."""
     memory = Memory(SqliteStore(path), "", lambda: NOW)
@@ -97,7 +116,7 @@ def run(options: argparse.Namespace) -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "memory.sqlite")
         rows: list[dict[str, object]] = [row(f"{options.items:,} items kept", fill(path, options.items), "s")]
-        for part, unit in (("search", "ms"), ("job", "s")):
+        for part, unit in (("search", "ms"), ("job", "s"), ("documents", "ms")):
             done = subprocess.run([sys.executable, __file__, part, path], capture_output=True, text=True, check=True)
             found = json.loads(done.stdout)
             rows += [row(name, figure, unit) for name, figure in found.items() if name != "peak"]
@@ -119,5 +138,5 @@ def row(what: str, figure: float, unit: str) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    figures = {"search": search, "job": job}[sys.argv[1]](sys.argv[2])
+    figures = {"search": search, "job": job, "documents": documents}[sys.argv[1]](sys.argv[2])
     print(json.dumps({**figures, "peak": peak()}))

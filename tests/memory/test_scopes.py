@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -92,6 +93,24 @@ def test_no_query_of_a_scope_crosses_into_another(make: Callable[[], Store], not
     if own:
         mine.undo()
     assert len(memory.list(most=None)) == len(notes)
+
+
+@pytest.mark.parametrize("make", STORES.values(), ids=STORES)
+def test_a_document_of_a_large_project_considers_what_was_used_most_and_last(make: Callable[[], Store]) -> None:
+    """And all that is pinned. A user who has few items sees the best of all of theirs."""
+    memory = Memory(make(), "shop", lambda: NOW)
+    plain = {"project": "shop", "created_at": NOW - 99, "last_accessed": NOW}
+    notes = [Item(f"m{n:05d}", f"note {n}", user_id="ana" if n < 30 else "bo", **plain) for n in range(2_500)]
+    used = [replace(notes[7], sessions=9), replace(notes[8], session=9), replace(notes[9], created_at=NOW), replace(notes[10], held=True)]
+    memory.store.add([*notes[:7], *used, *notes[11:]])
+    built = memory.document(30)
+    assert built.is_partial
+    assert {"m00007", "m00010"} <= set(built.items)
+    considered = {*built.items, *(id for id, _ in built.left_out)}
+    assert {item.id for item in used} <= considered < {item.id for item in notes}
+    of_ana = memory.scoped(user_id="ana").document(500)
+    assert not of_ana.is_partial
+    assert len(of_ana.items) + len(of_ana.left_out) == 30
 
 
 @pytest.mark.slow
@@ -232,7 +251,9 @@ def test_a_file_of_before_has_no_scopes(tmp_path: Path) -> None:
     db.execute("ALTER TABLE items DROP COLUMN metadata")
     db.execute("ALTER TABLE items DROP COLUMN expires_at")
     db.execute("ALTER TABLE items DROP COLUMN by_hand")
-    db.execute("DELETE FROM migrations WHERE version = 4")
+    for name in ("items_by_sessions", "items_by_last_session", "items_pinned"):
+        db.execute(f"DROP INDEX {name}")
+    db.execute("DELETE FROM migrations WHERE version > 3")
     db.execute("PRAGMA user_version = 3")
     db.commit()
     db.close()

@@ -91,6 +91,48 @@ def a_scope_has_its_best_among_many(store: Store, again: Callable[[], Store]) ->
     expect(sorted(ids(found.items)), [f"m{7 + 350 * turn:05d}" for turn in range(10)], "candidates")
 
 
+def a_document_has_a_shortlist(store: Store, again: Callable[[], Store]) -> None:
+    """Of a small project the shortlist has everything, of a large one what is pinned and of each kind what was used most and last."""
+    items = [
+        example(
+            number,
+            project="p" if number % 10 else "q",
+            kind=("note", "order", "path")[number % 3],
+            sessions=number % 7,
+            session=number * 13 % 11,
+            created_at=NOW - number % 5,
+            held=number % 37 == 0,
+            source="agent" if number % 17 == 0 else "user",
+            level="embedding" if number % 19 == 0 else "full",
+            marked_at=NOW if number % 23 == 0 else None,
+            expires_at=NOW + number - 30 if number % 29 == 0 else None,
+            user_id="ana" if number % 4 else "",
+            metadata={"even": number % 2 == 0},
+            embedding=[0.5] * DIMENSIONS if number % 31 == 0 else None,
+        )
+        for number in range(200)
+    ]
+    store.add(items)
+    filters: list[dict[str, object]] = [{}, {"user_id": "ana"}, {"metadata.even": True}, {"user_id": "ana", "kind": "note"}]
+    for filter in filters:
+        where = where_of(filter)
+        fitting = [item for item in items if item.project == "p" and matches(item, where)]
+        everything = store.shortlist("p", NOW, where, whole=len(fitting))
+        expect((ids(everything.items), everything.is_partial), ([item.id for item in fitting], False), f"shortlist of all of {filter}")
+        expect([item.embedding for item in everything.items], [None] * len(fitting), "embeddings")
+        listable = [item for item in fitting if item.marked_at is None and item.source != "agent" and item.level != "embedding"]
+        listable = [item for item in listable if not item.has_expired(NOW)]
+        wanted = {item.id for item in listable if item.held}
+        for kind in ("note", "order", "path"):
+            of_kind = [item for item in listable if item.kind == kind]
+            most = sorted(of_kind, key=lambda item: (-item.sessions, -item.created_at, item.id))
+            last = sorted(of_kind, key=lambda item: (-item.session, -item.created_at, item.id))
+            wanted.update(item.id for item in (*most[:4], *last[:4]))
+        best = store.shortlist("p", NOW, where, whole=len(fitting) - 1, of_each_kind=4)
+        expect((ids(best.items), best.is_partial), (sorted(wanted), True), f"shortlist of {filter}")
+        expect([item.embedding for item in best.items], [None] * len(wanted), "embeddings")
+
+
 def marked_items_are_not_found(store: Store, again: Callable[[], Store]) -> None:
     """Items that are marked for deletion are neither found nor counted, until the mark is taken back."""
     store.add([example(1), example(2, text="zebra zebra zebra"), example(3, marked_at=NOW)])
@@ -237,6 +279,7 @@ CONTRACTS = (
     projects_are_apart,
     conditions_choose,
     a_scope_has_its_best_among_many,
+    a_document_has_a_shortlist,
     marked_items_are_not_found,
     searches_follow_changes,
     the_best_are_among_many,

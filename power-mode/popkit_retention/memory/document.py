@@ -53,12 +53,13 @@ _TAG = re.compile(r"<(?=[/!?A-Za-z])")
 @dataclass
 class Document:
     """`text`, of an estimated number of `tokens`, rendered from `entries`; `items`: the ids of those in it, `left_out`: (id, why) of all
-    others."""
+    others that were considered. `is_partial`: the project has more items than were considered, see `Store.shortlist`."""
 
     text: str
     tokens: int
     items: list[str] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
+    is_partial: bool = False
     entries: list[Entry] = field(default_factory=list, compare=False, repr=False)
 
 
@@ -82,7 +83,7 @@ def build(
         estimate_tokens(text, CONTENT),
         sorted(id for entry in draft.entries for id in entry.ids),
         sorted(draft.left_out),
-        draft.entries,
+        entries=draft.entries,
     )
 
 

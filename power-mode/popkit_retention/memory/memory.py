@@ -7,6 +7,7 @@ import weakref
 from collections import Counter
 from copy import copy
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from popkit_retention.core.config.cached import effective
@@ -47,6 +48,7 @@ from .hourly_job import HourlyJob, for_thread
 from .items import ACCEPTED, BY_TOOL, BY_USER, CODE, FULL, KINDS, NOTE, PROSE, SPEC, USER, BadItem, Item, from_json, id_of
 from .stores.opening import configured_store, empty_store
 from .stores.protocol import Batch, Change, DuplicateId, Outdated, Store, audited, listed
+from .stores.shared import can_be_listed
 from .summariser import summarise_with
 from .terms import terms_of
 from .transitions import Moment
@@ -264,16 +266,24 @@ class Memory:
 
     def document(self, tokens: int = MEMORY_TOKENS, prompt: str = "", where: Filter | None = None) -> Document:
         """Return MEMORY.md of the project in at most this many tokens. With a prompt, items of sessions about the same subject come
-        first. `where`: a filter, see `filters`."""
-        items = [self._in_own_words(item) for item in self._scan(filter=where)]
-        verdicts = (
-            memory_checks.check(self.root, [fact for item in items for fact in document.facts_of(item)]) if self.root is not None else None
-        )
-        if not prompt:
-            return document.build(items, tokens, {}, verdicts, self.theirs.contains)
-        episodes = {session: list(lesson.writes) for session, lesson in stored_lessons.read_lessons(self.store, self.project).items()}
-        similar = search.similarities(prompt, episodes, {item.id: item.text for item in items})
-        return document.build(items, tokens, similar, verdicts, self.theirs.contains)
+        first. `where`: a filter, see `filters`. Of a large project, see `Store.shortlist`, only items that many sessions or the latest ones
+        used are considered."""
+        now, conditions = self.now(), self._where(where)
+        shortlist = self.store.shortlist(self.project, now, conditions)
+        items = {item.id: self._in_own_words(item) for item in shortlist.items if not item.has_expired(now)}
+        similar: dict[str, float] = {}
+        if prompt:
+            episodes = {session: list(lesson.writes) for session, lesson in stored_lessons.read_lessons(self.store, self.project).items()}
+            if shortlist.is_partial:  # an item of a similar session may be none that many or the latest sessions used
+                others = self.store.get([id for id in dict.fromkeys(chain(*episodes.values())) if id not in items])
+                items.update(
+                    (item.id, self._in_own_words(item)) for item in others if can_be_listed(item, now) and matches(item, conditions)
+                )
+            similar = search.similarities(prompt, episodes, {id: item.text for id, item in items.items()})
+        facts = [fact for item in items.values() for fact in document.facts_of(item)]
+        verdicts = None if self.root is None else memory_checks.check(self.root, facts)
+        built = document.build(items.values(), tokens, similar, verdicts, self.theirs.contains)
+        return replace(built, is_partial=shortlist.is_partial)
 
     def audited_document(self, tokens: int = MEMORY_TOKENS) -> Document:
         """Return the MEMORY.md that sessions receive: `document`, with an audit entry of what is left out, and of why items of the previous

@@ -157,6 +157,8 @@ def left_out(document: Document, items: Sequence[Item], budget: int, now: float)
     included = f"{units.counted(len(document.items), 'item')}, {units.tokens(document.tokens)} of {budget:,} tokens"
     lines = [*text.title("What was left out of MEMORY.md, and why"), *pair("Included", included)]
     lines += pair("Left out", units.counted(len(document.left_out), "item"))
+    if document.is_partial:
+        lines += text.wrap("The project has more items. Considered were those that most sessions used, and those used last.")
     reasons = dict(document.left_out)
     by_reason: dict[str, list[Item]] = {}
     for item in items:

@@ -314,6 +314,29 @@ class ChoosesAmongTheBest(InMemoryStore):
         return replace(found, items=[item for item in found.items if matches(item, where)])
 
 
+@breaks(queries.a_document_has_a_shortlist)
+class ShortlistsWhatWaits(InMemoryStore):
+    def shortlist(self, project, at, where=(), whole=2_000, of_each_kind=500):
+        items = self._items
+        self._items = {id: replace(item, source="user") for id, item in items.items()}
+        try:
+            return super().shortlist(project, at, where, whole, of_each_kind)
+        finally:
+            self._items = items
+
+
+@breaks(queries.a_document_has_a_shortlist)
+class ShortlistsByUseAlone(InMemoryStore):
+    def shortlist(self, project, at, where=(), whole=2_000, of_each_kind=500):
+        items = self._items
+        self._items = {id: replace(item, session=0) for id, item in items.items()}
+        try:
+            chosen = super().shortlist(project, at, where, whole, of_each_kind)
+        finally:
+            self._items = items
+        return replace(chosen, items=[replace(item, session=items[item.id].session) for item in chosen.items])
+
+
 @breaks(queries.marked_items_are_not_found)
 class FindsWhatIsMarked(InMemoryStore):
     def candidates(self, terms, project=None, most=200, where=()):
@@ -425,5 +448,5 @@ class Minimal:
     """Methods that do nothing at all."""
 
     def __getattr__(self, name: str):
-        empty = {"scan": [], "get": [], "around": [], "totals": [], "values": {}, "logged": [], "verify": []}
+        empty = {"scan": [], "get": [], "around": [], "totals": [], "values": {}, "logged": [], "verify": [], "shortlist": None}
         return lambda *_given, **_named: empty.get(name)

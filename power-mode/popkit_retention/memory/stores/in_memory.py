@@ -12,8 +12,8 @@ from popkit_retention.core.policy.estimate import estimate_tokens
 from ..filters import matches
 from ..items import ACCESSES_KEPT, Item
 from ..terms import rarity, terms_of
-from .protocol import Batch, Candidates, Change, DuplicateId, Total, write_all
-from .shared import as_json, check_change, check_new, check_time, entry_rows, item_problems, storable_ids
+from .protocol import OF_EACH_KIND, WHOLE, Batch, Candidates, Change, DuplicateId, Shortlist, Total, write_all
+from .shared import as_json, can_be_listed, check_change, check_new, check_time, entry_rows, item_problems, storable_ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,6 +76,20 @@ class InMemoryStore:
                     continue
                 copy = _copy(replace(item, embedding=None) if bare else item)
             yield copy
+
+    def shortlist(
+        self, project: str, at: float, where: Sequence[Condition] = (), whole: int = WHOLE, of_each_kind: int = OF_EACH_KIND
+    ) -> Shortlist:
+        items = list(self.scan(project, bare=True, where=where))
+        if len(items) <= whole:
+            return Shortlist(items)
+        items = [item for item in items if can_be_listed(item, at)]
+        chosen = {item.id for item in items if item.held}
+        for kind in {item.kind for item in items}:
+            for used in ("sessions", "session"):
+                of_kind = sorted((item for item in items if item.kind == kind), key=lambda item: (-getattr(item, used), -item.created_at))
+                chosen.update(item.id for item in of_kind[:of_each_kind])
+        return Shortlist([item for item in items if item.id in chosen], True)
 
     def change(self, changes: Iterable[Change]) -> int:
         changes = list(changes)

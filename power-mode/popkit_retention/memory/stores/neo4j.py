@@ -7,6 +7,7 @@ import logging
 import os
 from contextlib import contextmanager
 from datetime import datetime, timezone
+from itertools import islice
 from typing import Any
 
 from ...extras import reach
@@ -14,7 +15,7 @@ from ..filters import matches
 from ..items import ACCESSES_KEPT, BadItem
 from . import neo4j_schema as cypher
 from .neo4j_schema import complaint_about, explained, index_properties, item_of, parts_of, properties_of, query_of
-from .protocol import Candidates, DuplicateId, StoreUnavailable, Total, check_expected
+from .protocol import OF_EACH_KIND, WHOLE, Candidates, DuplicateId, Shortlist, StoreUnavailable, Total, check_expected
 from .shared import (
     FIELDS,
     as_json,
@@ -193,6 +194,31 @@ class Neo4jStore:
         while items:
             yield from (item for item in items if matches(item, where))
             items = self._items(statement, reading, last=items[-1].id, **chosen) if len(items) == _SCANNED else []
+
+    def shortlist(
+        self, project: str, at: float, where: Sequence[Condition] = (), whole: int = WHOLE, of_each_kind: int = OF_EACH_KIND
+    ) -> Shortlist:
+        everything = list(islice(self.scan(project, bare=True, where=where), whole + 1))
+        if len(everything) <= whole:
+            return Shortlist(everything)
+        chosen: dict[str, Any] = {"project": project, "scopes": cypher.scopes_of(where), "at": self._time(at)}
+        items = {item.id: item for item in self._first(cypher.PINNED, where, None, **chosen)}
+        for (kind,) in self._read(cypher.LISTABLE_KINDS, **chosen):
+            for statement in cypher.BY_USE:
+                items.update((item.id, item) for item in self._first(statement, where, of_each_kind, kind=kind, **chosen))
+        return Shortlist([items[id] for id in sorted(items)], True)
+
+    def _first(self, statement: str, where: Sequence[Condition], most: int | None, **bound: object) -> list[Item]:
+        """Return the first items (None: all) that a statement finds and that meet the conditions, without their embeddings."""
+        found: list[Item] = []
+        skipped = 0
+        while most is None or len(found) < most:
+            items = self._items(statement, _READ_BARE, skipped=skipped, most=_SCANNED, **bound)
+            found += [item for item in items if matches(item, where)]
+            skipped += len(items)
+            if len(items) < _SCANNED:
+                break
+        return found[:most]
 
     def change(self, changes: Iterable[Change]) -> int:
         return self._all([self._changing(list(changes))])

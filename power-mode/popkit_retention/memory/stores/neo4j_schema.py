@@ -13,7 +13,7 @@ from typing import Any
 from popkit_retention.core.policy.estimate import estimate_tokens
 
 from ..filters import EQUAL, IN, SCOPES
-from ..items import ACCESSES_KEPT, Item
+from ..items import ACCESSES_KEPT, AGENT, EMBEDDING, Item
 from ..terms import terms_of
 from .shared import FIELDS
 
@@ -79,6 +79,17 @@ MATCH (n:PopkitItem) WHERE n.id > $last
 WITH n ORDER BY n.id LIMIT $most
 """
 SCAN_PROJECT = SCAN.replace("($project IS NULL OR n.project = $project)", "n.project = $project")
+_LISTABLE = f"""
+MATCH (n:PopkitItem) WHERE n.project = $project AND all(name IN keys($scopes) WHERE n[name] IN $scopes[name])
+  AND n.marked_at IS NULL AND n.source <> '{AGENT}' AND n.compression_level <> '{EMBEDDING}'
+  AND (n.expires_at IS NULL OR n.expires_at > $at)
+"""
+PINNED = f"{_LISTABLE} AND n.held WITH n ORDER BY n.id SKIP $skipped LIMIT $most "
+LISTABLE_KINDS = f"{_LISTABLE} RETURN DISTINCT n.kind"
+BY_USE = tuple(
+    f"{_LISTABLE} AND n.kind = $kind WITH n ORDER BY n.{used} DESC, n.created_at DESC, n.id SKIP $skipped LIMIT $most "
+    for used in ("sessions", "session")
+)
 # Setting a property first takes the node's lock, and the values read after that are current: of two writers, neither loses anything.
 CHANGE = """
 UNWIND $rows AS row MATCH (n:PopkitItem {id: row.id})

@@ -80,6 +80,18 @@ class Candidates:
     holding: dict[str, int]
 
 
+# What a document is drafted from: all items of a project where there are so many, of more so many of each kind in each of two orders.
+WHOLE, OF_EACH_KIND = 2_000, 500
+
+
+@dataclass
+class Shortlist:
+    """The items that a document is drafted from; `is_partial` where the project may have others that meet the conditions."""
+
+    items: list[Item]
+    is_partial: bool = False
+
+
 class Store(Protocol):
     """A store of items. Every method is all or nothing, and safe where several processes use it at once. StoreUnavailable where it cannot
     be used."""
@@ -107,6 +119,15 @@ class Store(Protocol):
         """Yield items by id: of a project (None: of all), of these kinds and tiers (none: all), marked for deletion or not (None: both),
         those that meet all conditions of `where`; `bare` without their embeddings, which take longer to read than all the rest. Never hold
         more than a batch of them; yield items that change meanwhile at most once; allow calls of other methods in between."""
+        ...
+
+    def shortlist(
+        self, project: str, at: float, where: Sequence[Condition] = (), whole: int = WHOLE, of_each_kind: int = OF_EACH_KIND
+    ) -> Shortlist:
+        """Return the items of a project that meet all conditions, without their embeddings, by id: all of them where there are at most
+        `whole`. Of more, return those that can be listed (not marked, expired at a time, waiting for the user, or faded to an embedding):
+        all pinned ones, and `of_each_kind` items of each kind that most sessions have used and that were used in the latest sessions, in
+        both orders the newest first where they are equal, then by id."""
         ...
 
     def change(self, changes: Iterable[Change]) -> int:

@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from popkit_retention.core.archive.content import RetentionIntegrityError, compress_content, decompress_content, hash_content
 
-from ..items import LONGEST_TEXT, TIERS, BadItem, Item, check
+from ..items import EMBEDDING, LONGEST_TEXT, TIERS, BadItem, Item, check
 from .protocol import Change, DuplicateId, StoreUnavailable
 
 TYPE_CHECKING = False
@@ -74,6 +74,11 @@ def as_json(value: object, owner: str = "") -> str:
     if not same:  # keys that are not texts, tuples
         raise BadItem(f"{owner!r:.40}: not a JSON value: it would come back as another one")
     return written
+
+
+def can_be_listed(item: Item, at: float) -> bool:
+    """Return whether a document may list an item at a time (seconds), as far as its own fields say."""
+    return item.marked_at is None and not item.waits and item.level != EMBEDDING and not item.has_expired(at)
 
 
 def storable_ids(ids: Iterable[str]) -> list[str]:

@@ -17,7 +17,7 @@ from popkit_retention.core.policy.estimate import estimate_tokens
 from ..filters import SCOPES, matches
 from ..items import ACCESSES_KEPT, BadItem
 from . import sqlite_schema
-from .protocol import StoreUnavailable, Total, write_all
+from .protocol import OF_EACH_KIND, WHOLE, StoreUnavailable, Total, write_all
 from .shared import (
     as_json,
     check_change,
@@ -32,6 +32,7 @@ from .shared import (
     storable_ids,
 )
 from .sqlite_schema import ADD, BARE_ITEMS, ITEMS, SCHEMA, blob_of, item_of, json_of, marks, row_of
+from .sqlite_shortlist import find_shortlist
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     from ..filters import Condition
     from ..items import Item
-    from .protocol import Batch, Candidates, Change
+    from .protocol import Batch, Candidates, Change, Shortlist
 
 _SCANNED = 500  # items that a scan holds at a time
 _CHANGED = 1_000  # changes that are made at once
@@ -170,6 +171,12 @@ class SqliteStore:
             if len(items) < _SCANNED:
                 return
             last = items[-1].id
+
+    def shortlist(
+        self, project: str, at: float, where: Sequence[Condition] = (), whole: int = WHOLE, of_each_kind: int = OF_EACH_KIND
+    ) -> Shortlist:
+        with self._reading() as db:
+            return find_shortlist(db, project, at, where, whole, of_each_kind)
 
     def change(self, changes: Iterable[Change]) -> int:
         with self._writing() as db:

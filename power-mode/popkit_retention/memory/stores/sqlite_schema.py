@@ -17,7 +17,7 @@ from popkit_retention.core.io.sqlite_file import Schema
 from popkit_retention.core.policy.estimate import estimate_tokens
 
 from ..filters import EQUAL, IN, SCOPES, matches
-from ..items import ACCESSES_KEPT, DIMENSIONS, Item
+from ..items import ACCESSES_KEPT, AGENT, DIMENSIONS, EMBEDDING, Item
 from ..terms import rarity, terms_of
 from .protocol import Candidates
 from .shared import FIELDS, in_batches
@@ -93,6 +93,9 @@ CREATE TABLE words (
 _EXTENTS = "CREATE TABLE extents (project TEXT PRIMARY KEY, items INTEGER NOT NULL, length INTEGER NOT NULL) WITHOUT ROWID"
 _INDEX = "CREATE VIRTUAL TABLE found USING fts5 (words, length UNINDEXED, detail = none, columnsize = 0, tokenize = ascii)"
 
+# What a document may list; when an item expires is not known in advance.
+LISTABLE = f"marked_at IS NULL AND source <> '{AGENT}' AND level <> '{EMBEDDING}'"
+
 MIGRATIONS = (
     (
         "items, and what is kept with them",
@@ -117,6 +120,14 @@ MIGRATIONS = (
             "ALTER TABLE items ADD COLUMN expires_at REAL",
             "ALTER TABLE items ADD COLUMN by_hand INTEGER NOT NULL DEFAULT 0",
             *(f"CREATE INDEX items_of_{name} ON items ({name}, id) WHERE {name} <> ''" for name in SCOPES),
+        ),
+    ),
+    (
+        "the orders in which a document takes them",
+        (
+            f"CREATE INDEX items_by_sessions ON items (project, kind, sessions DESC, created_at DESC, id) WHERE {LISTABLE}",
+            f"CREATE INDEX items_by_last_session ON items (project, kind, session DESC, created_at DESC, id) WHERE {LISTABLE}",
+            f"CREATE INDEX items_pinned ON items (project, id) WHERE held AND {LISTABLE}",
         ),
     ),
 )
@@ -255,7 +266,15 @@ def clause_of(where: Sequence[Condition]) -> tuple[str, list[object]]:
         else:
             clauses.append(f"{column} {_SQL[condition.operator]} ?")
             bound += [*own, _bindable(condition.value)]
+        if is_narrow(condition):
+            clauses.append(f"{column} <> ''")  # what SQLite has to read before it uses an index of scopes
     return "".join(f" AND ({clause})" for clause in clauses), bound
+
+
+def is_narrow(condition: Condition) -> bool:
+    """Return whether a condition names scopes, each of which has few of a store's items."""
+    values = condition.value if condition.operator == IN else (condition.value,) if condition.operator == EQUAL else ()
+    return condition.field in SCOPES and bool(values) and all(values)  # type: ignore[arg-type]
 
 
 def _bindable(value: object) -> object:
@@ -296,8 +315,8 @@ class _Narrowed:
         self.size = float("inf")
         others = []
         for condition in where:
-            values = condition.value if condition.operator == IN else (condition.value,) if condition.operator == EQUAL else ()
-            if condition.field in SCOPES and values and all(values):  # type: ignore[arg-type]
+            if is_narrow(condition):
+                values = condition.value if condition.operator == IN else (condition.value,)
                 self._narrow(project, [_scope_term(condition.field, value) for value in values])  # type: ignore[attr-defined]
             else:
                 others.append(condition)
