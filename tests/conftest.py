@@ -15,16 +15,18 @@ from pathlib import Path
 
 import pytest
 from _pytest.runner import runtestprotocol
-from hypothesis import HealthCheck, settings
 
 from popkit_retention.core.io import files, git
 from tests.client import installs
 from tests.examples import choose, examples
-from tests.handed_out import Scheduling, place
 from tests.kit.forks import Forks
 from tests.opencode import installs as opencode_installs
-from tests.opencode.client import Server
+from tests.order import place
 from tests.patience import HANG_S
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tests.opencode.client import Server
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
@@ -55,6 +57,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     choose(slow=config.getoption("--slow"), fast=config.getoption("--fast"))
+    # A file of examples needs pytest alone.
+    try:
+        from hypothesis import HealthCheck, settings
+    except ModuleNotFoundError:
+        return
     # No example is too slow: that would be a time, and the machine may be busy.
     leave = [HealthCheck.too_slow, HealthCheck.data_too_large]
     settings.register_profile("any time", max_examples=examples(25, 100), deadline=None, suppress_health_check=leave)
@@ -82,6 +89,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    from tests.handed_out import Scheduling
+
     return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
 
@@ -142,6 +151,8 @@ def forks() -> Iterator[Forks]:
 @pytest.fixture(scope="session")
 def opencode(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The real OpenCode, installed and started once, for all tests with it; only a machine without npm skips."""
+    from tests.opencode.client import Server
+
     if installs.npm() is None:
         pytest.skip("npm is not on PATH, so OpenCode cannot be installed")
     with Server(tmp_path_factory.mktemp("opencode"), opencode_installs.install()) as server:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.handed_out import FIRST, SHARING, place
+from tests.handed_out import SHARING
+from tests.order import FIRST, place
 from tests.paths import PYTHONPATH, ROOT
 from tests.patience import HANG_S
 

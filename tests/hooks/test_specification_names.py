@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -160,3 +161,32 @@ def test_the_simulated_session_shows_bars_and_what_ended_each_result():
     assert "expired at T4" in lines["T1"]
     assert "expired at T6" in lines["T2"]
     assert "live" in lines["T7"]
+
+
+WITH_PYTEST_ALONE = """
+import sys
+from importlib.machinery import PathFinder
+
+THERE = {"pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments", "exceptiongroup", "tomli", "popkit_retention"}
+
+
+class OthersAreMissing:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        spec = None if path else PathFinder.find_spec(name)
+        if spec and "site-packages" in str(spec.origin) and name not in THERE:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+sys.meta_path.insert(0, OthersAreMissing)
+import pytest
+
+sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "tests/hooks/test_retention_tracker.py"]))
+"""
+
+
+def test_the_tests_of_the_tracker_need_pytest_alone():
+    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
+    command = [sys.executable, "-c", WITH_PYTEST_ALONE]
+    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=HANG_S, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
