@@ -59,7 +59,7 @@ done = [module.run(words, dict(os.environ), pathlib.Path.cwd()) for words in jso
 print(json.dumps([[each.returncode, each.stdout, each.stderr] for each in done]))
 """
 # What the page's server is asked for of each tile.
-PAGES = {"memory": "memory", "governance": "retention", "bill": "bill", "context": "context"}
+PAGES = {"memory": "memory", "governance": "retention", "usage": "budgets", "bill": "bill", "context": "context"}
 PAGE = """
 import json, os, sys
 sys.path[:0] = sys.argv[1:3]

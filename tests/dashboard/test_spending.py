@@ -17,13 +17,13 @@ import pytest
 from popkit_retention.context.tile import strategy_of
 from popkit_retention.core.io.system import day_of
 from popkit_retention.core.state import session
-from popkit_retention.dashboard import booking
-from popkit_retention.dashboard.booking import ingest, sweep
 from popkit_retention.dashboard.shapes import StoreUnusable
-from popkit_retention.dashboard.team_sessions import AGAIN_S, TeamSessions
-from popkit_retention.usage import postgres
+from popkit_retention.usage import postgres, tile_ingestion
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.records import SessionUsed, Snapshot, Sum
+from popkit_retention.usage.tile import UsageTile
+from popkit_retention.usage.tile_ingestion import ingest, sweep
+from popkit_retention.usage.tile_sessions import AGAIN_S, TeamSessions
 from tests import debian
 from tests.context import postgresql
 from tests.dashboard.board import Board, book
@@ -149,7 +149,7 @@ def test_what_is_old_is_removed_while_the_dashboard_runs(board: Board) -> None:
 
 
 def test_a_fault_while_booking_is_noted_and_harms_nothing(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(booking, "catch_up", lambda environ: 1 / 0)
+    monkeypatch.setattr(tile_ingestion, "catch_up", lambda environ: 1 / 0)
     assert not ingest(board.app_state)
     assert board.app_state.failed == 1
     assert _used(board) == []
@@ -344,4 +344,4 @@ def test_the_page_reads_a_postgresql_that_a_team_shares(server: postgresql.Serve
     assert board.get("/api/context/status", sessionId="theirs")["tierBreakdown"] == BREAKDOWN
     assert [day["input_tokens"] for day in _used(board)] == [1_000]
     assert not (board.shop.home / "usage.sqlite").exists()
-    board.app_state.spending.close()
+    board.app_state.tile(UsageTile).close()

@@ -14,6 +14,7 @@ from ..dashboard.session_shapes import LayerRule, Strategy
 from ..dashboard.shapes import NotFound, StoreUnusable
 from ..dashboard.tile import Tile
 from ..usage.budget_share import RANGES
+from ..usage.tile import UsageTile
 from .build_types import STRATEGIES, ContextStatus, PruningStrategy
 from .history_cuts import DEPTHS
 from .newest_snapshot import NoSnapshot, status_of
@@ -82,7 +83,7 @@ class ContextTile(Tile):
 
     def strategy(self, session: str) -> Strategy | None:
         """Return the strategy of the newest context that was assembled for a session; None where no context was assembled."""
-        with suppress(StoreUnusable), self.app_state.spending.opened_store() as store:
+        with suppress(StoreUnusable), self.app_state.tile(UsageTile).opened_store() as store:
             newest = store.snapshots(session, 1) if store is not None else []
             return strategy_of(newest[0]) if newest else None
         return None
@@ -90,7 +91,7 @@ class ContextTile(Tile):
     def status(self, id: str) -> ContextStatus:
         """Return the newest snapshot of a session's assembled context; NotFound where there is no snapshot."""
         try:
-            with self.app_state.spending.opened_store() as store:
+            with self.app_state.tile(UsageTile).opened_store() as store:
                 if store is None:
                     raise NotFound(f"no context of session {mask(id)!r:.100} was assembled here")
                 return status_of(store, id)

@@ -6,15 +6,17 @@ from .. import features
 from . import transcript_heads
 from .contexts import ContextCache
 from .shared import Shared
-from .spending import Spending
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from threading import Event
+    from typing import Any, TypeVar
 
     from .light import Light
     from .session_shapes import SessionRow, Strategy
+
+    Kind = TypeVar("Kind")
 
 
 class AppState(Shared):
@@ -26,8 +28,20 @@ class AppState(Shared):
         self.light: dict[str, Light] = {}
         self.named: dict[str, tuple[str, str, str]] = {}
         self.contexts = ContextCache(environ, self.now, self.failure)
-        self.spending = Spending(self)
         self.tiles: list[Any] = [features.found(feature.tile)(self) for feature in features.whole() if feature.tile]
+
+    def tile(self, kind: type[Kind]) -> Kind:
+        """Return the tile of a class, which a feature brings that the caller needs."""
+        found: Kind = next(tile for tile in self.tiles if isinstance(tile, kind))
+        return found
+
+    def jobs(self) -> list[Callable[[Event], object]]:
+        """Return the work of all tiles in the background."""
+        return [job for tile in self.tiles for job in tile.jobs()]
+
+    def database(self) -> tuple[str, bool]:
+        """Return (the name of the database of usage, whether others may write to it, too); "" where no tile has one."""
+        return next((found for tile in self.tiles if (found := tile.database())[0]), ("", False))
 
     def strategy(self, session: str) -> Strategy | None:
         """Return how contexts of a session are assembled; None where no tile knows."""
@@ -38,13 +52,18 @@ class AppState(Shared):
         for known in self.catalog.sessions().values():
             transcript_heads.head_of(known.transcript)
 
-    def other(self, id: str) -> SessionRow | None:
-        """Return the row of a session that only a database has; None for any other id. Unusable where the database cannot be queried for an
-        id that is unknown here."""
+    def others(self, here: set[str]) -> list[SessionRow]:
+        """Return rows of the sessions that are not `here` and that tiles know."""
+        return [row for tile in self.tiles for row in tile.others(here)]
+
+    def other(self, id: str) -> tuple[Any, SessionRow] | None:
+        """Return (the tile that knows it, its row) of a session that is not here; None for any other id. StoreUnusable where a tile cannot
+        say whether it knows an id that is unknown here."""
         here = self.catalog.sessions()
         if id in here:
             return None
-        row = next((row for row in self.spending.others(set(here)) if row.id == id), None)
-        if row is None:
-            self.spending.check_others()
-        return row
+        found = next(((tile, row) for tile in self.tiles for row in tile.others(set(here)) if row.id == id), None)
+        if found is None:
+            for tile in self.tiles:
+                tile.check_others()
+        return found

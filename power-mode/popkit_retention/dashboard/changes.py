@@ -7,7 +7,6 @@ import secrets
 import threading
 from urllib.parse import quote
 
-from ..usage.sqlite import FILE as USAGE
 from .shapes import Changes
 
 TYPE_CHECKING = False
@@ -30,11 +29,6 @@ MOST_GONE = 1_000
 # that it writes.
 STATS_S = 10.0
 _LIST, _STATS = ("/api/sessions?", ""), ("/api/stats", "")
-_BUDGETS = ("/api/budgets", "")
-# Address -> the files, and folders of files, in our folder from which its answer is made.
-_PLACES: dict[Name, tuple[str, ...]] = {
-    _BUDGETS: (USAGE, "retention-config.json"),
-}
 
 
 class ChangeFeed:
@@ -42,7 +36,6 @@ class ChangeFeed:
 
     def __init__(self, app_state: AppState) -> None:
         self._app_state = app_state
-        self._places = {**_PLACES, **{(address, ""): places for tile in app_state.tiles for address, places in tile.places.items()}}
         self._lock = threading.Lock()
         self._history = History(secrets.token_hex(8))
         self._worth: tuple[object, float] | None = None  # the stamps for which /api/stats was last reported as changed, and when
@@ -64,11 +57,12 @@ class ChangeFeed:
         """Return the present stamps of everything that may change."""
         here = {id: each.stamp for id, each in known.items()}
         # This may wait for a database, and opening one changes its files.
-        everywhere = {**here, **{row.id: row.stamp for row in self._app_state.spending.others(set(known))}}
+        everywhere = {**here, **{row.id: row.stamp for row in self._app_state.others(set(known))}}
         stamps: dict[Name, object] = {_session(id): stamp for id, stamp in everywhere.items()}
         home = self._app_state.home
-        stamps.update({name: [_marks(os.path.join(home, place)) for place in places] for name, places in self._places.items()})
-        stamps[_BUDGETS] = stamps[_BUDGETS], self._app_state.spending.stamp()
+        for tile in self._app_state.tiles:
+            for address, places in tile.places.items():
+                stamps[address, ""] = [_marks(os.path.join(home, place)) for place in places], tile.stamp()
         stamps[_LIST] = everywhere
         stamps[_STATS] = self._of_worth(here)
         return stamps

@@ -7,7 +7,6 @@ from ..features import Command, Feature
 FEATURE = Feature(
     "dashboard",
     50,
-    needs=("usage",),
     commands=(Command("dashboard", f"{__package__}.operations:DASHBOARD", 110),),
     stores=(f"{__package__}.instance",),
 )

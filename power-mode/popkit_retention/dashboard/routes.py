@@ -12,10 +12,10 @@ from .changes import ChangeFeed
 from .failures import ASKING, CHANGING, failures
 from .request_samples import MOST
 from .savings import SavingsReport
+from .savings_shapes import Stats
 from .session_list import listed
 from .session_shapes import Content, ResultDetail, Series, SessionDetail, Sessions
 from .shapes import COLUMNS, Changes, Me, OperationRequest, OperationResult
-from .stored_shapes import Budgets, Stats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Id = Annotated[
     BeforeValidator(lambda written: written.replace(WITHIN, "/")),
     Path(min_length=1, max_length=400, description="A session's id, whole"),
 ]
-OWN_VIEWS = ("sessions", "budgets", "stats")  # of the page, beside those of tiles
+OWN_VIEWS = ("sessions", "stats")  # of the page, beside those of tiles
 
 
 def routers(state: AppState, access: Access, version: str) -> list[APIRouter]:
@@ -38,7 +38,7 @@ def routers(state: AppState, access: Access, version: str) -> list[APIRouter]:
         _server(state, access, version),
         _sessions(state),
         *(tile.router() for tile in state.tiles),
-        _spending(state),
+        _savings(state),
     ]
 
 
@@ -52,7 +52,7 @@ def _server(app_state: AppState, access: Access, version: str) -> APIRouter:
 
     @router.get("/api/me", response_model=Me, responses=failures(*ASKING), summary="Version, places, the token that changes need")
     def me() -> Me:
-        database, shared = app_state.spending.place()
+        database, shared = app_state.database()
         views = [*OWN_VIEWS, *(tile.view for tile in app_state.tiles if tile.view)]
         return Me(version=version, home=app_state.home, database=database, shared=shared, change_token=access.change_token, views=views)
 
@@ -79,13 +79,13 @@ def _sessions(app_state: AppState) -> APIRouter:
 
     @router.get("/{id}", response_model=SessionDetail, responses=failures(*ASKING, 503), summary="One session")
     def one(id: Id, columns: Annotated[int, Query(ge=60, le=110, description="Of the panel")] = COLUMNS) -> SessionDetail:
-        row = app_state.other(id)
-        return session_details.of_others(app_state, row) if row else session_details.detail(app_state, app_state.session(id), columns)
+        other = app_state.other(id)
+        return session_details.of_other(app_state, *other) if other else session_details.detail(app_state, app_state.session(id), columns)
 
     @router.get("/{id}/series", response_model=Series, responses=failures(*ASKING, 503), summary="The context over time")
     def series(id: Id) -> Series:
-        if app_state.other(id):
-            return app_state.spending.series(id, MOST)
+        if other := app_state.other(id):
+            return other[0].series(id, MOST)
         with app_state.contexts.reading(app_state.session(id)) as cached:
             rebuilt = cached.outlook.rebuilt
             return cached.sampler.series(rebuilt.conversation, cached.report) if rebuilt else Series(points=[])
@@ -107,16 +107,10 @@ def _sessions(app_state: AppState) -> APIRouter:
     return router
 
 
-def _spending(app_state: AppState) -> APIRouter:
-    """Return the routes of limits and usage, and of the savings over all sessions in this folder."""
+def _savings(app_state: AppState) -> APIRouter:
+    """Return the route of the savings over all sessions in this folder."""
     router = APIRouter()
     worth = SavingsReport(app_state)
-
-    @router.get(
-        "/api/budgets", tags=["spending"], response_model=Budgets, responses=failures(*ASKING, 503), summary="Limits, and usage by day"
-    )
-    def budgets(user: Annotated[str, Query(max_length=400, description='Whose usage; "" for that of all users')] = "") -> Budgets:
-        return app_state.spending.budgets(user)
 
     @router.get("/api/stats", tags=["worth"], response_model=Stats, responses=failures(*ASKING), summary="By day, project and cause")
     def stats(days: Annotated[int, Query(ge=1, le=366)] = 8) -> Stats:

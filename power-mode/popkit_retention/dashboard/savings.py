@@ -14,9 +14,9 @@ from popkit_retention.core.state import session, stale_ledgers, stored_contexts
 from popkit_retention.core.state.site import Site
 from popkit_retention.core.views import savings
 
+from .savings_shapes import Stats, WorthDay, WorthProject
 from .session_details import figures_of
 from .shapes import COLUMNS
-from .stored_shapes import Stats, WorthDay, WorthProject
 from .transcript_heads import shown
 
 TYPE_CHECKING = False

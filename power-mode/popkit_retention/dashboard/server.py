@@ -117,7 +117,6 @@ def server_of(app: Guard) -> uvicorn.Server:
 def _serve(options: dict[str, Any], environ: Mapping[str, str], instance: Instance, sockets: list[socket.socket], note: str) -> int:
     from popkit_retention.dashboard.app import application
     from popkit_retention.dashboard.app_state import AppState
-    from popkit_retention.dashboard.booking import keep_ingesting
     from popkit_retention.dashboard.security import Access
 
     access = Access(sockets[0].getsockname()[1])
@@ -126,7 +125,8 @@ def _serve(options: dict[str, Any], environ: Mapping[str, str], instance: Instan
     instance.record(access.address)
     stopping = threading.Event()
     threading.Thread(target=app_state.warm_up, daemon=True, name="popkit-warm-up").start()
-    threading.Thread(target=keep_ingesting, args=(app_state, stopping), daemon=True, name="popkit-booking").start()
+    for job in app_state.jobs():
+        threading.Thread(target=job, args=(stopping,), daemon=True, name="popkit-job").start()
     try:
         _say(options, access.address, note)
         # A browser can take seconds to start, or block until it is closed.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .app_state import AppState
     from .catalog import Known
     from .contexts import CachedContext
+    from .tile import Tile
 
 SHOWN_CHARS = 200_000
 _NOTE = 70  # columns
@@ -56,14 +57,14 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
     )
 
 
-def of_others(app_state: AppState, row: SessionRow) -> SessionDetail:
-    """Return the details of a session that only the team's database knows."""
-    points = app_state.spending.series(row.id, 1).points
+def of_other(app_state: AppState, tile: Tile, row: SessionRow) -> SessionDetail:
+    """Return the details of a session that is not here, by the tile that knows it."""
+    points = tile.series(row.id, 1).points
     layers = points[-1].layers if points else Layers()
     return SessionDetail(
         session=row,
         report={},
-        lines=app_state.spending.lines(row.id),
+        lines=tile.lines(row.id),
         layers=layers,
         strategy=app_state.strategy(row.id),
         bars=[],

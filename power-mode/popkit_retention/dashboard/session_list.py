@@ -34,7 +34,7 @@ def listed(app_state: AppState, limit: int, offset: int, running: bool | None, p
     title, the project, the user or the id."""
     known = app_state.catalog.sessions()
     entries: list[_Entry] = [_here(app_state, each) for each in known.values()]
-    entries += [_Entry(row.id, row.project, row.running, row.changed_at, row.user, row) for row in app_state.spending.others(set(known))]
+    entries += [_Entry(row.id, row.project, row.running, row.changed_at, row.user, row) for row in app_state.others(set(known))]
     entries.sort(key=lambda each: (not each.running, -each.changed_at, each.id))
     wanted = [each for each in entries if (running is None or each.running == running) and (not project or each.project == project)]
     for word in words.lower().split():

@@ -3,7 +3,7 @@
 Times are seconds since 1970 (UTC) unless a name says otherwise; tokens are whole numbers, estimated unless a field says otherwise. Words
 for people (`words`, `lines`, `sum`) are those of the panel (hooks/utils/views), so page and panel agree to the digit. All answers are
 JSON; errors are {"error": what is wrong and what to do}. `routes.py` has the addresses, `session_shapes.py` the shapes of sessions,
-`stored_shapes.py` those of stored data.
+`savings_shapes.py` those of savings; a tile has its own.
 """
 
 from typing import Any, Optional
@@ -71,7 +71,8 @@ class StoreUnusable(Problem):
 
 class Me(Shape):
     """`change_token`: goes into the header X-PopKit-Change of every POST. `database`: where usage is stored ("SQLite on this machine",
-    "PostgreSQL at host"), never with a password. `shared`: whether others write to it, too. `views`: those that the page can show."""
+    "PostgreSQL at host", "" for nowhere), never with a password. `shared`: whether others write to it, too. `views`: those that the page
+    can show."""
 
     version: str
     home: str

@@ -1,15 +1,16 @@
-"""A tile of the page, as a feature brings one: its routes, what they are made from, what it adds to a session."""
+"""A tile of the page, as a feature brings one: its routes, what they are made from, what it adds to sessions."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import threading
+    from collections.abc import Callable, Mapping
 
     from fastapi import APIRouter
 
     from .app_state import AppState
-    from .session_shapes import Strategy
+    from .session_shapes import Series, SessionRow, Strategy
     from .shapes import Offer, OperationResult
 
 
@@ -27,6 +28,18 @@ class Tile:
         """Return its routes."""
         raise NotImplementedError
 
+    def stamp(self) -> object:
+        """Return a value that changes with its answers when the files of `places` do not."""
+        return None
+
+    def jobs(self) -> list[Callable[[threading.Event], object]]:
+        """Return its work in the background: functions that run until an event is set, each in a thread of its own."""
+        return []
+
+    def database(self) -> tuple[str, bool]:
+        """Return (the name of the database of usage, whether others may write to it, too); the name is "" where the tile has none."""
+        return "", False
+
     def offered_for(self, session: str) -> list[Offer]:
         """Return the operations that it offers on a session."""
         return []
@@ -38,3 +51,18 @@ class Tile:
     def strategy(self, session: str) -> Strategy | None:
         """Return how contexts of a session are assembled; None where the tile does not know."""
         return None
+
+    def others(self, here: set[str]) -> list[SessionRow]:
+        """Return rows of sessions that are not `here` and that the tile alone knows, the newest first."""
+        return []
+
+    def check_others(self) -> None:
+        """Raise StoreUnusable where there may be sessions that `others` does not have yet."""
+
+    def lines(self, session: str) -> list[str]:
+        """Return one of its sessions in words."""
+        raise NotImplementedError
+
+    def series(self, session: str, most: int) -> Series:
+        """Return the newest `most` contexts of one of its sessions, the oldest first."""
+        raise NotImplementedError

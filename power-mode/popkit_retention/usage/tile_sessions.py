@@ -6,13 +6,13 @@ from __future__ import annotations
 import threading
 import time
 
-from .shapes import StoreUnusable
+from ..dashboard.shapes import StoreUnusable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..usage.records import SessionUsed
+    from .records import SessionUsed
 
 AGAIN_S = 5.0  # delay before a failed query is repeated
 

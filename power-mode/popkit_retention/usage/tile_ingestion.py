@@ -1,4 +1,4 @@
-"""Book the usage of all sessions, in a thread while the server runs."""
+"""Ingest the usage of all sessions while the page's server runs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import threading
 import time
 from contextlib import suppress
 
-from ..usage.configured_database import configuration, open_store
-from ..usage.ingestion import catch_up
-from ..usage.usage_store import DatabaseUnavailable
+from .configured_database import configuration, open_store
+from .ingestion import catch_up
+from .usage_store import DatabaseUnavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .app_state import AppState
+    from ..dashboard.app_state import AppState
 
 INGEST_EVERY_S = 15.0
 INGEST_RETRY_S = 300.0  # after a failure

@@ -1,5 +1,5 @@
-"""Usage and limits, from the store of usage, which a team may share. Without a store, nothing has been
-used yet; one that does not respond is not queried again for a while, so that the rest of the page stays quick."""
+"""The tile of usage: limits, usage by day, and the sessions that only the store of usage knows, which a team may share. Without a store,
+nothing has been used yet; one that does not respond is not queried again for a while, so that the rest of the page stays quick."""
 
 from __future__ import annotations
 
@@ -7,27 +7,34 @@ import os
 import threading
 import time
 from contextlib import contextmanager
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from popkit_retention.core.io.system import day_of, days_before
 
-from ..usage import budgets
-from ..usage.configured_database import configuration, open_store, server_in, user_in
-from ..usage.records import SessionUsed, Snapshot, Sum, month_of
-from ..usage.sqlite import FILE, WORDS
-from ..usage.usage_store import DatabaseUnavailable
-from .catalog import RUNS_S
-from .session_shapes import Layers, Point, Series, SessionRow
-from .shapes import StoreUnusable
-from .stored_shapes import Budgets, BudgetShown, UsageDay
-from .team_sessions import TeamSessions
+from ..dashboard.catalog import RUNS_S
+from ..dashboard.failures import ASKING, failures
+from ..dashboard.session_shapes import Layers, Point, Series, SessionRow
+from ..dashboard.shapes import StoreUnusable
+from ..dashboard.tile import Tile
+from . import budgets
+from .configured_database import configuration, open_store, server_in, user_in
+from .records import SessionUsed, Snapshot, Sum, month_of
+from .sqlite import FILE, WORDS
+from .tile_ingestion import keep_ingesting
+from .tile_sessions import TeamSessions
+from .tile_shapes import Budgets, BudgetShown, UsageDay
+from .usage_store import DatabaseUnavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from ..usage.server_address import Server
-    from ..usage.usage_store import UsageStore
-    from .shared import Shared
+    from ..dashboard.app_state import AppState
+    from .server_address import Server
+    from .usage_store import UsageStore
 
 DAYS = 30
 SESSIONS = 200  # the newest ones of other users
@@ -39,18 +46,37 @@ _HOW = "popkit budget set month_tokens=20000000"
 _SHOWN = 300
 
 
-class Spending:
-    """The spending of one server. Threads share the store."""
+class UsageTile(Tile):
+    """Limits and usage. Threads share the store."""
 
-    def __init__(self, shared: Shared) -> None:
-        self._shared = shared
+    view = "budgets"
+    places = {"/api/budgets": (FILE, "retention-config.json")}
+
+    def __init__(self, app_state: AppState) -> None:
+        super().__init__(app_state)
         self._lock = threading.Lock()
         self._store: UsageStore | None = None
         self._configured: object = None  # the database in the configuration last time
         self._silent_until = 0.0
-        self._others = TeamSessions(self._sessions, lambda error: shared.failure("dashboard-others", error))
+        self._others = TeamSessions(self._sessions, lambda error: app_state.failure("dashboard-others", error))
 
-    def place(self) -> tuple[str, bool]:
+    def router(self) -> APIRouter:
+        """Return the route of limits and usage."""
+        router = APIRouter()
+
+        @router.get(
+            "/api/budgets", tags=["spending"], response_model=Budgets, responses=failures(*ASKING, 503), summary="Limits, and usage by day"
+        )
+        def budgets(user: Annotated[str, Query(max_length=400, description='Whose usage; "" for that of all users')] = "") -> Budgets:
+            return self.budgets(user)
+
+        return router
+
+    def jobs(self) -> list[Callable[[threading.Event], object]]:
+        """Return the ingestion of usage."""
+        return [partial(keep_ingesting, self.app_state)]
+
+    def database(self) -> tuple[str, bool]:
         """Return (the name of the database for people, whether others may write to it, too), without connecting to it."""
         server = self._server()
         if isinstance(server, str):
@@ -60,7 +86,7 @@ class Spending:
     def _server(self) -> Server | str | None:
         """Return the configured server; None for SQLite in our folder, a message for an address that is invalid."""
         try:
-            return server_in(self._shared.environ)
+            return server_in(self.app_state.environ)
         except DatabaseUnavailable as error:
             return str(error)
 
@@ -75,11 +101,11 @@ class Spending:
                 store = self._opened()
             yield store
         except DatabaseUnavailable as error:
-            self._silent_until = time.monotonic() + REST_S if self.place()[1] else 0.0
+            self._silent_until = time.monotonic() + REST_S if self.database()[1] else 0.0
             raise StoreUnusable(str(error)) from None
 
     def _silent(self) -> str:
-        return f"{self.place()[0]} is not responding. Trying again within {REST_S:.0f} seconds"
+        return f"{self.database()[0]} is not responding. Trying again within {REST_S:.0f} seconds"
 
     def _follow_configuration(self) -> None:
         """Drop the store and the sessions of a database that is no longer the configured one."""
@@ -90,12 +116,12 @@ class Spending:
             self._others.forget()
 
     def _opened(self) -> UsageStore | None:
-        is_here = os.path.exists(os.path.join(self._shared.home, FILE))
+        is_here = os.path.exists(os.path.join(self.app_state.home, FILE))
         if self._store is not None and not self._store.shared and not is_here:
             self.close()
         if self._store is None:
             try:
-                self._store = open_store(self._shared.environ, create=False)
+                self._store = open_store(self.app_state.environ, create=False)
             except FileNotFoundError:
                 return None
         return self._store
@@ -108,11 +134,11 @@ class Spending:
 
     def budgets(self, user: str = "") -> Budgets:
         """Return the limits of the newest sessions and of a user ("" for who runs this), and the usage by day."""
-        now = self._shared.now()
-        limits = budgets.limits_of(configuration(self._shared.environ))
+        now = self.app_state.now()
+        limits = budgets.limits_of(configuration(self.app_state.environ))
         since = days_before(day_of(now), DAYS - 1)
         with self.opened_store() as store:
-            states = budgets.standings(store, limits, "", user or user_in(self._shared.environ), now)
+            states = budgets.standings(store, limits, "", user or user_in(self.app_state.environ), now)
             used = dict(store.by_day(since, user)) if store is not None else {}
             if store is not None and (limits.session_tokens is not None or limits.session_usd is not None):
                 newest = [each.session_id for each in store.by_session(month_of(now), user, LIMITED)]
@@ -123,7 +149,7 @@ class Spending:
             configured={name: limit for name, limit in limits._asdict().items() if limit is not None},
             limits=[BudgetShown.model_validate(budgets.to_json(each)) for each in states],
             user=user,
-            usage=[_day(day, used.get(day, Sum())) for day in self._shared.days(DAYS, used)],
+            usage=[_day(day, used.get(day, Sum())) for day in self.app_state.days(DAYS, used)],
             users=users,
             how=_HOW,
         )
@@ -131,7 +157,7 @@ class Spending:
     def others(self, here: set[str]) -> list[SessionRow]:
         """Return rows of sessions that only the database has, the newest first; where it does not respond, those of its last answer."""
         self._follow_configuration()
-        shared = self.place()[1]
+        shared = self.database()[1]
         return [self._row(each, shared) for each in self._newest() if each.session_id not in here]
 
     def check_others(self) -> None:
@@ -142,23 +168,23 @@ class Spending:
 
     def stamp(self) -> str:
         """Return a stamp that changes with each booking in a database that others write to; "" for our own, whose files show it."""
-        if not self.place()[1]:
+        if not self.database()[1]:
             return ""
         return repr([(each.session_id, each.at, each.used.requests) for each in self._newest()])
 
     def _newest(self) -> list[SessionUsed]:
         """Return the newest sessions, queried again when there may be more: every FRESH_S for a server, else when the file has changed."""
-        if self.place()[1]:
+        if self.database()[1]:
             return self._others.known(time.monotonic() // FRESH_S, PATIENCE_S)
-        return self._others.known(_stamp(os.path.join(self._shared.home, FILE)), None)
+        return self._others.known(_stamp(os.path.join(self.app_state.home, FILE)), None)
 
     def _sessions(self) -> list[SessionUsed]:
-        since = days_before(day_of(self._shared.now()), DAYS - 1)
+        since = days_before(day_of(self.app_state.now()), DAYS - 1)
         with self.opened_store() as store:
             return [] if store is None else store.by_session(since, most=SESSIONS)
 
     def _row(self, used: SessionUsed, shared: bool) -> SessionRow:
-        running = self._shared.now() - used.at < RUNS_S
+        running = self.app_state.now() - used.at < RUNS_S
         return SessionRow(
             id=used.session_id,
             project=used.project[:_SHOWN],
