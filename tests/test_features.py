@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from popkit_retention import features
 from popkit_retention.cli import commands
 from popkit_retention.cli.main import LACKING
-from popkit_retention.dashboard.routes import OWN_VIEWS
-from tests.client.plugin_copy import copied
-from tests.hooks import payloads, processes
-from tests.patience import HANG_S
+from popkit_retention.dashboard.routes import OWN_VIEW
+from tests.hooks import payloads
+from tests.installations import Without, whole
 
 FEATURES = {feature.name: feature for feature in features.every()}
 INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
@@ -48,91 +41,18 @@ TOOLS = {
     if feature.tools
     for tool in features.found(f"{feature.tools}:TOOLS")
 }
-INSIDE = Path(__file__).parent / "cli" / "inside.py"
-DRIVER = """
-import importlib.util, json, os, pathlib, sys
-sys.path[:0], inside = sys.argv[1:3], sys.argv[3]
-spec = importlib.util.spec_from_file_location("inside", inside)
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-done = [module.run(words, dict(os.environ), pathlib.Path.cwd()) for words in json.load(sys.stdin)]
-print(json.dumps([[each.returncode, each.stdout, each.stderr] for each in done]))
-"""
 # What the page's server is asked for of each tile.
-PAGES = {"memory": "memory", "governance": "retention", "usage": "budgets", "bill": "bill", "context": "context"}
-PAGE = """
-import json, os, sys
-sys.path[:0] = sys.argv[1:3]
-from popkit_retention.dashboard.routes import routers
-from popkit_retention.dashboard.app_state import AppState
-from popkit_retention.dashboard.security import Access
-state = AppState(os.environ)
-found = [route for router in routers(state, Access(1), "1") for route in router.routes]
-me = next(route.endpoint() for route in found if route.path == "/api/me")
-print(json.dumps([me.views, [route.path for route in found]]))
-"""
-
-
-class Without:
-    """The plugin as it is installed, without the folder of one feature, and a home of its own."""
-
-    def __init__(self, whole: Path, folder: Path, feature: str) -> None:
-        self.gone = feature
-        self.root = Path(shutil.copytree(whole, folder / "plugin", copy_function=os.link))
-        shutil.rmtree(self.root / "power-mode" / "popkit_retention" / feature)
-        self.home, self.project = folder / "user" / ".claude" / "popkit", folder / "shop"
-        self.project.mkdir()
-        binaries = folder / "bin"
-        binaries.mkdir()
-        (binaries / "python3").symlink_to(os.path.realpath(sys.executable))
-        self.env = {"HOME": str(folder / "user"), "PATH": f"{binaries}:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "POPKIT_HOME": str(self.home)}
-        Path(self.env["HOME"]).mkdir()
-
-    def popkit(self, *lines: Sequence[str]) -> dict[str, list[Any]]:
-        """Command -> [its exit code, what it prints, what it says of a mistake]. One process runs all lines, as its start takes longest."""
-        driver = [sys.executable, "-S", "-E", "-c", DRIVER, *map(str, (self.root, self.root / "power-mode", INSIDE))]
-        done = subprocess.run(
-            driver, env=self.env, cwd=self.project, input=json.dumps(lines), capture_output=True, text=True, timeout=HANG_S, check=True
-        )
-        return {words[0]: result for words, result in zip(lines, json.loads(done.stdout))}
-
-    def alone(self, *words: str, stdin: str = "") -> str:
-        """What a command prints in a process of its own."""
-        command = [self.root / "bin" / "popkit", *words]
-        done = subprocess.run(
-            command, env=self.env, cwd=self.project, input=stdin, capture_output=True, text=True, timeout=HANG_S, check=True
-        )
-        return done.stdout
-
-    def page(self) -> tuple[list[str], list[str]]:
-        """The views and the addresses of the page's server."""
-        driver = [sys.executable, "-c", PAGE, *map(str, (self.root, self.root / "power-mode"))]
-        done = subprocess.run(driver, env=self.env, cwd=self.project, capture_output=True, text=True, timeout=HANG_S, check=True)
-        views, paths = json.loads(done.stdout)
-        return views, paths
-
-    def hook(self, payload: dict) -> str:
-        """What the registered hook of an event says; it must not fail."""
-        done = processes.run_registered(payload, self.env, root=self.root)
-        assert (done.code, done.stderr) == (0, b"")
-        return done.stdout.decode()
+PAGES = {"memory": "memory", "governance": "retention", "usage": "budgets", "dashboard": "stats", "bill": "bill", "context": "context"}
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An installation, with the features that come with the package alone."""
-    folder = copied(tmp_path_factory.mktemp("features") / "whole")
-    services = Path(features.__file__).parent
-    for name in FEATURES:
-        there = folder / "power-mode" / services.name / name
-        if not there.exists():
-            shutil.copytree(services / name, there, ignore=shutil.ignore_patterns("__pycache__"))
-    return folder
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return whole(tmp_path_factory.mktemp("features") / "whole")
 
 
 @pytest.fixture(scope="module", params=FEATURES)
-def left(request: pytest.FixtureRequest, whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Without:
-    return Without(whole, tmp_path_factory.mktemp(request.param), request.param)
+def left(request: pytest.FixtureRequest, everything: Path, tmp_path_factory: pytest.TempPathFactory) -> Without:
+    return Without(everything, tmp_path_factory.mktemp(request.param), request.param)
 
 
 def test_without_the_folder_of_a_feature_all_else_works(left: Without) -> None:
@@ -168,11 +88,11 @@ def test_without_the_folder_of_a_feature_hooks_and_doctor_work(left: Without) ->
 
 
 def test_without_the_folder_of_a_feature_the_page_has_the_rest(left: Without) -> None:
-    if left.gone in ("dashboard", *FEATURES["dashboard"].needs):
+    if left.gone == "dashboard":
         return  # there is no page
     tiled = [name for name, feature in FEATURES.items() if feature.tile and left.gone not in (name, *feature.needs)]
     views, paths = left.page()
-    assert set(views) == {*OWN_VIEWS, *(features.found(FEATURES[name].tile).view for name in tiled)} - {""}
+    assert set(views) == {OWN_VIEW, *(features.found(FEATURES[name].tile).view for name in tiled)} - {""}
     assert all(any(path.startswith(f"/api/{PAGES[name]}") for path in paths) == (name in tiled) for name in PAGES)
 
 

@@ -3,6 +3,7 @@ too slowly, are dropped and keep nobody out who has the token."""
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from contextlib import ExitStack, suppress
@@ -16,7 +17,7 @@ from tests.reclaim.shops import SESSION
 
 CHANGE = {"X-PopKit-Change": "a-second-token"}
 OUR_PAGE = {"sec_fetch_site": "same-origin"}
-PATHS = ["/", "/app.js", "/api/me", "/api/sessions", "/api/openapi.json", "/api/changes", "/api/nothing"]
+PATHS = ["/", "/app.js", "/tiles/memory.js", "/api/me", "/api/sessions", "/api/openapi.json", "/api/changes", "/api/nothing"]
 
 
 def _served(folder: Path) -> Board:
@@ -195,7 +196,7 @@ def test_a_body_is_bounded(own: Board) -> None:
     assert own.client.post(path, content=b'{"id":"pin T1"}'.rjust(MOST_BYTES), headers=headers).status_code in (200, 409)
 
 
-@pytest.mark.parametrize("path", [*PATHS[:5], "/api/nothing"])
+@pytest.mark.parametrize("path", [*PATHS[:6], "/api/nothing"])
 def test_every_answer_is_strict_about_what_a_browser_may_do(board: Board, path: str) -> None:
     for visitor in (board.client, board.visitor()):
         headers = visitor.get(path).headers
@@ -221,6 +222,42 @@ def test_the_pages_folder_is_not_left(board: Board, path: str) -> None:
     assert "root:" not in answer.text
     if answer.status_code == 404:
         assert answer.json().keys() == {"error"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/tiles/", "/tiles/memory", "/tiles/memory.py", "/tiles/tile.js", "/tiles/tile.py", "/tiles/nothing.js", "/tiles/memory.js/",
+        "/tiles/memory.js/..", "/memory/tile.js", "/memory/tile.py", "/tiles/%2e%2e/tile.py", "/tiles/..%2f..%2fmemory%2ftile.py",
+        "/tiles/../../memory/tile.js", "/tiles//memory.js%00", "/tiles/context.js",
+    ],
+)  # fmt: skip
+def test_of_a_feature_only_the_module_of_its_view_is_served(board: Board, path: str) -> None:
+    answer = board.client.get(path)
+    assert answer.status_code == 404 or answer.text == board.client.get("/tiles/memory.js").text
+    assert "import os" not in answer.text
+    assert "APIRouter" not in answer.text
+
+
+def test_files_are_sent_again_only_after_they_have_changed(own: Board, tmp_path: Path) -> None:
+    (tmp_path / "page" / "index.html").write_text("<!doctype html><title>PopKit</title><!-- tiles -->")
+    for path in ("/", "/app.js", "/tiles/memory.js"):
+        answer = own.client.get(path)
+        known = own.client.get(path, headers={"If-None-Match": answer.headers["etag"]})
+        assert (answer.status_code, known.status_code, known.text) == (200, 304, ""), path
+    tag = own.client.get("/").headers["etag"]
+    (tmp_path / "page" / "index.html").write_text("<!doctype html><title>PopKit 2</title><!-- tiles -->")
+    assert own.client.get("/", headers={"If-None-Match": tag}).status_code == 200
+
+
+def test_the_html_names_the_module_of_each_view_in_the_order_of_the_views(own: Board, tmp_path: Path) -> None:
+    (tmp_path / "page" / "index.html").write_text("<!doctype html><title>PopKit</title><!-- tiles -->")
+    named = re.findall(r'<link rel="modulepreload" href="(.+?)" data-view="(.+?)" data-title="(.+?)" />', own.client.get("/").text)
+    assert ["sessions", *(view for _, view, _ in named)] == own.get("/api/me")["views"]
+    for address, view, title in named:
+        answer = own.client.get(f"/{address}")
+        assert answer.headers["content-type"].startswith("text/javascript"), view
+        assert f'useTitle("{title}")' in answer.text
 
 
 def test_a_link_out_of_the_pages_folder_is_not_followed(own: Board, tmp_path: Path) -> None:

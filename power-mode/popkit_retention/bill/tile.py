@@ -116,6 +116,7 @@ class BillTile(Tile):
     """The bill, and lost caches."""
 
     view = "bill"
+    title = "Bill"
 
     def router(self) -> APIRouter:
         """Return the route of the bill."""

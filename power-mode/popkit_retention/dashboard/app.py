@@ -12,11 +12,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
-from starlette.staticfiles import StaticFiles
 
 from popkit_retention.core.reclaim.access import ClearRefused
 
 from .failures import REFERENCES
+from .page_files import PageFiles
 from .routes import WITHIN, routers
 from .security import CHANGE_HEADER, UNFORESEEN, Guard
 from .shapes import Failure, Problem
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from .app_state import AppState
     from .security import Access, Receive, Scope, Send
+    from .tile import Tile
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page")
 _MESSAGES = {
@@ -37,7 +38,7 @@ _MESSAGES = {
 
 def application(app_state: AppState, access: Access, version: str, page: str = PAGE) -> Guard:
     """Return the ASGI application, with its guard before it."""
-    api, files = _api(app_state, access, version), _files(page)
+    api, files = _api(app_state, access, version), _files(page, app_state.tiles)
 
     async def either(scope: Scope, receive: Receive, send: Send) -> None:
         is_api = scope.get("path", "").startswith("/api/")
@@ -51,11 +52,11 @@ def _in_parts(scope: Scope) -> str:
     return "/".join(unquote(part).replace("/", WITHIN) for part in scope["raw_path"].decode("latin-1").split("/"))
 
 
-def _files(page: str) -> FastAPI:
+def _files(page: str, tiles: list[Tile]) -> FastAPI:
     """Return the files of the page, apart from the API: a missing file is not an unsupported method."""
     files = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     if os.path.isdir(page):
-        files.mount("/", StaticFiles(directory=page, html=True))
+        files.mount("/", PageFiles(page, tiles))
     _handle_errors(files)
     return files
 

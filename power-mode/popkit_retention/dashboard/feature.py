@@ -9,4 +9,5 @@ FEATURE = Feature(
     50,
     commands=(Command("dashboard", f"{__package__}.operations:DASHBOARD", 110),),
     stores=(f"{__package__}.instance",),
+    tile=f"{__package__}.savings:StatsTile",
 )

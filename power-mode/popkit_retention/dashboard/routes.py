@@ -11,8 +11,6 @@ from . import session_details, session_operations
 from .changes import ChangeFeed
 from .failures import ASKING, CHANGING, failures
 from .request_samples import MOST
-from .savings import SavingsReport
-from .savings_shapes import Stats
 from .session_list import listed
 from .session_shapes import Content, ResultDetail, Series, SessionDetail, Sessions
 from .shapes import COLUMNS, Changes, Me, OperationRequest, OperationResult
@@ -29,7 +27,7 @@ Id = Annotated[
     BeforeValidator(lambda written: written.replace(WITHIN, "/")),
     Path(min_length=1, max_length=400, description="A session's id, whole"),
 ]
-OWN_VIEWS = ("sessions", "stats")  # of the page, beside those of tiles
+OWN_VIEW = "sessions"  # of the page itself; all others are views of tiles
 
 
 def routers(state: AppState, access: Access, version: str) -> list[APIRouter]:
@@ -38,7 +36,6 @@ def routers(state: AppState, access: Access, version: str) -> list[APIRouter]:
         _server(state, access, version),
         _sessions(state),
         *(tile.router() for tile in state.tiles),
-        _savings(state),
     ]
 
 
@@ -53,7 +50,7 @@ def _server(app_state: AppState, access: Access, version: str) -> APIRouter:
     @router.get("/api/me", response_model=Me, responses=failures(*ASKING), summary="Version, places, the token that changes need")
     def me() -> Me:
         database, shared = app_state.database()
-        views = [*OWN_VIEWS, *(tile.view for tile in app_state.tiles if tile.view)]
+        views = [OWN_VIEW, *(tile.view for tile in app_state.tiles if tile.view)]
         return Me(version=version, home=app_state.home, database=database, shared=shared, change_token=access.change_token, views=views)
 
     @router.get("/api/changes", response_model=Changes, responses=failures(*ASKING), summary="What has changed since a token was given")
@@ -103,17 +100,5 @@ def _sessions(app_state: AppState) -> APIRouter:
     )
     def operate(id: Id, request: OperationRequest) -> OperationResult:
         return session_operations.do(app_state, app_state.session(id), request.id, request.why)
-
-    return router
-
-
-def _savings(app_state: AppState) -> APIRouter:
-    """Return the route of the savings over all sessions in this folder."""
-    router = APIRouter()
-    worth = SavingsReport(app_state)
-
-    @router.get("/api/stats", tags=["worth"], response_model=Stats, responses=failures(*ASKING), summary="By day, project and cause")
-    def stats(days: Annotated[int, Query(ge=1, le=366)] = 8) -> Stats:
-        return worth.stats(days)
 
     return router

@@ -1,10 +1,13 @@
-"""The savings by day and project: sums of the ledgers, which are settled first, as `popkit context stats` does; unchanged ledgers are not
-read again."""
+"""The tile of savings by day and project: sums of the ledgers, which are settled first, as `popkit context stats` does; unchanged ledgers
+are not read again."""
 
 from __future__ import annotations
 
 import os
 import threading
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from popkit_retention.core import efficiency_tracker as tracker
 from popkit_retention.core import text
@@ -14,9 +17,11 @@ from popkit_retention.core.state import session, stale_ledgers, stored_contexts
 from popkit_retention.core.state.site import Site
 from popkit_retention.core.views import savings
 
+from .failures import ASKING, failures
 from .savings_shapes import Stats, WorthDay, WorthProject
 from .session_details import figures_of
 from .shapes import COLUMNS
+from .tile import Tile
 from .transcript_heads import shown
 
 TYPE_CHECKING = False
@@ -108,6 +113,24 @@ class SavingsReport:
                     known = (at, project, tracker.session_metrics(self._app_state.home, name))
                 self._metrics[name] = known
             return [(project, metrics) for _, project, metrics in self._metrics.values()]
+
+
+class StatsTile(Tile):
+    """What PopKit has saved and cost, in all sessions of this folder."""
+
+    view = "stats"
+    title = "Stats"
+    script = "savings.js"
+
+    def router(self) -> APIRouter:
+        """Return the route of the savings."""
+        router, report = APIRouter(), SavingsReport(self.app_state)
+
+        @router.get("/api/stats", tags=["worth"], response_model=Stats, responses=failures(*ASKING), summary="By day, project and cause")
+        def stats(days: Annotated[int, Query(ge=1, le=366)] = 8) -> Stats:
+            return report.stats(days)
+
+        return router
 
 
 def _project(name: str, metrics: tracker.EfficiencyMetrics) -> WorthProject:

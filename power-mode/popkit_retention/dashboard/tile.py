@@ -1,6 +1,9 @@
-"""A tile of the page, as a feature brings one: its routes, what they are made from, what it adds to sessions."""
+"""A tile of the page, as a feature brings one: its view, its routes, what they are made from, what it adds to sessions."""
 
 from __future__ import annotations
+
+import inspect
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,14 +18,22 @@ if TYPE_CHECKING:
 
 
 class Tile:
-    """The tile of one server. `view`: its name on the page, "" for a tile without a view of its own. `places`: the beginning of its
-    addresses -> the files, and folders of files, in our folder from which answers are made."""
+    """The tile of one server. `view`: its name in the addresses of the page, "" for a tile without a view of its own; `title`: its name for
+    people; `script`: the file beside the tile whose default export draws the view, and which imports modules of the page as "/api.js".
+    `places`: the beginning of its addresses -> the files, and folders of files, in our folder from which answers are made."""
 
     view = ""
+    title = ""
+    script = "tile.js"
     places: Mapping[str, tuple[str, ...]] = {}
 
     def __init__(self, app_state: AppState) -> None:
         self.app_state = app_state
+
+    @classmethod
+    def module(cls) -> str:
+        """Return the path of `script`."""
+        return os.path.join(os.path.dirname(inspect.getfile(cls)), cls.script)
 
     def router(self) -> APIRouter:
         """Return its routes."""

@@ -46,6 +46,7 @@ class RetentionTile(Tile):
     """The stored data of one server. The log is verified again only when it has changed."""
 
     view = "retention"
+    title = "Retention"
     places = {"/api/retention": ("archive.sqlite", "archive.sqlite-wal", "data")}
 
     def __init__(self, app_state: AppState) -> None:

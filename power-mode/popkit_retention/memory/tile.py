@@ -125,6 +125,7 @@ class MemoryTile(Tile):
     """Long-term memory of all projects that it knows."""
 
     view = "memory"
+    title = "Memory"
     places = {"/api/memory": _FILES}
 
     def router(self) -> APIRouter:

@@ -50,6 +50,7 @@ class UsageTile(Tile):
     """Limits and usage. Threads share the store."""
 
     view = "budgets"
+    title = "Budgets"
     places = {"/api/budgets": (FILE, "retention-config.json")}
 
     def __init__(self, app_state: AppState) -> None:

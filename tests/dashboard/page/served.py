@@ -13,7 +13,7 @@ from types import TracebackType
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, expect, sync_playwright
 
 from tests import debian
 from tests.dashboard.page import forked
@@ -83,8 +83,8 @@ class Served:
 
 
 class Visit:
-    """A page that somebody has opened, in a profile of its own. Whatever it says on the console, and whomever it asks, is noted. `clock`:
-    the time of day there, which goes on; else it is the machine's."""
+    """A page that somebody has opened, in a profile of its own. Whatever it says on the console, whomever it asks, and what it is
+    refused, is noted. `clock`: the time of day there, which goes on; else it is the machine's."""
 
     def __init__(self, browser: Browser, served: Served, hash: str = "", clock: float | None = None, **how: object) -> None:
         self.served = served
@@ -92,10 +92,12 @@ class Visit:
         self.context.set_default_timeout(PATIENCE_S * 1000)
         self.console: list[str] = []
         self.asked: set[str] = set()
+        self.refused: list[str] = []
         self.page: Page = self.context.new_page()
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.console.append(str(error)))
         self.page.on("request", self._requested)
+        self.page.on("response", self._answered)
         if clock is not None:
             self.page.clock.install(time=clock)
         self.page.goto(served.address + hash)
@@ -106,6 +108,10 @@ class Visit:
 
     def _requested(self, request: Request) -> None:
         self.asked.add(urlsplit(request.url).netloc)
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self.refused.append(f"{response.status} {urlsplit(response.url).path}")
 
     def close(self) -> None:
         """Nothing was wrong with it: no error, nothing that the content policy forbids, no other host."""

@@ -7,20 +7,15 @@ import { moment } from "./format.js";
 import { useLive } from "./live.js";
 import { Patterns } from "./palette.js";
 import { Operations } from "./parts/operations.js";
-import { useRoute, VIEWS } from "./route.js";
-import { Bill } from "./views/bill.js";
-import { Budgets } from "./views/budgets.js";
-import { Memory } from "./views/memory.js";
-import { Retention } from "./views/retention.js";
+import { Problem } from "./parts/states.js";
+import { TILES, useRoute } from "./route.js";
 import { Sessions } from "./views/sessions.js";
-import { Stats } from "./views/stats.js";
 
-const SHOWN = { sessions: Sessions, memory: Memory, retention: Retention, budgets: Budgets, bill: Bill, stats: Stats };
+const shown = new Map([["sessions", Sessions]]); // the name of a view -> what draws it
+const LINKS = [["sessions", "Sessions"], ...TILES.map(({ name, title }) => [name, title])];
 
 function App() {
   const { view, id } = useRoute();
-  const { data: me } = useAnswer("/api/me");
-  const there = VIEWS.filter(([name]) => !me || me.views.includes(name)); // an installation may lack some
   const main = useRef(null);
   const first = useRef(true);
   useEffect(() => {
@@ -38,13 +33,13 @@ function App() {
     <header class="top">
       <a class="brand" href="#/sessions"><img src="icon.svg" alt="" width="22" height="22" />PopKit</a>
       <nav aria-label="Views">
-        ${there.map(([name, words]) => html`<a key=${name} href=${`#/${name}`} aria-current=${name === view ? "page" : null}>${words}</a>`)}
+        ${LINKS.map(([name, words]) => html`<a key=${name} href=${`#/${name}`} aria-current=${name === view ? "page" : null}>${words}</a>`)}
       </nav>
       <${Connection} />
       <${Theme} />
     </header>
     <${Stale} />
-    <main id="main" ref=${main} tabindex="-1"><${SHOWN[view]} id=${id} /></main>
+    <main id="main" ref=${main} tabindex="-1"><${shown.get(view)} id=${id} /></main>
     <${Foot} />
     <${Operations} />`;
 }
@@ -104,12 +99,23 @@ function Theme() {
 
 function Foot() {
   const { data } = useAnswer("/api/me");
-  return html`<footer class="foot">
-    ${data && html`PopKit ${data.version} · ${data.home} · usage in ${data.database}${data.shared ? ", shared" : ""}`}
-  </footer>`;
+  const usage = data?.database && html` · usage in ${data.database}${data.shared ? ", shared" : ""}`;
+  return html`<footer class="foot">${data && html`PopKit ${data.version} · ${data.home}${usage}`}</footer>`;
+}
+
+/** What stands in the place of a view whose module is missing or broken. */
+const unloaded = (title) => () =>
+  html`<div class="view">
+    <div class="view-head"><h1 tabindex="-1">${title}</h1></div>
+    <${Problem} error=${{ message: "A file of this view is missing or broken." }} again=${() => location.reload()} />
+  </div>`;
+
+async function load({ name, title, module }) {
+  shown.set(name, await import(module).then(({ default: view }) => view ?? unloaded(title), () => unloaded(title)));
 }
 
 holdUntil(start());
+await Promise.all(TILES.map(load));
 const root = document.getElementById("app");
 root.textContent = "";
 render(html`<${App} />`, root);

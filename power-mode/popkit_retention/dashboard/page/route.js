@@ -3,16 +3,16 @@
 import { useEffect, useState } from "./vendor/preact-htm.js";
 import { useLive } from "./live.js";
 
-export const VIEWS = [
-  ["sessions", "Sessions"],
-  ["memory", "Memory"],
-  ["retention", "Retention"],
-  ["budgets", "Budgets"],
-  ["bill", "Bill"],
-  ["stats", "Stats"],
-];
+/** The views of tiles: {name, title, module}, as index.html names the tiles that are there. */
+export const TILES = [...document.querySelectorAll("link[data-view]")].map(({ dataset, href }) => ({
+  name: dataset.view,
+  title: dataset.title,
+  module: href,
+}));
 
-/** {view, id}: `id` of a session, or the project of a memory. */
+const isTile = (view) => TILES.some(({ name }) => name === view);
+
+/** {view, id}: `id` of a session, or what the view of a tile shows. */
 export function read(hash) {
   const [view, ...rest] = hash.replace(/^#\/?/, "").split("/");
   let id = "";
@@ -22,11 +22,10 @@ export function read(hash) {
     // An address that somebody cut off leads to the list.
   }
   if (view === "session" && id) return { view: "sessions", id };
-  return { view: VIEWS.some(([name]) => name === view) ? view : "sessions", id: view === "memory" ? id : "" };
+  return isTile(view) ? { view, id } : { view: "sessions", id: "" };
 }
 
 export const toSession = (id) => `#/session/${encodeURIComponent(id)}`;
-export const toMemory = (project) => `#/memory/${encodeURIComponent(project)}`;
 
 export function useRoute() {
   const [hash, set] = useState(location.hash);

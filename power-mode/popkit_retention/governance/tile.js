@@ -1,14 +1,14 @@
 // What stored data may be deleted, what is held back, how much there is, and the log of all that.
 
-import { html, useState } from "../vendor/preact-htm.js";
-import { useAnswer } from "../answers.js";
-import { query } from "../api.js";
-import { NamedBars } from "../charts/bars.js";
-import { capital, counted, date, moment, sentence, size, whole } from "../format.js";
-import { fillOf, Legend } from "../palette.js";
-import { OperationButtons, place } from "../parts/operations.js";
-import { Answered, Card, Empty, More } from "../parts/states.js";
-import { useTitle } from "../route.js";
+import { html, useState } from "/vendor/preact-htm.js";
+import { useAnswer } from "/answers.js";
+import { query } from "/api.js";
+import { NamedBars } from "/charts/bars.js";
+import { capital, counted, date, moment, sentence, size, whole } from "/format.js";
+import { fillOf, Legend } from "/palette.js";
+import { OperationButtons, place } from "/parts/operations.js";
+import { Answered, Card, Empty, More } from "/parts/states.js";
+import { useTitle } from "/route.js";
 
 const NAMES = { memory: "Memory", rag: "Archive" };
 const WHOLE = "The log is complete and unaltered.";
@@ -17,7 +17,7 @@ const LOG_PAGE = 30;
 const LOG_MOST = 1_000; // that the server tells at once
 const WHERE = place("/api/retention/operations", { touches: ["/api/retention", "/api/memory", "/api/sessions/"] });
 
-export function Retention() {
+export default function Retention() {
   const answer = useAnswer("/api/retention");
   useTitle("Retention");
   return html`<div class="view">

@@ -1,17 +1,17 @@
 // The bill of a project: what each prompt contains before the first word, what could be removed, what the whole was paid for, lost caches.
 
-import { html, useEffect, useState } from "../vendor/preact-htm.js";
-import { useAnswer } from "../answers.js";
-import { query } from "../api.js";
-import { capital, counted, longTokens, percent, quoted, share, tokens, usd, whole } from "../format.js";
-import { Answered, Card, Empty } from "../parts/states.js";
-import { useTitle } from "../route.js";
+import { html, useEffect, useState } from "/vendor/preact-htm.js";
+import { useAnswer } from "/answers.js";
+import { query } from "/api.js";
+import { capital, counted, longTokens, percent, quoted, share, tokens, usd, whole } from "/format.js";
+import { Answered, Card, Empty } from "/parts/states.js";
+import { useTitle } from "/route.js";
 
 const AGAIN_MS = 1000; // while transcripts are being read
 const MOST = 10; // proposals
 const MOST_KINDS = 8; // rows of what the conversations were made of
 
-export function Bill() {
+export default function Bill() {
   const [project, choose] = useState("");
   const answer = useAnswer(query("/api/bill", { project }));
   const reading = answer.data?.reading ?? null;

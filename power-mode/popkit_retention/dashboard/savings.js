@@ -1,21 +1,21 @@
 // What PopKit has done, in four quantities: kept out and cleared in tokens, cost and net in money; by day, by project, by cause.
 
-import { html, useState } from "../vendor/preact-htm.js";
-import { useAnswer } from "../answers.js";
-import { query } from "../api.js";
-import { DayBars, NamedBars } from "../charts/bars.js";
-import { DataTable } from "../charts/frame.js";
-import { baseName, capital, counted, longTokens, money, whole } from "../format.js";
-import { fillOf, Legend, LINE } from "../palette.js";
-import { Answered, Card, Choice, Empty } from "../parts/states.js";
-import { useTitle } from "../route.js";
+import { html, useState } from "/vendor/preact-htm.js";
+import { useAnswer } from "/answers.js";
+import { query } from "/api.js";
+import { DayBars, NamedBars } from "/charts/bars.js";
+import { DataTable } from "/charts/frame.js";
+import { baseName, capital, counted, longTokens, money, whole } from "/format.js";
+import { fillOf, Legend, LINE } from "/palette.js";
+import { Answered, Card, Choice, Empty } from "/parts/states.js";
+import { useTitle } from "/route.js";
 
 const SAVED = { key: "saved_usd", name: "Saved", fill: fillOf("medium") };
 const COST = { key: "cost_usd", name: "Cost", fill: fillOf("ephemeral") };
 const NET = { key: "net_usd", name: "Net" };
 const CENT = 0.01;
 
-export function Stats() {
+export default function Stats() {
   const [days, choose] = useState("30");
   const answer = useAnswer(query("/api/stats", { days }));
   useTitle("Stats");

@@ -1,21 +1,23 @@
 // What past sessions taught: by memory tier, what goes soon, each item with what comes next, and MEMORY.md as it would be.
 
-import { html, useEffect, useState } from "../vendor/preact-htm.js";
-import { useAnswer } from "../answers.js";
-import { get, query } from "../api.js";
-import { capital, counted, percent, quoted, tokens, whole } from "../format.js";
-import { OperationButtons, place } from "../parts/operations.js";
-import { Meter } from "../parts/fill.js";
-import { Answered, Card, Choice, Empty, More } from "../parts/states.js";
-import { Ago } from "../parts/when.js";
-import { toMemory, useTitle } from "../route.js";
+import { html, useEffect, useState } from "/vendor/preact-htm.js";
+import { useAnswer } from "/answers.js";
+import { get, query } from "/api.js";
+import { capital, counted, percent, quoted, tokens, whole } from "/format.js";
+import { OperationButtons, place } from "/parts/operations.js";
+import { Meter } from "/parts/fill.js";
+import { Answered, Card, Choice, Empty, More } from "/parts/states.js";
+import { Ago } from "/parts/when.js";
+import { useTitle } from "/route.js";
 
 const PAGE = 50;
 const MOST = 500; // that the server tells at once
 const TYPING_MS = 200;
 const MEMORY_TIERS = ["HOT", "WARM", "COLD", "ARCHIVE"];
 
-export function Memory({ id }) {
+const toMemory = (project) => `#/memory/${encodeURIComponent(project)}`;
+
+export default function Memory({ id }) {
   const answer = useAnswer("/api/memory/projects");
   useTitle("Memory");
   return html`<div class="view">

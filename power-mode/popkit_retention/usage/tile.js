@@ -1,14 +1,14 @@
 // Limits and how much of them is used, and what was used day by day.
 
-import { html, useState } from "../vendor/preact-htm.js";
-import { useAnswer } from "../answers.js";
-import { query } from "../api.js";
-import { DayBars } from "../charts/bars.js";
-import { counted, usd, whole } from "../format.js";
-import { fillOf, Legend } from "../palette.js";
-import { Meter } from "../parts/fill.js";
-import { Answered, Card, Empty } from "../parts/states.js";
-import { toSession, useTitle } from "../route.js";
+import { html, useState } from "/vendor/preact-htm.js";
+import { useAnswer } from "/answers.js";
+import { query } from "/api.js";
+import { DayBars } from "/charts/bars.js";
+import { counted, usd, whole } from "/format.js";
+import { fillOf, Legend } from "/palette.js";
+import { Meter } from "/parts/fill.js";
+import { Answered, Card, Empty } from "/parts/states.js";
+import { toSession, useTitle } from "/route.js";
 
 const USED = [
   { key: "cache_read_tokens", name: "Read from the cache", fill: fillOf("short") },
@@ -19,7 +19,7 @@ const USED = [
 
 const SCOPES = { session: "Session", month: "This month" };
 
-export function Budgets() {
+export default function Budgets() {
   const [user, choose] = useState("");
   const answer = useAnswer(query("/api/budgets", { user }));
   useTitle("Budgets");
