@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -153,3 +153,15 @@ def test_a_view_that_cannot_be_loaded_leaves_the_others_alone(script: str, every
         expect(seen.page.get_by_role("button", name="Try again")).to_be_visible()
         seen.view("budgets")
         expect(seen.page.get_by_role("heading", name="Limits")).to_be_visible()
+
+
+def test_a_browser_fetches_the_modules_of_tiles_with_the_html_and_once(visit: Callable[..., Visit]) -> None:
+    page = visit().page
+    expect(page.locator(".row")).to_have_count(1)
+    fetched = page.evaluate(
+        "performance.getEntriesByType('resource').map(({ name, initiatorType }) => [new URL(name).pathname, initiatorType])"
+    )
+    modules = [path for path, _ in fetched if path.startswith("/tiles/")]
+    assert len(modules) == len({*modules}) == len(TITLES)
+    by_scripts = [path for path, initiator in fetched if initiator == "script"]
+    assert by_scripts == ["/first.js", "/app.js"], "what the HTML preloads has no script as its initiator"
