@@ -20,7 +20,9 @@ from popkit_retention.context.service import ContextService
 from popkit_retention.core.state.memory import project_of
 from popkit_retention.memory import Memory
 from popkit_retention.memory.items import AGENT, USER
+from popkit_retention.usage import postgres
 from popkit_retention.usage.configured_database import open_store
+from tests.context.hostile import Way
 from tests.patience import HANG_S, until
 
 MODEL = "claude-opus-4-5"
@@ -100,11 +102,14 @@ def test_a_session_over_its_limit_sends_the_least(place: Place):
 
 
 @pytest.mark.server
-def test_a_database_that_cannot_be_reached_fails_nothing(place: Place, caplog: pytest.LogCaptureFixture):
-    place.configure(database="postgresql://127.0.0.1:1/nothing", session_tokens=1_000)
+def test_a_database_that_does_not_answer_fails_nothing(place: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(postgres, "PATIENCE_S", 0.2)
+    nobody = Way()
+    place.configure(database=f"postgresql://127.0.0.1:{nobody.port}/nothing", session_tokens=1_000)
     with place.service() as service:
         assert service.build(DANA, request(conversation(3)))
         service.answered(DANA, MODEL, Used(input=1))
+    nobody.close()
 
 
 def test_without_a_home_nothing_is_kept_and_contexts_are_built(caplog: pytest.LogCaptureFixture):

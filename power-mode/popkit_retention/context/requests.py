@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..usage.budgets import Standing
+from ..usage.unchecked import Unchecked
 from .build_types import Message
 from .conversations import mark_of
 from .provider_forms import Provider
@@ -52,20 +53,27 @@ class Used(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """The additional information in an answer: `exceeded`, the limit that is used up, and `faults`, why a provider would refuse the
-    messages."""
+    """The additional information in an answer: `exceeded`, the limit that is used up, `faults`, why a provider would refuse the messages,
+    `unchecked`, the requests so far whose limits could not be checked, this one included."""
 
     exceeded: Standing | None = None
     faults: Sequence[str] = ()
+    unchecked: Unchecked | None = None
 
     def __bool__(self) -> bool:
-        return self.exceeded is not None or bool(self.faults)
+        return any(self)
 
     def as_fields(self) -> dict[str, Any]:
-        """Return the notice as plain fields."""
-        limit = self.exceeded
-        fields = {} if limit is None else {**limit._asdict(), "used_percent": round(limit.used_percent, 2)}
-        return {**({"exceeded": fields} if fields else {}), **({"faults": list(self.faults)} if self.faults else {})}
+        """Return the notice as plain fields. The name of a database is not for whoever asks a proxy."""
+        limit, unchecked = self.exceeded, self.unchecked
+        fields: dict[str, Any] = {}
+        if limit is not None:
+            fields["exceeded"] = {**limit._asdict(), "used_percent": round(limit.used_percent, 2)}
+        if self.faults:
+            fields["faults"] = list(self.faults)
+        if unchecked is not None:
+            fields["unchecked"] = {"since": unchecked.as_fields()["since"], "requests": unchecked.requests}
+        return fields
 
 
 class Prepared(NamedTuple):

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import PurePath
 from typing import Any, Protocol
 
-from ..usage.budgets import BudgetExceeded, Standing
+from ..usage.budgets import BudgetExceeded
 from .build_types import ContextBuildOptions, ContextResult, Message
 from .conversations import Conversations
 from .message_digests import digests_of
@@ -27,8 +27,8 @@ _log = logging.getLogger("popkit_retention.context")
 
 
 class UsageLog(Protocol):
-    """The log of users' usage. It writes in the background. A log that also has `exceeded(user_id, session_id)`, which returns a
-    `usage_log.ExceededLimit` or None, can warn and refuse at its limits."""
+    """The log of users' usage. It writes in the background. A log that also has `check_limits(user_id, session_id)`,
+    which returns a `usage_log.LimitCheck`, can warn and refuse at its limits."""
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
         """Return the used percentage of the most used limit; None where there is no limit."""
@@ -73,26 +73,24 @@ class ContextService:
         """Return the messages to send, and the notice for the answer. BudgetExceeded where a limit that refuses is used up."""
         if not caller.user_id or not request.messages:
             return Prepared()
-        exceeded = self._exceeded(caller)
+        notice = self.checked(caller)
         messages, faults = [], []
         with self.careful("building a context failed, so the original messages were sent"):
             result = self._built(caller, request)
             messages, faults = result.messages, result.faults
-        return Prepared(messages or None, Notice(exceeded, faults))
+        return Prepared(messages or None, notice._replace(faults=faults))
 
     def checked(self, caller: Caller) -> Notice:
         """Return the notice for a request whose context is not built. BudgetExceeded where a limit that refuses is used up."""
-        return Notice(self._exceeded(caller), [])
-
-    def _exceeded(self, caller: Caller) -> Standing | None:
-        """Return the limit that is used up; None where none is. BudgetExceeded where it refuses."""
-        ask, exceeded = getattr(self._usage, "exceeded", None), None
-        if ask is not None:
+        check, done = getattr(self._usage, "check_limits", None), None
+        if check is not None:
             with self.careful("limits could not be read, so none applies"):
-                exceeded = ask(caller.user_id, caller.session_id)
-        if exceeded is not None and exceeded.refuses:
-            raise BudgetExceeded(exceeded.standing)
-        return None if exceeded is None else exceeded.standing
+                done = check(caller.user_id, caller.session_id)
+        if done is None:
+            return Notice()
+        if done.refuses:
+            raise BudgetExceeded(done.exceeded)
+        return Notice(done.exceeded, unchecked=done.unchecked)
 
     def answered(self, caller: Caller, model: str, used: Used | None) -> None:
         """Record the tokens that an answer used; None where it reported none."""

@@ -17,10 +17,11 @@ from popkit_retention.core.io import home, hook_log
 from popkit_retention.core.policy.models import models_of
 
 from ..usage import budgets, records
-from ..usage.configured_database import open_store
+from ..usage.configured_database import is_configured, open_store
 from ..usage.ingestion import catch_up
 from ..usage.records import CLIENT, Snapshot, Tokens, name_of, request_id, usd_of
-from ..usage.usage_store import DatabaseUnavailable
+from ..usage.unchecked import Unchecked, UncheckedLog
+from ..usage.usage_store import DatabaseSilent, DatabaseUnavailable
 from ..usage.writer import Writer
 from .build_types import ContextResult
 
@@ -36,11 +37,13 @@ FAULTY = "messages"  # in the log of failures
 _LARGEST = 2**31 - 1  # that an integer column holds
 
 
-class ExceededLimit(NamedTuple):
-    """A limit that is used up, and whether it `refuses` requests."""
+class LimitCheck(NamedTuple):
+    """The check of a request's limits: the limit that is used up (`exceeded`), whether it `refuses` the request, and the requests so far
+    whose limits could not be checked, this one included (`unchecked`)."""
 
-    standing: budgets.Standing
-    refuses: bool
+    exceeded: budgets.Standing | None = None
+    refuses: bool = False
+    unchecked: Unchecked | None = None
 
 
 class FaultyMessages(PopkitError, ValueError):
@@ -61,24 +64,40 @@ class DatabaseLog:
         self._models = models_of(config)
         self._writer = Writer(lambda: open_store(environ), config["context"]["snapshot_days"], clock)
         self._budgets = budgets.Budgets(self._limits, lambda: open_store(environ), clock)
+        self._unchecked = UncheckedLog(environ, clock)
         self._caught_up = CatchUp(environ)
         self._faulty: set[str] = set()  # sessions
+
+    def check_database(self) -> None:
+        """Open the database once, where a limit or a server is configured. DatabaseUnavailable for a mistake of the set-up; a database that
+        only does not answer now is noted, as one that falls silent later."""
+        if not is_configured(self._configuration()["context"], self._environ):
+            return
+        try:
+            open_store(self._environ).close()
+        except DatabaseSilent as error:
+            if self._limits().any:
+                self._budgets.fall_silent(error)
+            else:
+                _LOG.warning("PopKit: usage is not recorded until the database answers: %s.", error)
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
         """Return the used percentage of the most used limit; None where there is no limit, or it is unknown."""
         return self._budgets.used_percent(session_id, user_id)
 
-    def exceeded(self, user_id: str, session_id: str) -> ExceededLimit | None:
-        """Return the limit that is used up, and whether it refuses requests; None where no limit is used up. A refusing limit is looked up
-        at this moment, with everything that this process has used, so unlike `used_percent` this waits for the database."""
+    def check_limits(self, user_id: str, session_id: str) -> LimitCheck:
+        """Check the limits of a request that is about to go out. A refusing limit is looked up at this moment, with everything that this
+        process has used, so unlike `used_percent` this waits for the database."""
         config = self._configuration()["context"]
         if not budgets.limits_of(config).any:
-            return None
+            return LimitCheck()
         refuses = config["on_exceeded"] == budgets.REFUSE
         if refuses and not self._writer.is_failing:
             self._writer.flush(WRITTEN_S)
         worst = (self._budgets.now if refuses else self._budgets.worst)(session_id, user_id)
-        return ExceededLimit(worst, refuses) if worst is not None and worst.used >= worst.limit else None
+        exceeded = worst if worst is not None and worst.used >= worst.limit else None
+        refused = refuses and exceeded is not None
+        return LimitCheck(exceeded, refused, None if refused else self._unchecked.count(self._budgets.silence))
 
     def built(self, caller: Caller, request: Request, result: ContextResult) -> None:
         """Record a snapshot of a build, and in the log of failures, once for each conversation, messages that a provider would refuse."""

@@ -64,6 +64,13 @@ class Standing(NamedTuple):
         return self.used / self.limit * 100
 
 
+class Silence(NamedTuple):
+    """A time in which the limits cannot be checked: the second since 1970 in which it began, and the reason, for people."""
+
+    since: float
+    why: str
+
+
 # What happens at a request of a session or a month whose limit is exceeded.
 WARN, REFUSE = "warn", "refuse"
 
@@ -152,7 +159,6 @@ class Budgets:
         self._limits = limits
         self._open = open
         self._clock = clock
-        self._is_warned = False
         self._reset()
 
     def _reset(self) -> None:
@@ -160,7 +166,7 @@ class Budgets:
         self._known: dict[_Key, tuple[float, Standing | None]] = {}
         self._pending: dict[_Key, threading.Event] = {}
         self._is_running = self._is_closed = False
-        self._answers = True
+        self.silence: Silence | None = None  # while the database does not answer
         self._store: UsageStore | None = None
         self._lock = threading.Lock()
         self._pid = os.getpid()
@@ -168,12 +174,12 @@ class Budgets:
     def now(self, session: str, user: str) -> Standing | None:
         """Return the limit that is used up most as the database has it at this moment; where it cannot be queried, as it was last known.
         It is not waited for while it is known not to answer."""
-        if self._answers:
+        if self.silence is None:
             try:
                 with self._open() as store:
                     return worst_of(standings(store, self._limits(), session, user, self._clock()))
-            except (DatabaseUnavailable, OSError, home.NoHome):
-                self._answers = False
+            except (DatabaseUnavailable, OSError, home.NoHome) as error:
+                self.fall_silent(error)
         return self.worst(session, user)
 
     def used_percent(self, session: str, user: str) -> float | None:
@@ -188,9 +194,9 @@ class Budgets:
         known = self._known.get((session, user))
         if known is None or not 0 <= self._clock() - known[0] <= FRESH_S:  # a clock may be set back
             answered = self._ask((session, user))
-            if known is None and self._answers:
+            if known is None and self.silence is None:
                 if not answered.wait(FIRST_WAIT_S):
-                    self._answers = False
+                    self.fall_silent(TimeoutError(f"the database has not answered within {FIRST_WAIT_S:g} s"))
                 known = self._known.get((session, user))
         return known[1] if known else None
 
@@ -232,13 +238,22 @@ class Budgets:
         try:
             worst = self._query(key)
         except Exception as error:  # noqa: BLE001  the thread must live: without it no limit would ever be checked again
-            self._warn(error)
-            self._answers = False
+            self.fall_silent(error)
             self._disconnect()
             last = self._known.get(key)
             return last[1] if last else None
-        self._answers = True
+        if self.silence is not None:
+            self.silence = None
+            _LOG.warning("PopKit: limits are checked again.")
         return worst
+
+    def fall_silent(self, error: Exception) -> None:
+        """Note that the limits cannot be checked until the database answers, and log the reason once."""
+        is_plain = isinstance(error, (PopkitError, OSError))
+        why = str(error) if is_plain and str(error) else type(error).__name__  # the message of another error may quote anything
+        if self.silence is None:
+            self.silence = Silence(self._clock(), why)
+            _LOG.warning("PopKit: limits cannot be checked: %s. Until the database answers, requests go out unchecked.", why)
 
     def _disconnect(self) -> None:
         """Close the connection. The next query opens it again, which creates the tables of a database that was set up again meanwhile."""
@@ -253,8 +268,3 @@ class Budgets:
         if self._store is None:
             self._store = self._open()
         return worst_of(standings(self._store, limits, *key, self._clock()))
-
-    def _warn(self, error: Exception) -> None:
-        if not self._is_warned and not isinstance(error, (DatabaseUnavailable, OSError, home.NoHome)):  # `popkit budget` reports these
-            self._is_warned = True
-            _LOG.warning("Limits cannot be checked (%s), so the last known state is used.", type(error).__name__)

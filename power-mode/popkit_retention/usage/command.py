@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from popkit_retention.core import text
 from popkit_retention.core.io.sqlite_file import StoreError
+from popkit_retention.core.io.system import now as time_of_day
 
 from .. import extras
 from ..cli.answering import Answer, Refused
@@ -38,7 +39,8 @@ def report(args: Parsed, environ: Mapping[str, str]) -> Answer:
             ingestion.catch_up(environ, bar.show)
         used = configured_database.report(environ, args.session, args.user)
     except DatabaseUnavailable as error:
-        raise Refused(str(error)) from None
+        unchecked = configured_database.unchecked_this_month(environ, time_of_day(environ))
+        raise Refused(f"{error}. {views.unchecked(unchecked.as_fields())}" if unchecked else str(error)) from None
     return Answer(views.budgets(used), used)
 
 

@@ -24,6 +24,7 @@ from .records import month_of
 from .replication import count_pending
 from .server_address import WHOLE_URL, BadAddress, server_of
 from .sqlite import FILE, WORDS, SqliteStore
+from .unchecked import unchecked_since
 from .usage_store import DatabaseUnavailable
 
 TYPE_CHECKING = False
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .server_address import Server
+    from .unchecked import Unchecked
     from .usage_store import UsageStore
 
 
@@ -104,6 +106,7 @@ def report(environ: Mapping[str, str], session: str = "", user: str = "", now: f
     config = configuration(environ)
     now = time_of_day(environ) if now is None else now
     user = user or config["user"] or login_name(environ)
+    unchecked = unchecked_this_month(environ, now)
     with open_store(environ) as store:
         session = session or next((each.session_id for each in store.by_session(user=user, most=1)), "")
         standings = budgets.standings(store, budgets.limits_of(config), session or _NEXT_SESSION, user, now)
@@ -115,11 +118,17 @@ def report(environ: Mapping[str, str], session: str = "", user: str = "", now: f
             "limits": [budgets.to_json(standing) for standing in standings],
             "on_exceeded": config["on_exceeded"],
             **budgets.percent_to_json(budgets.used_percent(standings)),
+            "unchecked": unchecked and unchecked.as_fields(),
             "usage": {
                 "session": store.of_session(session)._asdict() if session else None,
                 "month": store.of_user(user, month_of(now))._asdict(),
             },
         }
+
+
+def unchecked_this_month(environ: Mapping[str, str], now: float) -> Unchecked | None:
+    """Return the requests of this month, on this machine, whose limits could not be checked; None where there are none. OSError, NoHome."""
+    return unchecked_since(home.popkit_home(environ), month_of(now))
 
 
 def check(popkit_home: str, project: str, environ: Mapping[str, str], now: float) -> Check:
@@ -167,4 +176,4 @@ def _waiting(environ: Mapping[str, str]) -> int:
         return 0
 
 
-STORAGE = (Storage("snapshots and usage", {"": r"(usage|context)\.sqlite|outbox\.(jsonl|sending|left)"}, check),)
+STORAGE = (Storage("snapshots and usage", {"": r"(usage|context)\.sqlite|unchecked\.jsonl|outbox\.(jsonl|sending|left)"}, check),)

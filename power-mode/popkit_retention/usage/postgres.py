@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from .server_address import ENCRYPTION, PASSWORD, USER
-from .usage_store import DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
+from .usage_store import DatabaseSilent, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ MIGRATION_S = 60.0  # for another process that makes the tables
 LOCK = 0x506F704B  # the server's advisory lock for the creation of the tables
 _POLL_S = 0.1
 _ROWS = 50  # that one INSERT has
+_ADVICE = "Check context.database (popkit config show) or POPKIT_DATABASE_URL, and that it runs"
 _NO_TLS = "Server refuses SSL"  # the driver's message
-# Classes of SQLSTATE: the user is refused; the data is invalid.
-_REFUSED, _WRONG = "28", ("22", "23")
+# Classes of SQLSTATE: the user is refused; the data is invalid; the server is short of something, is waiting for a lock, or is stopping.
+_REFUSED, _WRONG, _BUSY = "28", ("22", "23"), ("08", "53", "55", "57")
 VERSION_TABLE = "popkit_context_version"
 VERSION = "0001"
 _TABLES = (
@@ -70,7 +71,10 @@ class PostgresStore(UsageStore):
         try:
             import pg8000.native
         except ImportError:
-            raise DatabaseUnavailable("the driver for PostgreSQL is missing. Install it with popkit setup postgres") from None
+            raise DatabaseUnavailable(
+                f"{server.words} needs the driver for PostgreSQL, which is not installed. For your own program or proxy: "
+                "pip install '/path/of/popkit[postgres]'. For the command popkit: popkit setup postgres"
+            ) from None
         self.words = server.words
         self._server = server
         self._driver, self._errors = pg8000.native, (pg8000.native.Error, OSError)
@@ -85,7 +89,7 @@ class PostgresStore(UsageStore):
     @contextmanager
     def writing(self) -> Iterator[Statements]:
         if not self._turn.acquire(timeout=PATIENCE_S):
-            raise DatabaseUnavailable(f"{self.words} is busy with another thread's query. Try again when that is done")
+            raise DatabaseSilent(f"{self.words} is busy with another thread's query. Try again when that is done")
         try:
             with self._translated_errors():
                 connection = self._begin()
@@ -157,8 +161,11 @@ class PostgresStore(UsageStore):
         server = self._server
         try:
             sock = socket.create_connection((server.host, server.port), PATIENCE_S)
-        except OSError:
-            raise self._driver.InterfaceError(f"Can't create a connection to host {server.host} and port {server.port}") from None
+        except OSError as error:
+            is_unknown = isinstance(error, socket.gaierror) and error.errno != socket.EAI_AGAIN
+            is_refused = isinstance(error, ConnectionRefusedError) or is_unknown
+            reason = f"Can't create a connection to host {server.host} and port {server.port}"
+            raise _error(DatabaseUnavailable if is_refused else DatabaseSilent, self.words, reason) from None
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         return sock
 
@@ -253,14 +260,25 @@ class _Statements(Statements):
 def _unavailable(words: str, error: BaseException) -> DatabaseUnavailable:
     """Return the error with a message for people. The driver's may quote the values, so only its first line is kept."""
     message: Any = error.args[0] if error.args else ""
-    kind, advice = DatabaseUnavailable, "Check context.database (popkit config show) and that it runs"
+    kind, advice = DatabaseSilent if _is_silence(error) else DatabaseUnavailable, _ADVICE
     if isinstance(message, dict):  # the driver hands on the fields of the server's answer: M is its message, C its SQLSTATE
         state, message = str(message.get("C")), message.get("M", "")
-        kind = NotWritable if state.startswith(_WRONG) else DatabaseUnavailable
+        kind = NotWritable if state.startswith(_WRONG) else DatabaseSilent if state.startswith(_BUSY) else DatabaseUnavailable
         if state.startswith(_REFUSED):
             advice = f"Set {USER} and {PASSWORD} to a user of that server"
     if message == _NO_TLS:
         advice = f"Let the server speak TLS, or set {ENCRYPTION} to prefer"
     lines = str(message).strip().splitlines()
-    reason = (lines[0][:200] if lines else type(error).__name__).rstrip(".")
+    return _error(kind, words, (lines[0][:200] if lines else type(error).__name__).rstrip("."), advice)
+
+
+def _is_silence(error: BaseException) -> bool:
+    """Return whether the server did not answer, or the connection broke: not where it has answered, or cannot be trusted."""
+    import ssl
+
+    message = error.args[0] if error.args else ""
+    return not isinstance(message, dict) and message != _NO_TLS and not isinstance(error, ssl.SSLError)
+
+
+def _error(kind: type[DatabaseUnavailable], words: str, reason: str, advice: str = _ADVICE) -> DatabaseUnavailable:
     return kind(f"{words} cannot be used: {reason}. {advice}")

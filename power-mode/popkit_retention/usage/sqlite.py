@@ -13,7 +13,7 @@ from typing import Any
 from popkit_retention.core.io.sqlite_file import Schema, StoreError, StoreTooNew, Transaction, open_store
 
 from .old_file import _import_old_file, has_old_file
-from .usage_store import DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
+from .usage_store import DatabaseSilent, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,21 +100,25 @@ class SqliteStore(UsageStore):
         except _WRONG as error:
             raise NotWritable(f"{WORDS} does not accept these rows ({type(error).__name__})") from None
         except StoreError as error:
-            kind = DatabaseTooNew if isinstance(error, StoreTooNew) else DatabaseUnavailable
-            raise kind(str(error)) from None
+            raise (DatabaseTooNew if isinstance(error, StoreTooNew) else DatabaseUnavailable)(str(error)) from None
         except sqlite3.Error as error:
-            raise DatabaseUnavailable(f"{self.path} cannot be used: {error}. {_advice_for(str(error))}") from None
+            kind = DatabaseSilent if _is_busy(str(error)) else DatabaseUnavailable
+            raise kind(f"{self.path} cannot be used: {error}. {_advice_for(str(error))}") from None
         except OSError as error:
             raise DatabaseUnavailable(f"{self.path} cannot be used: {error.strerror or error}. Move it away, or set POPKIT_HOME") from None
 
 
 def _advice_for(message: str) -> str:
     """Return what to do about an error of SQLite, by its message."""
-    if "locked" in message or "busy" in message:
+    if _is_busy(message):
         return f"Another process has kept it busy for {PATIENCE_S:.0f} s. Try again when that is done"
     if "full" in message:
         return "Free some space, then try again"
     return "Check that it can be written to; if it is damaged, move it away, and usage is read from your transcripts again"
+
+
+def _is_busy(message: str) -> bool:
+    return "locked" in message or "busy" in message
 
 
 class _Statements(Statements):

@@ -53,6 +53,10 @@ class DatabaseUnavailable(PopkitError):
     """The database cannot be used; the message says why, and what to do, and holds no credentials."""
 
 
+class DatabaseSilent(DatabaseUnavailable):
+    """The database does not answer now, and may answer later: nothing has to be set right."""
+
+
 class NotWritable(DatabaseUnavailable):
     """The database can be used, but will never accept these rows."""
 

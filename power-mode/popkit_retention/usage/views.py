@@ -27,11 +27,21 @@ def budgets(report: dict[str, Any]) -> list[text.Line]:
         lines += ["", *text.wrap(_chosen(report)), "", *text.wrap(_EXCEEDED[report["on_exceeded"]])]
     else:
         lines += ["", *text.wrap(_NO_LIMITS)]
+    if report.get("unchecked"):
+        lines += ["", *text.wrap(f"{unchecked(report['unchecked'])} The reason: {text.clean(report['unchecked']['why'])}.")]
     for scope, used in report["usage"].items():
         if used is not None:
             when = f"in this session {text.cut(text.clean(report['session']), 40)}" if scope == "session" else "this month"
             lines += ["", f"Used {when}", *_used(used)]
     return lines
+
+
+def unchecked(unchecked: dict[str, Any]) -> str:
+    """Return the sentence on the requests whose limits could not be checked: the fields of `Unchecked`."""
+    since, until = (unchecked[name].replace("T", " ").rstrip("Z") for name in ("since", "until"))
+    verb = "was" if unchecked["requests"] == 1 else "were"
+    requests = units.counted(unchecked["requests"], "request")
+    return f"This month {requests} on this machine {verb} not checked against the limits, from {since} to {until} UTC."
 
 
 def _limit(limit: dict[str, Any]) -> list[str]:

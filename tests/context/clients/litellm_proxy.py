@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.client import installs
-from tests.listening import on_a_free_port
+from tests.listening import free_port, on_a_free_port
 from tests.patience import until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -130,6 +130,18 @@ class Forks:
     @contextmanager
     def running(self, config: str, folder: Path, **environ: str) -> Iterator[Proxy]:
         """A proxy with a config.yaml, whose callbacks may come from our sources and these tests."""
+        start, printed = self._starting(config, folder, environ)
+        with on_a_free_port(start, lambda port: Proxy(port, printed).is_up(), printed) as port:
+            yield Proxy(port, printed)
+
+    def last_words(self, config: str, folder: Path, **environ: str) -> str:
+        """What a proxy has printed that ends at its start."""
+        start, printed = self._starting(config, folder, environ)
+        proxy = start(free_port())
+        until(lambda: proxy.poll() is not None, "the proxy to end")
+        return printed.read_text(errors="replace")
+
+    def _starting(self, config: str, folder: Path, environ: dict[str, str]) -> tuple[Callable[[int], _Fork], Path]:
         (folder / "config.yaml").write_text(config)
         printed = folder / "printed"
         job = {"environ": _environ(folder, **environ), "cwd": str(folder), "printed": str(printed)}
@@ -138,8 +150,7 @@ class Forks:
             words = ["--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"]
             return _Fork(self._answer, {**job, "words": words})
 
-        with on_a_free_port(start, lambda port: Proxy(port, printed).is_up(), printed) as port:
-            yield Proxy(port, printed)
+        return start, printed
 
 
 def _environ(home: Path, **more: str) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ import pytest
 from popkit_retention.clients import with_context
 from popkit_retention.context import BudgetExceeded, build_context
 from popkit_retention.context.configured_service import configured_service
-from popkit_retention.context.requests import Caller
 from popkit_retention.context.service import ContextService
-from popkit_retention.context.usage_log import ExceededLimit
+from popkit_retention.context.usage_log import LimitCheck
+from popkit_retention.usage import postgres
 from popkit_retention.usage.budgets import Standing
-from popkit_retention.usage.configured_database import open_store
+from popkit_retention.usage.configured_database import open_store, unchecked_this_month
 from popkit_retention.usage.records import Tokens
+from tests.context.hostile import Way
 from tests.kit.forks import Forks, Function
 from tests.patience import until
 from tests.usage.records import used
@@ -41,8 +43,8 @@ class Limited(Ledger):
         super().__init__(120.0)
         self.refuses = refuses
 
-    def exceeded(self, user_id: str, session_id: str) -> ExceededLimit:
-        return ExceededLimit(FULL, self.refuses)
+    def check_limits(self, user_id: str, session_id: str) -> LimitCheck:
+        return LimitCheck(FULL, self.refuses)
 
 
 @EVERY
@@ -99,15 +101,15 @@ def configured(folder: Path, **context: Any) -> dict[str, str]:
 def test_each_limit_warns_by_default_and_refuses_where_it_is_told_to(tmp_path: Path, limit: dict[str, float], refuses: bool):
     environ = configured(tmp_path, **limit, **({"on_exceeded": "refuse"} if refuses else {}))
     service = configured_service(environ)
-    ask = service._usage.exceeded
+    ask = service._usage.check_limits
     with open_store(environ) as store:
-        assert ask("dana", "s1") is None
+        assert ask("dana", "s1") == LimitCheck()
         store.write([used("1", "s1", user="dana", tokens=Tokens(1_000, 0, 0, 0, 0), usd=0.02, at=service._usage._clock())])
         if refuses:  # what others have used counts at once
-            assert ask("dana", "s1").standing.used_percent >= 100
-            assert ask("erik", "s2") is None
+            assert ask("dana", "s1").exceeded.used_percent >= 100
+            assert ask("erik", "s2") == LimitCheck()
     service._usage._budgets._known.clear()
-    until(lambda: ask("dana", "s1"), "what was used is known, which a build that only warns does not wait for long")
+    until(lambda: ask("dana", "s1").exceeded, "what was used is known, which a build that only warns does not wait for long")
     assert ask("dana", "s1").refuses is refuses
     service.close()
 
@@ -135,11 +137,26 @@ def test_many_workers_exceed_a_limit_by_at_most_one_request_each(api: Providers,
     assert allowed <= spent.requests < allowed + workers
 
 
-def test_a_database_that_does_not_answer_refuses_nobody(tmp_path: Path):
-    environ = {**configured(tmp_path, session_tokens=1, on_exceeded="refuse"), "POPKIT_DATABASE_URL": "postgresql://dana@127.0.0.1:9/none"}
+def test_a_database_that_does_not_answer_refuses_nobody_and_answers_say_so(
+    api: Providers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(postgres, "PATIENCE_S", 0.2)
+    nobody = Way()
+    environ = {
+        **configured(tmp_path, session_tokens=1, on_exceeded="refuse"),
+        "POPKIT_DATABASE_URL": f"postgresql://dana:hunter2@127.0.0.1:{nobody.port}/none",
+    }
     service = configured_service(environ)
-    assert service._exceeded(Caller("dana", "s1")) is None
+    for number, kind in enumerate(KINDS):
+        answer = kind.ask(with_context(kind.make(api), user_id="dana", session_id="s1", service=service))
+        assert answer.popkit["unchecked"]["requests"] == number + 1
+        assert answer.popkit["unchecked"]["since"].endswith("Z")
     service.close()
+    nobody.close()
+    assert [record.getMessage().count("limits cannot be checked: PostgreSQL at 127.0.0.1") for record in caplog.records].count(1) == 1
+    assert "hunter2" not in caplog.text
+    found = unchecked_this_month(environ, time.time())
+    assert (found.requests, "cannot be used" in found.why) == (len(KINDS), True)
 
 
 def test_an_async_client_is_refused_in_its_own_task(api: Providers):

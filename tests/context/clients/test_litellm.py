@@ -21,7 +21,7 @@ from tests.patience import until
 from tests.usage.records import used
 
 from . import litellm_proxy
-from .litellm_team import DANA, Team, home_of, running
+from .litellm_team import CONFIG, DANA, OURS, Team, home_of, running
 from .providers import CACHE_READ, INPUT, OUTPUT, TEXT
 
 LONG = [{"role": role, "content": f"{role} {number} " * 40} for number in range(12) for role in ("user", "assistant")]
@@ -261,6 +261,13 @@ def attacked(forks: litellm_proxy.Forks, tmp_path_factory: pytest.TempPathFactor
         yield team
     assert nobody.sockets, "the proxy has asked the silent server"
     nobody.close()
+
+
+def test_a_proxy_without_the_driver_of_its_database_does_not_start(forks: litellm_proxy.Forks, tmp_path: Path):
+    environ = {**home_of(tmp_path, {"month_tokens": 260_000}), "POPKIT_DATABASE_URL": "postgresql://dana:hunter2@127.0.0.1:1/none"}
+    printed = forks.last_words(CONFIG.format(url="http://127.0.0.1:1", key=litellm_proxy.KEY, callbacks=OURS), tmp_path, **environ)
+    assert "pip install '/path/of/popkit[postgres]'" in printed
+    assert "hunter2" not in printed
 
 
 def driver(folder: Path) -> Path:
