@@ -66,7 +66,7 @@ def test_no_more_than_some_are_named():
 @settings(max_examples=examples(25, 300), deadline=None)
 @given(EXCHANGES)
 def test_a_valid_conversation_has_none_and_neither_has_what_is_built_of_it(exchanges):
-    for provider in Provider:
+    for provider in (Provider.ANTHROPIC, Provider.OPENAI):
         talk = Talk(provider)
         talk.went_on(exchanges)
         built = talk.build(50.0)

@@ -180,7 +180,7 @@ def test_calls_of_openai_count_their_arguments(kind, field):
     "content",
     [None, "", [], [None, 3, {}], [{"type": "new"}], [{"type": "image"}], [{"type": "document"}], [{"type": "tool_result"}], {"a": 1}, 7],
 )
-@pytest.mark.parametrize("provider", Provider)
+@pytest.mark.parametrize("provider", [Provider.ANTHROPIC, Provider.OPENAI])
 def test_a_malformed_message_is_counted_without_an_error(content, provider):
     assert Meter("gpt-4o", provider).message({"role": "user", "content": content, "tool_calls": [None, {"function": 3}]}) > 0
 

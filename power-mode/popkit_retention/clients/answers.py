@@ -5,10 +5,23 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
-from .call import Call
+from ..context.requests import Used
 from .failures import may_pass_elsewhere
+
+
+class Watched(Protocol):
+    """A call whose answer is watched: `raw`, `mark`, `read` and `answered` as those of Call."""
+
+    raw: str
+
+    def mark(self, answer: Any) -> Any: ...
+
+    def read(self, item: Any, before: Used | None) -> Used | None: ...
+
+    def answered(self, used: Used | None) -> None: ...
+
 
 Again = Callable[[Exception], Any]  # the answer of the fallback model, for a failure
 
@@ -16,7 +29,7 @@ Again = Callable[[Exception], Any]  # the answer of the fallback model, for a fa
 _EVENTS = "_iterator"
 
 
-def watch(answer: Any, call: Call, again: Again | None) -> None:
+def watch(answer: Any, call: Watched, again: Again | None) -> None:
     """Report the usage of an answer to the call: at once, or at the end of a stream. `again`: for a failure before the first event; None
     where there is no fallback model."""
     parsed = call.mark(_parsed(answer, call))
@@ -27,7 +40,7 @@ def watch(answer: Any, call: Call, again: Again | None) -> None:
         call.answered(call.read(parsed, None))
 
 
-async def watch_async(answer: Any, call: Call, again: Again | None) -> None:
+async def watch_async(answer: Any, call: Watched, again: Again | None) -> None:
     parsed = call.mark(await _awaited(_parsed(answer, call)))
     if hasattr(parsed, _EVENTS):
         setattr(parsed, _EVENTS, _async_events(getattr(parsed, _EVENTS), weakref.ref(parsed), call, again))
@@ -35,7 +48,7 @@ async def watch_async(answer: Any, call: Call, again: Again | None) -> None:
         call.answered(call.read(parsed, None))
 
 
-def _parsed(answer: Any, call: Call) -> Any:
+def _parsed(answer: Any, call: Watched) -> Any:
     """Return the answer in a raw response: the package parses it once, and gives the caller the same object."""
     return answer.parse() if call.raw else answer
 
@@ -44,7 +57,7 @@ async def _awaited(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value
 
 
-def _events(events: Iterator[Any], stream: weakref.ref[Any], call: Call, again: Again | None) -> Iterator[Any]:
+def _events(events: Iterator[Any], stream: weakref.ref[Any], call: Watched, again: Again | None) -> Iterator[Any]:
     used, begun = None, False
     try:
         try:
@@ -62,7 +75,7 @@ def _events(events: Iterator[Any], stream: weakref.ref[Any], call: Call, again: 
         call.answered(used)
 
 
-async def _async_events(events: AsyncIterator[Any], stream: weakref.ref[Any], call: Call, again: Again | None) -> AsyncIterator[Any]:
+async def _async_events(events: AsyncIterator[Any], stream: weakref.ref[Any], call: Watched, again: Again | None) -> AsyncIterator[Any]:
     used, begun = None, False
     try:
         try:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from ..context.provider_forms import Provider
 from ..context.requests import Caller, Notice, Request, Used
 from ..context.service import ContextService
 from ..usage.budgets import BudgetExceeded
-from .reported_usage import FORMS, Form
+from .known_callers import KnownCallers
+from .reported_usage import Form, form_of
 from .session_user import made_plain
 
 # The keyword arguments with which a client's `post` is called.
@@ -22,6 +25,9 @@ _log = logging.getLogger("popkit_retention.context")
 FIELD = "popkit"
 # By this header the packages ask for the response itself; "stream" leaves its body to be read by the caller.
 _RAW_HEADER, UNREAD = "x-stainless-raw-response", "stream"
+# The fields of a request that continues what the provider holds; the paths whose answers later calls name.
+_PREVIOUS, _CONVERSATION = "previous_response_id", "conversation"
+_NAMED_LATER = frozenset({"/responses", "/batches", "/v1/messages/batches"})
 
 
 class Setting(NamedTuple):
@@ -60,43 +66,63 @@ class Call:
     """One call. `arguments`: those that the request is sent with. `raw`: "" where the answer itself is asked for, else the kind of its
     response."""
 
-    def __init__(self, form: Form, arguments: Arguments, setting: Setting, service: ContextService) -> None:
+    def __init__(self, form: Form, arguments: Arguments, setting: Setting, service: ContextService, callers: KnownCallers) -> None:
         self.arguments = arguments
         self.service = service
         self._form = form
+        self._callers = callers
         self._setting = setting
         self._model = str(self._field("model"))
         self._caller = Caller(*setting[:4])
         self._notice = Notice()
-        headers = dict((arguments.get("options") or {}).get("headers") or {})
-        self.raw = next((str(value) for name, value in headers.items() if str(name).lower() == _RAW_HEADER), "")
+        self.raw = raw_of(arguments)
 
     @classmethod
-    def of(cls, path: str, arguments: Arguments, setting: Setting, service: ContextService) -> Call | Arguments:
+    def of(cls, path: str, arguments: Arguments, setting: Setting, service: ContextService, callers: KnownCallers) -> Call | Arguments:
         """Return the call that a client makes by its `post`; its arguments without `FIELD` where nothing is done for it."""
-        arguments, fields = _without_field(arguments)
+        arguments, fields = without_field(arguments)
         setting = setting.changed(fields)
-        form = FORMS.get(path.partition("?")[0])
+        form = form_of(path)
         if form is None or not setting.user_id or not isinstance(arguments.get("body"), dict):
             return arguments
-        return cls(form, arguments, setting, service)
+        return cls(form, arguments, setting, service, callers)
 
     def build(self) -> None:
         """Check the limits, and replace the messages by built ones, where this form of a request has a builder. This takes a moment: not
         for an event loop. BudgetExceeded."""
-        if not self._form.builds:
+        held = self._held()
+        if held or not self._form.builds:
             with self.service.careful("the session of a request could not be told"):
                 self._caller = self._caller.within([self._beginning()])
-            self._notice = self.service.checked(self._caller)
+            self._notice = self.service.checked(self._caller)._replace(unbuilt=_unbuilt(held) if held else "")
             return
         with self.service.careful("a request could not be read, so it was sent as it is", except_for=BudgetExceeded):
-            messages, system, tools = [self._made_plain(name) for name in ("messages", "system", "tools")]
-            self._caller = self._caller.within(messages)
+            given, system, tools = [self._made_plain(name) for name in (self._form.messages, self._form.system, "tools")]
+            messages = [{"role": "user", "content": given}] if isinstance(given, str) else given
+            self._caller = self._caller.within(messages or [self._beginning()])
+            if not messages:
+                self._notice = self.service.checked(self._caller)
+                return
             request = Request(self._form.provider, self._model, messages, system, tools, self._setting.max_context_tokens)
             prepared = self.service.prepare(self._caller, request)
             self._notice = prepared.notice
-            if prepared.messages is not None:
-                self._put("messages", prepared.messages)
+            if prepared.messages is not None and not (messages is not given and prepared.messages == messages):
+                self._put(self._form.messages, prepared.messages)
+
+    def _held(self) -> str:
+        """Return the field by which a request continues a conversation that the provider holds, in whose session it is then; "" where it
+        carries all of it."""
+        if self._form.provider is not Provider.RESPONSES:
+            return ""
+        previous, conversation = self._field(_PREVIOUS), self._made_plain(_CONVERSATION)
+        if isinstance(previous, str) and previous:
+            self._caller = self._callers.within(self._caller, previous)
+            return _PREVIOUS
+        id = conversation.get("id") if isinstance(conversation, dict) else conversation
+        if isinstance(id, str) and id:
+            self._caller = self._callers.within(self._caller, id)
+            return _CONVERSATION
+        return ""
 
     def _beginning(self) -> dict[str, Any]:
         """Return the message that a request without messages begins with, by which its session is told."""
@@ -105,7 +131,10 @@ class Call:
         return first if isinstance(first, dict) else {"role": "user", "content": str(first)}
 
     def mark(self, answer: Any) -> Any:
-        """Put the notice into the field `popkit` of an answer, a stream, its first event or a failure; return it."""
+        """Put the notice into the field `popkit` of an answer, a stream, its first event or a failure; return it. The caller of one that
+        later calls may name is noted."""
+        if self._form.path in _NAMED_LATER:
+            self._callers.note(getattr(getattr(answer, "response", answer), "id", None), self._caller)
         if self._notice:
             with suppress(AttributeError, TypeError, ValueError):
                 begins = getattr(answer, "type", None) == "message_start"  # of a stream of Anthropic's, with the message that it makes
@@ -156,7 +185,21 @@ class Call:
             self.arguments = {**self.arguments, "body": {**self.arguments["body"], name: value}}
 
 
-def _without_field(arguments: Arguments) -> tuple[Arguments, Mapping[str, Any]]:
+@functools.cache
+def _unbuilt(held: str) -> str:
+    """Return why no context was built, and log it once."""
+    why = f"OpenAI holds the history ({held}), so nothing of it can be left out"
+    _log.warning("PopKit: %s. Limits are checked, and usage is recorded. This is logged once.", why)
+    return why
+
+
+def raw_of(arguments: Arguments) -> str:
+    """Return the kind of the raw response that is asked for; "" where the answer itself is."""
+    headers = dict((arguments.get("options") or {}).get("headers") or {})
+    return next((str(value) for name, value in headers.items() if str(name).lower() == _RAW_HEADER), "")
+
+
+def without_field(arguments: Arguments) -> tuple[Arguments, Mapping[str, Any]]:
     options = arguments.get("options") or {}
     extra = options.get("extra_json")
     if not isinstance(extra, dict) or FIELD not in extra:

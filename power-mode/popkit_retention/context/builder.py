@@ -164,7 +164,7 @@ class _Build:
     def result(self) -> ContextResult:
         changed = self.changed_from
         if changed is not None:
-            changed -= len([number for number in range(changed) if self.dialogue.is_out(number, self.changes)])
+            changed = self.dialogue.sent_before(changed, self.changes)
         out = len(self._thoughts(self.changes)) - len(self._thoughts(self.before))
         return Assembled(self.options, self.strategy, self.dialogue, self.changes, self.fixed, self.level).result(changed, out, self.notes)
 

@@ -210,15 +210,22 @@ class Dialogue:
                 texts.update((use.id, BARE) for use in parsed.uses if use.id in notices)
                 message = self.form.edit(message, Edit(texts, without_thinking, texts_of(additions)))
             sent.append(message)
-        return sent
+        return list(self.form.split(sent))
+
+    def sent_before(self, number: int, changes: Changes) -> int:
+        """Return how many entries of the list that is sent come before a message."""
+        return len(self.form.split([self.messages[before] for before in range(number) if not self.is_out(before, changes)]))
 
 
 def read(messages: Sequence[Any], provider: Provider, meter: Meter, digests: list[str] | None = None) -> Dialogue | None:
     """Return the conversation of these messages; None where they are invalid, and so stay as they are. `digests`: theirs, where the caller
     has them already."""
     form = FORMS[provider]
-    digests = digests_of(messages) if digests is None or len(digests) != len(messages) else digests
     try:
+        joined = form.join(messages)
+        if digests is None or joined is not messages or len(digests) != len(messages):
+            digests = digests_of(joined)
+        messages = joined
         parsed = [message for message in map(form.parse, messages) if message is not None]
     except (TypeError, ValueError, RecursionError, AttributeError):
         return None

@@ -8,6 +8,7 @@ from typing import Any
 
 from .content_blocks import blocks_of, kind_of, plain, role_of, text_of, tool_calls_of
 from .provider_forms import Provider
+from .responses_form import REFERENCE, call_id, part_of, result_id
 
 _ROLES = {
     Provider.ANTHROPIC: frozenset({"user", "assistant", "system"}),
@@ -20,7 +21,7 @@ MOST_FAULTS = 20
 def faults_of(messages: Sequence[Any], provider: Provider) -> list[str]:
     """Return the faults in a list of messages, each with the number of its message (from 0), at most MOST_FAULTS."""
     try:
-        faults = _faults(messages, provider)
+        faults = _faults_of_items(messages) if provider is Provider.RESPONSES else _faults(messages, provider)
         return [fault for _, fault in zip(range(MOST_FAULTS), faults)]
     except (TypeError, ValueError, RecursionError, AttributeError):
         return ["the messages cannot be read"]
@@ -57,6 +58,26 @@ def _faults(messages: Sequence[Any], provider: Provider) -> Iterator[str]:
             yield f"message {number}: no content"
     if pending:
         yield f"message {answered_at}: {_unanswered(pending)}"
+
+
+def _faults_of_items(items: Sequence[Any]) -> Iterator[str]:
+    """Yield the faults of a list for OpenAI's Responses. Where items are only referred to, calls may be among them."""
+    known = [plain(item) for item in items]
+    if not known:
+        yield "there are no messages"
+    calls: dict[str, int] = {}
+    answered = set(filter(None, (result_id(item) for item in known if isinstance(item, dict))))
+    is_whole = not any(kind_of(item) == REFERENCE for item in known)
+    for number, item in enumerate(known):
+        if not part_of(item):
+            yield f"item {number}: no item that the provider knows"
+            continue
+        if is_whole and result_id(item) and result_id(item) not in calls:
+            yield f"item {number}: a result without the call before it"
+        if call_id(item):
+            calls[call_id(item)] = number
+            if is_whole and call_id(item) not in answered:
+                yield f"item {number}: a call without its result"
 
 
 def _unanswered(pending: Sequence[str]) -> str:

@@ -10,11 +10,15 @@ from popkit_retention.core.policy.messages import thinking_tokens
 from .content_blocks import is_thinking, kind_of, plain, thinking_beside, tool_calls_of
 from .pictures import anthropic_tokens, openai_tokens
 from .provider_forms import Provider
+from .responses_form import items_of
 from .tokens import count, vocabulary_of
 
 # Tokens of a message, and of a call or result in it, beside its contents.
 _FRAME_TOKENS, _CALL_TOKENS = 4, 12
 _PDF_TOKENS = 2_500  # a page, as text and as a picture
+# Of reasoning that is sealed, characters for a token; the fields of items whose characters are no tokens.
+_SEALED_CHARS = 6
+_ENCODED = frozenset({"result", "encrypted_content"})
 
 
 class Meter:
@@ -52,6 +56,8 @@ class Meter:
         thinking by the size that its signature seals."""
         message = plain(message)
         try:
+            if self.provider is Provider.RESPONSES:
+                return sum([self._item(plain(item)) for item in items_of(message)])
             total = self._content(message.get("content")) + _FRAME_TOKENS
             return total + self._beside(message) if self.provider is Provider.OPENAI else total
         except RecursionError:
@@ -76,6 +82,10 @@ class Meter:
             return self._estimate(anthropic_tokens(block.get("source")))
         if kind == "image_url":
             return self._estimate(openai_tokens(block.get("image_url")))
+        if kind == "input_image":
+            return self._estimate(openai_tokens({"url": block.get("image_url"), "detail": block.get("detail")}))
+        if kind == "input_file":
+            return self._estimate(_PDF_TOKENS)
         if kind == "document":
             return self._document(block.get("source"))
         if kind == "tool_result":
@@ -92,6 +102,21 @@ class Meter:
         if source.get("type") == "text":
             return self.text(source.get("data"))
         return self._content(source["content"]) if source.get("content") else self._estimate(_PDF_TOKENS)
+
+    def _item(self, item: Any) -> int:
+        """Count an item of OpenAI's Responses: reasoning by the size of what seals it; of other kinds, the fields without sealed or encoded
+        contents."""
+        if kind_of(item) in (None, "message"):
+            return self._content(item.get("content")) + _FRAME_TOKENS
+        if item["type"] == "reasoning":
+            summary = sum(map(self._block, item.get("summary") or ()))
+            return self._estimate(summary + len(item.get("encrypted_content") or "") // _SEALED_CHARS)
+        if isinstance(item.get("output"), (str, list)):
+            return self._content(item["output"]) + _CALL_TOKENS
+        call_input = item.get("arguments", item.get("input"))
+        if isinstance(call_input, str):
+            return self.text(item.get("name")) + self.text(call_input) + _CALL_TOKENS
+        return self._estimate(self.json({name: value for name, value in item.items() if name not in _ENCODED}))
 
     def _beside(self, message: dict[str, Any]) -> int:
         """Count the parts of OpenAI's messages beside their content."""

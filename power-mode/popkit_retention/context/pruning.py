@@ -24,7 +24,10 @@ from .provider_forms import Provider
 
 def apply_pruning(context: ContextResult, strategy: PruningStrategy) -> ContextResult:
     """Return a built context with no more of each layer than a strategy lets in, and layer 1 as it is. A looser strategy restores nothing.
-    A context whose messages were not valid, or whose turn under way needs its thinking, stays as it is."""
+    A context whose messages were not valid, or whose turn under way needs its thinking, stays as it is, and so does one of OpenAI's
+    Responses."""
+    if context.state.get("provider") == Provider.RESPONSES:
+        return context
     previous = continuity.read(context.state, str(context.state.get("model")))
     out = previous.changes.left | (previous.changes.without_thinking & previous.alone)
     sent = [number for number in range(len(previous.digests)) if number not in out]

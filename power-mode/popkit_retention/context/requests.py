@@ -42,7 +42,7 @@ class Request(NamedTuple):
 
 class Used(NamedTuple):
     """The tokens that one answer used. `input`: the uncached input. `cache_write_1h`: the part of `cache_write` that is cached for an hour.
-    `id`: the provider's id of the answer, "" where it has none."""
+    `id`: the provider's id of the answer, "" where it has none. `batch`: whether it was asked in a batch, at a lower price."""
 
     input: int = 0
     cache_read: int = 0
@@ -50,15 +50,17 @@ class Used(NamedTuple):
     cache_write_1h: int = 0
     output: int = 0
     id: str = ""
+    batch: bool = False
 
 
 class Notice(NamedTuple):
     """The additional information in an answer: `exceeded`, the limit that is used up, `faults`, why a provider would refuse the messages,
-    `unchecked`, the requests so far whose limits could not be checked, this one included."""
+    `unchecked`, the requests so far whose limits could not be checked, this one included, `unbuilt`, why no context could be built."""
 
     exceeded: Standing | None = None
     faults: Sequence[str] = ()
     unchecked: Unchecked | None = None
+    unbuilt: str = ""
 
     def __bool__(self) -> bool:
         return any(self)
@@ -73,6 +75,8 @@ class Notice(NamedTuple):
             fields["faults"] = list(self.faults)
         if unchecked is not None:
             fields["unchecked"] = {"since": unchecked.as_fields()["since"], "requests": unchecked.requests}
+        if self.unbuilt:
+            fields["unbuilt"] = self.unbuilt
         return fields
 
 

@@ -25,7 +25,17 @@ _ERRORS = {
 }
 _ERRORS |= {529: "overloaded_error"}
 
-_OTHERS = ("/v1/completions", "/embeddings", "/batches")
+_OTHERS = (
+    "/count_tokens",
+    "/v1/completions",
+    "/embeddings",
+    "/batches",
+    "/images/generations",
+    "/audio/speech",
+    "/fine_tuning/jobs",
+    "/threads/runs",
+)
+BACKGROUND = "resp_that_runs_in_the_background"
 
 
 class Fails(NamedTuple):
@@ -50,6 +60,10 @@ class Waits(NamedTuple):
     """An answer that comes when `ready` is set."""
 
     ready: threading.Event
+
+
+class Pending(NamedTuple):
+    """An answer that is not ready yet: a background response or a batch."""
 
 
 class Seen(NamedTuple):
@@ -138,8 +152,46 @@ def openai_response(model: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def background_response(id: str, is_done: bool) -> dict[str, Any]:
+    response = {**openai_response("scripted-large"), "id": id, "background": True}
+    return response if is_done else {**response, "status": "queued", "usage": None}
+
+
+def _batch(id: str, url: str, is_done: bool) -> dict[str, Any]:
+    """A batch as either package reads it."""
+    usage = openai_response("scripted-large")["usage"]
+    done = {"status": "completed", "usage": usage, "processing_status": "ended", "results_url": f"{url}/v1/messages/batches/{id}/results"}
+    at_work = {"status": "in_progress", "processing_status": "in_progress", "results_url": None}
+    return {"id": id, "object": "batch", "model": "scripted-large", **(done if is_done else at_work)}
+
+
+def _results() -> bytes:
+    """The results of a batch of Anthropic's: two messages, and a request that failed."""
+    messages = [{"type": "succeeded", "message": anthropic_message("scripted-large")} for _ in range(2)]
+    errored = {"type": "errored", "error": {"type": "error", "error": {"type": "api_error", "message": "scripted"}}}
+    lines = [{"custom_id": str(number), "result": result} for number, result in enumerate([*messages, errored])]
+    return "".join(json.dumps(line) + "\n" for line in lines).encode()
+
+
+def _other(path: str) -> dict[str, Any]:
+    if path.endswith("/count_tokens"):
+        return {"input_tokens": INPUT}
+    usage = openai_response("")["usage"] if "/images/" in path else _openai_usage()
+    return {"id": "other_1", "object": "list", "model": "", "choices": [], "data": [], "usage": usage}
+
+
+def _retrieved(path: str, url: str, is_done: bool) -> tuple[bytes, str]:
+    """What there is at a path, and its kind."""
+    id = path.rpartition("/")[2]
+    if id == "results":
+        return _results(), "application/x-jsonl"
+    return json.dumps(_batch(id, url, is_done) if "/batches/" in path else background_response(id, is_done)).encode(), "application/json"
+
+
 def _response_of(body: dict[str, Any]) -> tuple[bytes, str, int]:
     response = openai_response(body["model"])
+    if body.get("background"):
+        return json.dumps(background_response(BACKGROUND, False)).encode(), "application/json", 200
     if not body.get("stream"):
         return json.dumps(response).encode(), "application/json", 200
     begun = {"type": "response.created", "response": {**response, "status": "in_progress", "usage": None}}
@@ -186,18 +238,20 @@ def _handler_for(api: Providers) -> type[BaseHTTPRequestHandler]:
             if isinstance(answer, Fails):
                 kind = _ERRORS.get(answer.status, "api_error")
                 self._send({"type": "error", "error": {"type": kind, "message": "scripted"}}, answer.status)
-            elif path.endswith("/count_tokens"):
-                self._send({"input_tokens": INPUT})
             elif path.endswith("/responses"):
                 self._send_raw(*_response_of(body))
             elif path.endswith(_OTHERS):
-                self._send({"id": "other_1", "object": "list", "model": "", "choices": [], "data": [], "usage": _openai_usage()})
+                self._send(_other(path))
             elif isinstance(answer, Breaks) and not body.get("stream"):
                 self._hang_up()
             elif body.get("stream"):
                 self._stream(anthropic, body, answer)
             else:
                 self._send(anthropic_message(body["model"]) if anthropic else openai_completion(body["model"]))
+
+        def do_GET(self) -> None:
+            answer = api.answers.popleft() if api.answers else None
+            self._send_raw(*_retrieved(self.path.partition("?")[0], api.url, not isinstance(answer, Pending)), 200)
 
         def _send(self, payload: dict[str, Any], status: int = 200) -> None:
             self._send_raw(json.dumps(payload).encode(), "application/json", status)
