@@ -146,8 +146,10 @@ def openai_response(model: str) -> dict[str, Any]:
         "input_tokens": prompt, "input_tokens_details": {"cached_tokens": CACHE_READ}, "output_tokens": OUTPUT,
         "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": prompt + OUTPUT,
     }  # fmt: skip
+    said = {"type": "output_text", "text": TEXT, "annotations": []}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [said]}
     return {
-        "id": "resp_1", "object": "response", "created_at": 1, "model": model, "output": [], "status": "completed", "usage": usage,
+        "id": "resp_1", "object": "response", "created_at": 1, "model": model, "output": [message], "status": "completed", "usage": usage,
         "parallel_tool_calls": True, "tool_choice": "auto", "tools": [],
     }  # fmt: skip
 
