@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..context.provider_forms import Provider
-from ..context.requests import Caller, Notice, Request, Used
+from ..context.requests import Caller, Notice, Request, Used, tiers_of
 from ..context.service import ContextService
 from ..usage.budgets import BudgetExceeded
 from .known_callers import KnownCallers
@@ -23,6 +23,7 @@ _log = logging.getLogger("popkit_retention.context")
 # The field in which a call overrides settings (it is not sent, and is passed in the argument `extra_body` that every method has), and in
 # which an answer carries the notice for its request.
 FIELD = "popkit"
+_NO_TEXTS = frozenset({"max_context_tokens", "force_include_tiers"})
 # By this header the packages ask for the response itself; "stream" leaves its body to be read by the caller.
 _RAW_HEADER, UNREAD = "x-stainless-raw-response", "stream"
 # The fields of a request that continues what the provider holds; the paths whose answers later calls name.
@@ -39,6 +40,7 @@ class Setting(NamedTuple):
     agent: str = ""
     fallback_model: str = ""
     max_context_tokens: int | None = None
+    force_include_tiers: Sequence[str] = ()
 
     def changed(self, fields: Mapping[str, Any]) -> Setting:
         """Return the settings with these fields; None means the default. TypeError for an unknown field, which must not be ignored."""
@@ -50,10 +52,11 @@ class Setting(NamedTuple):
 
     def checked(self) -> Setting:
         """Return the same settings; TypeError for a value of another type, which could not identify a session, ValueError for a number of
-        tokens that no request fits in."""
+        tokens that no request fits in, and for the name of no layer."""
         for name, value in self._asdict().items():
-            if name != "max_context_tokens" and not isinstance(value, str):
+            if name not in _NO_TEXTS and not isinstance(value, str):
                 raise TypeError(f"{name} takes a text, not {type(value).__name__}")
+        tiers_of(self.force_include_tiers)
         most = self.max_context_tokens
         if most is not None and (not isinstance(most, int) or isinstance(most, bool)):
             raise TypeError(f"max_context_tokens takes a whole number, not {type(most).__name__}")
@@ -94,7 +97,7 @@ class Call:
         if held or not self._form.builds:
             with self.service.careful("the session of a request could not be told"):
                 self._caller = self._caller.within([self._beginning()])
-            self._notice = self.service.checked(self._caller)._replace(unbuilt=_unbuilt(held) if held else "")
+            self._notice = self.service.checked(self._caller)._replace(unbuilt=unbuilt(held) if held else "")
             return
         with self.service.careful("a request could not be read, so it was sent as it is", except_for=BudgetExceeded):
             given, system, tools = [self._made_plain(name) for name in (self._form.messages, self._form.system, "tools")]
@@ -103,7 +106,8 @@ class Call:
             if not messages:
                 self._notice = self.service.checked(self._caller)
                 return
-            request = Request(self._form.provider, self._model, messages, system, tools, self._setting.max_context_tokens)
+            forced = tiers_of(self._setting.force_include_tiers)
+            request = Request(self._form.provider, self._model, messages, system, tools, self._setting.max_context_tokens, forced)
             prepared = self.service.prepare(self._caller, request)
             self._notice = prepared.notice
             if prepared.messages is not None and not (messages is not given and prepared.messages == messages):
@@ -114,15 +118,10 @@ class Call:
         carries all of it."""
         if self._form.provider is not Provider.RESPONSES:
             return ""
-        previous, conversation = self._field(_PREVIOUS), self._made_plain(_CONVERSATION)
-        if isinstance(previous, str) and previous:
-            self._caller = self._callers.within(self._caller, previous)
-            return _PREVIOUS
-        id = conversation.get("id") if isinstance(conversation, dict) else conversation
-        if isinstance(id, str) and id:
+        held, id = held_by({name: self._made_plain(name) for name in (_PREVIOUS, _CONVERSATION)})
+        if held:
             self._caller = self._callers.within(self._caller, id)
-            return _CONVERSATION
-        return ""
+        return held
 
     def _beginning(self) -> dict[str, Any]:
         """Return the message that a request without messages begins with, by which its session is told."""
@@ -186,11 +185,22 @@ class Call:
 
 
 @functools.cache
-def _unbuilt(held: str) -> str:
+def unbuilt(held: str) -> str:
     """Return why no context was built, and log it once."""
     why = f"OpenAI holds the history ({held}), so nothing of it can be left out"
     _log.warning("PopKit: %s. Limits are checked, and usage is recorded. This is logged once.", why)
     return why
+
+
+def held_by(request: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the field by which a request of OpenAI's Responses continues what the provider holds, and the id in it; ("", "") where the
+    request carries all of the conversation."""
+    for name in (_PREVIOUS, _CONVERSATION):
+        value = request.get(name)
+        id = value.get("id") if isinstance(value, dict) else value
+        if isinstance(id, str) and id:
+            return name, id
+    return "", ""
 
 
 def raw_of(arguments: Arguments) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..usage.budgets import Standing
 from ..usage.unchecked import Unchecked
-from .build_types import Message
+from .build_types import ContextTier, Message
 from .conversations import mark_of
 from .provider_forms import Provider
 
@@ -30,7 +30,7 @@ class Caller(NamedTuple):
 
 class Request(NamedTuple):
     """The parts of a request that a build needs, as plain data. `max_tokens`: the most tokens that the request may have; None: the model's
-    window."""
+    window. `forced`: the layers that enter as with the fullest budget."""
 
     provider: Provider
     model: str
@@ -38,6 +38,18 @@ class Request(NamedTuple):
     system: Any = None
     tools: Any = None
     max_tokens: int | None = None
+    forced: Sequence[ContextTier] = ()
+
+
+def tiers_of(value: object) -> tuple[ContextTier, ...]:
+    """Return the layers in a value of `force_include_tiers`. TypeError for anything but a list, ValueError for the name of no layer."""
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"force_include_tiers takes a list, not {type(value).__name__}")
+    names = [tier.value for tier in ContextTier]
+    for name in value:
+        if name not in names:
+            raise ValueError(f"force_include_tiers takes {', '.join(names)}, not {name!r:.40}")
+    return tuple(map(ContextTier, value))
 
 
 class Used(NamedTuple):

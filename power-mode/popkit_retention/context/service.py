@@ -141,6 +141,7 @@ class ContextService:
             tools=request.tools,
             project=caller.project,
             max_tokens=request.max_tokens,
+            force_include_tiers=list(request.forced),
             previous=previous,
             digests=digests,
         )

@@ -30,10 +30,10 @@ OLDEST_PYTHON = (3, 10)
 # The extra itself brings 250 MB more: data frames, clouds, another database.
 OF_THE_PROXY = (
     "apscheduler backoff cryptography email-validator expression fastapi fastapi-sso httpx2 mcp orjson pyjwt python-multipart redis "
-    "restrictedpython rich soundfile uvicorn uvloop websockets"
+    "pynacl restrictedpython rich soundfile uvicorn uvloop websockets"
 ).split()
 OF_OURS = "ast-grep-py>=0.39 opentelemetry-api>=1.30".split()
-COMPLETE = "complete"
+COMPLETE, _INSTALLED = "complete", " ".join([*OF_THE_PROXY, *OF_OURS])
 KEY = "sk-of-the-proxy"
 # Nothing is fetched, and nobody is told.
 QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False", "LITELLM_MODE": "PRODUCTION", "DISABLE_ADMIN_UI": "True"}
@@ -43,7 +43,7 @@ def why_not() -> str:
     """Why it cannot be tried here; "" where it can."""
     if sys.version_info < OLDEST_PYTHON:
         return f"LiteLLM needs Python {OLDEST_PYTHON[0]}.{OLDEST_PYTHON[1]} or later"
-    if os.environ.get("POPKIT_OFFLINE") and not os.environ.get("CI") and not (_folder() / COMPLETE).exists():
+    if os.environ.get("POPKIT_OFFLINE") and not os.environ.get("CI") and not _is_complete(_folder()):
         return "LiteLLM's proxy is not in .cache: run scripts/test once without --offline"
     return ""
 
@@ -52,7 +52,7 @@ def install() -> Path:
     """Its command, installed first if the cache has none."""
     folder = _folder()
     with installs._locked(folder):
-        if not (folder / COMPLETE).exists():
+        if not _is_complete(folder):
             shutil.rmtree(folder, ignore_errors=True)
             installs._run([sys.executable, "-m", "venv", "--without-pip", str(folder)])
             pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", "--quiet"]
@@ -60,8 +60,13 @@ def install() -> Path:
             installs._run([*pip, "--no-compile", "--disable-pip-version-check", f"litellm=={VERSION}", *OF_THE_PROXY, *OF_OURS])
             quiet = [f"{name}={value}" for name, value in QUIET.items()]
             installs._run(["env", *quiet, str(folder / "bin" / "python"), "-c", "import litellm.proxy.proxy_server"])
-            (folder / COMPLETE).touch()
+            (folder / COMPLETE).write_text(_INSTALLED)
     return folder / "bin" / "litellm"
+
+
+def _is_complete(folder: Path) -> bool:
+    """Whether it has been installed with the same packages."""
+    return (folder / COMPLETE).exists() and (folder / COMPLETE).read_text() == _INSTALLED
 
 
 def _folder() -> Path:

@@ -88,6 +88,37 @@ def test_a_message_in_anthropics_form_with_a_user_goes_with_a_built_context(team
     assert (used.input_tokens, used.cache_read_tokens, used.output_tokens, used.unpriced) == (INPUT, CACHE_READ, OUTPUT, 0)
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_response_with_a_user_goes_with_a_built_context(team: Team, stream: bool):
+    session = f"session-response-{stream}"
+    headers = {"x-litellm-session-id": session}
+    answer = team.openai.responses.create(model="gpt", input=LONG, user=DANA, stream=stream, extra_headers=headers)
+    assert (list(answer)[-1].type == "response.completed") if stream else answer.output_text == TEXT
+    assert team.api.last.path.endswith("/responses")
+    items = team.api.last.body["input"]
+    assert len(items) < len(LONG)
+    assert LONG[-1]["content"] in json.dumps(items[-1])
+    until(lambda: team.used(session).requests == 1, "what the call used is booked")
+    used = team.used(session)
+    assert (used.input_tokens, used.cache_read_tokens, used.output_tokens) == (INPUT, CACHE_READ, OUTPUT)
+
+
+def test_a_response_whose_history_the_provider_holds_says_so_in_its_header(team: Team):
+    raw = team.openai.responses.with_raw_response.create(model="gpt", input="And now?", user=DANA, previous_response_id="resp_0")
+    assert "OpenAI holds the history" in json.loads(raw.headers["x-popkit"])["unbuilt"]
+
+
+def test_metadata_can_force_layers_to_enter_whole(team: Team):
+    forced = {"popkit": {"force_include_tiers": ["tier4"]}}
+    team.openai.chat.completions.create(model="gpt", messages=LONG, user=DANA, extra_body={"metadata": forced})
+    assert team.arrived() == [message["content"] for message in LONG]
+    assert "force_include_tiers" not in team.api.last.raw.decode()
+    forced["popkit"]["force_include_tiers"] = ["all"]
+    with pytest.raises(Exception, match="force_include_tiers takes tier1, tier2, tier3, tier4, not 'all'") as refused:
+        team.openai.chat.completions.create(model="gpt", messages=LONG, user=DANA, extra_body={"metadata": forced})
+    assert refused.value.status_code == 400
+
+
 def test_an_anthropic_message_for_another_provider_s_model_gets_a_built_context(team: Team):
     session = "session-message-gpt"
     model, headers = "claude-chat", {"x-claude-code-session-id": session}
@@ -222,6 +253,28 @@ def test_once_a_limit_is_used_up_the_proxy_answers_429_and_sends_nothing(refusin
     assert "the limit of this session is used up (" in response
     assert f" of {LIMIT} tokens)" in response
     assert "popkit budget set session_tokens=" in response
+
+
+PAID = {
+    "responses": lambda client, headers: client.responses.create(model="gpt", input="hello", user=DANA, extra_headers=headers),
+    "embeddings": lambda client, headers: client.embeddings.create(
+        model="gpt", input="hello", user=DANA, extra_headers=headers, encoding_format="float"
+    ),
+}
+
+
+@pytest.mark.parametrize("path", PAID)
+def test_other_requests_that_cost_are_booked_and_refused_too(refusing: Team, refused, path: str):
+    session = f"session-{path}"
+    with open_store(refusing.environ) as store:
+        store.write([used(f"before-{path}", session, time.time(), user=DANA, tokens=Tokens(LIMIT, 0, 0, 0, 0))])
+    sent = len(refusing.api.requests)
+    with pytest.raises(refused) as raised:
+        PAID[path](refusing.openai, {"x-litellm-session-id": session})
+    assert raised.value.status_code == 429
+    assert len(refusing.api.requests) == sent
+    PAID[path](refusing.openai, {"x-litellm-session-id": f"another-{path}"})
+    until(lambda: refusing.used(f"another-{path}").requests == 1, "what the call used is booked")
 
 
 def test_another_session_goes_on(refusing: Team):

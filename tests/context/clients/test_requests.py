@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.clients.session_user import made_plain, person_of
-from popkit_retention.context.build_types import ContextBuildOptions, ContextResult
+from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, ContextTier
 from popkit_retention.context.builder import build_context
 from popkit_retention.context.sources import Sources
 
-from .callers import BUILT, KINDS, MODEL, QUESTION, Backend, Ledger, result, with_a_mark
+from .callers import BUILT, KINDS, MODEL, QUESTION, Backend, Kind, Ledger, id_of, result, with_a_mark
 from .providers import Providers
 
 TEXT = (Path(__file__).resolve().parents[3] / "docs" / "design" / "context.md").read_text(encoding="utf-8")
@@ -193,3 +193,21 @@ def test_plain_data_stays_the_very_object(value: object):
 @given(_PLAIN)
 def test_tuples_and_iterators_become_lists_of_the_same(value: object):
     assert made_plain((value, iter([value]))) == [value, [value]]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=id_of)
+def test_a_call_can_force_layers_to_enter_whole(api: Providers, kind: Kind):
+
+    forced: list[list[ContextTier]] = []
+
+    def noting(options: ContextBuildOptions, sources: Sources) -> ContextResult:
+        forced.append(options.force_include_tiers)
+        return with_a_mark(options, sources)
+
+    backend = Backend(api, noting)
+    kind.ask(backend.client(kind), extra_body={"popkit": {"force_include_tiers": ["tier4"]}})
+    kind.ask(backend.client(kind))
+    assert forced == [[ContextTier.HISTORY], []]
+    for value, error in (("tier4", TypeError), (["all"], ValueError)):
+        with pytest.raises(error, match="force_include_tiers takes"):
+            kind.ask(backend.client(kind), extra_body={"popkit": {"force_include_tiers": value}})
