@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.clients import with_context
+from popkit_retention.clients.coverage import say_uncovered
 from popkit_retention.context import ContextBuildOptions, Provider, build_context
 from popkit_retention.context.configured_service import configured_service
 from popkit_retention.context.newest_snapshot import get_context_status
@@ -145,6 +146,8 @@ def test_a_request_goes_out_built_and_is_booked_whatever_its_caller_is_called(
     service = configured_service(environ)
     log = service._usage
     assert isinstance(log, DatabaseLog)
+    say_uncovered(kind.name)  # once in a process
+    caplog.clear()
     for sent, (which, name) in enumerate(HOSTILE.items()):
         for stream in (False, True):
             client = with_context(kind.make(api), user_id=name, session_id=name, project=name, agent=name, service=service)
