@@ -1,4 +1,6 @@
-"""A real PostgreSQL for the tests: Debian's server programs, run by an ordinary user in a folder of their own, on the loopback."""
+"""A real PostgreSQL for the tests: Debian's server programs, run by an ordinary user in a folder of their own, on the loopback.
+
+For vectors, those with the extension pgvector: Debian's, else those of the package pgserver."""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +86,22 @@ class Server:
         return {"POPKIT_DATABASE_URL": address, "PGUSER": USER, "PGPASSWORD": PASSWORD}
 
 
+def with_vectors() -> Path | None:
+    """The folder with the programs of a server that has the extension pgvector; None where there is none."""
+    packaged = find_spec("pgserver")
+    folders = [Path(folder) / "pginstall" / "bin" for folder in (packaged and packaged.submodule_search_locations) or ()]
+    for programs in filter(None, [debian.postgresql(), *folders]):
+        asked = [programs / "pg_config", "--sharedir"]
+        shared = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip() if asked[0].exists() else ""
+        if (Path(shared) / "extension" / "vector.control").exists():
+            return programs
+    return None
+
+
 @contextmanager
-def running() -> Iterator[Server]:
-    """A server that ends with the `with`, or with this process."""
-    programs = debian.postgresql()
+def running(programs: Path | None = None) -> Iterator[Server]:
+    """A server of these programs (by default Debian's) that ends with the `with`, or with this process."""
+    programs = programs or debian.postgresql()
     assert programs is not None, "look before with tests.debian.postgresql()"
     folder = Path(tempfile.mkdtemp(prefix="popkit-pg-"))
     as_user = _ordinary_user(folder)

@@ -1,13 +1,15 @@
-"""The conformance suite of stores: the contracts that a store must keep.
+"""The conformance suite of stores: the contracts that a store of items, or one of vectors, must keep.
 
     run_store_conformance(MyStore)
+    run_vector_store_conformance(MyVectorStore)
 
-runs them all; for a report on each, call `hold` for each of `contracts()`. A contract's docstring says what it demands.
+run them all; for a report on each, call `hold` for each of `contracts()`, `hold_vectors` for each of `vector_contracts()`. A contract's
+docstring says what it demands.
 """
 
 from __future__ import annotations
 
-from . import changes, keeping, queries
+from . import changes, keeping, queries, vectors
 from .checking import NotConforming
 
 TYPE_CHECKING = False
@@ -15,9 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..memory.stores.protocol import Store
-    from .checking import Contract
+    from ..memory.vectors.protocol import VectorStore
+    from .checking import Contract, VectorContract
 
-__all__ = ["NotConforming", "contracts", "hold", "run_store_conformance"]
+__all__ = [
+    "NotConforming",
+    "contracts",
+    "hold",
+    "hold_vectors",
+    "run_store_conformance",
+    "run_vector_store_conformance",
+    "vector_contracts",
+]
 
 
 def contracts() -> tuple[Contract, ...]:
@@ -39,5 +50,31 @@ def hold(contract: Contract, make_store: Callable[[], Store], another: Callable[
         contract(store, lambda: store if another is None else another(store))
     except NotConforming as error:
         raise NotConforming(f"contract {contracts().index(contract) + 1}: {contract.__doc__} {error}") from None
+    finally:
+        store.close()
+
+
+def vector_contracts() -> tuple[VectorContract, ...]:
+    """Return all contracts of stores of vectors, in the order in which they are numbered."""
+    return vectors.CONTRACTS
+
+
+def run_vector_store_conformance(
+    make_store: Callable[[], VectorStore], another: Callable[[VectorStore], VectorStore] | None = None
+) -> None:
+    """Hold a store of vectors to every contract: see `run_store_conformance`."""
+    for contract in vector_contracts():
+        hold_vectors(contract, make_store, another)
+
+
+def hold_vectors(
+    contract: VectorContract, make_store: Callable[[], VectorStore], another: Callable[[VectorStore], VectorStore] | None = None
+) -> None:
+    """Hold a fresh store of vectors to one contract."""
+    store = make_store()
+    try:
+        contract(store, lambda: store if another is None else another(store))
+    except NotConforming as error:
+        raise NotConforming(f"contract {vector_contracts().index(contract) + 1}: {contract.__doc__} {error}") from None
     finally:
         store.close()

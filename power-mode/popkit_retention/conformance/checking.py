@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ..memory.stores.protocol import Store
+    from ..memory.vectors.protocol import VectorStore
 
     # A fresh store, and a function that returns one more over the same contents.
     Contract = Callable[[Store, Callable[[], Store]], None]
+    VectorContract = Callable[[VectorStore, Callable[[], VectorStore]], None]
 
 NOW = 1_790_000_000.123456
 

@@ -16,6 +16,7 @@ import importlib
 _HOMES = {
     "ARCHIVE_TIER_POLICY": "valuation",
     "AsyncMemory": "asynchronous",
+    "BadEmbedding": "embeddings",
     "BadFilter": "filters",
     "BadItem": "items",
     "Bounds": "bounds",
@@ -23,8 +24,10 @@ _HOMES = {
     "CompressionPolicy": "compression",
     "DuplicateId": "stores.protocol",
     "ForgettingCurveModel": "valuation",
+    "FunctionEmbedder": "embeddings",
     "HOT_TIER_POLICY": "valuation",
     "InMemoryStore": "stores.in_memory",
+    "InMemoryVectorStore": "vectors.in_memory",
     "InformationLossMetrics": "information_loss",
     "Item": "items",
     "ItemNotFound": "memory",
@@ -34,10 +37,14 @@ _HOMES = {
     "Memory": "memory",
     "MemoryTierManager": "tier_manager",
     "Observed": "items",
+    "PgVectorStore": "vectors.pgvector",
     "SignalCalculator": "valuation",
     "SqliteStore": "stores.sqlite",
+    "SqliteVecStore": "vectors.sqlite_vec",
     "StoreUnavailable": "stores.protocol",
     "ValueClassification": "valuation",
+    "Vector": "vectors.protocol",
+    "VectorStore": "vectors.protocol",
     "WARM_TIER_POLICY": "valuation",
 }
 
@@ -46,6 +53,7 @@ if TYPE_CHECKING:
     from .asynchronous import AsyncMemory
     from .bounds import Bounds
     from .compression import CompressionPolicy
+    from .embeddings import BadEmbedding, FunctionEmbedder
     from .filters import BadFilter
     from .holds import ItemOnHold
     from .information_loss import InformationLossMetrics
@@ -64,6 +72,10 @@ if TYPE_CHECKING:
         SignalCalculator,
         ValueClassification,
     )
+    from .vectors.in_memory import InMemoryVectorStore
+    from .vectors.pgvector import PgVectorStore
+    from .vectors.protocol import Vector, VectorStore
+    from .vectors.sqlite_vec import SqliteVecStore
 
 __all__ = [
     "ARCHIVE_TIER_POLICY",
@@ -71,13 +83,16 @@ __all__ = [
     "HOT_TIER_POLICY",
     "WARM_TIER_POLICY",
     "AsyncMemory",
+    "BadEmbedding",
     "BadFilter",
     "BadItem",
     "Bounds",
     "CompressionPolicy",
     "DuplicateId",
     "ForgettingCurveModel",
+    "FunctionEmbedder",
     "InMemoryStore",
+    "InMemoryVectorStore",
     "InformationLossMetrics",
     "Item",
     "ItemNotFound",
@@ -87,10 +102,14 @@ __all__ = [
     "Memory",
     "MemoryTierManager",
     "Observed",
+    "PgVectorStore",
     "SignalCalculator",
     "SqliteStore",
+    "SqliteVecStore",
     "StoreUnavailable",
     "ValueClassification",
+    "Vector",
+    "VectorStore",
 ]
 
 

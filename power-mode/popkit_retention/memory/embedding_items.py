@@ -11,6 +11,8 @@ from .stores.protocol import Change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .items import Item
     from .stores.protocol import Store
 
@@ -23,7 +25,7 @@ def best() -> Embedder:
         return HashedEmbedder()
 
 
-_BATCH = 64  # items that are embedded at once
+BATCH = 64  # items that are embedded at once
 
 
 def context(item: Item, before: Item | None = None) -> str:
@@ -31,6 +33,13 @@ def context(item: Item, before: Item | None = None) -> str:
     it is about."""
     turn = f"{item.speaker}: {item.text}" if item.speaker else item.text
     return f"{context(before)} {turn}" if before else turn
+
+
+def contexts(store: Store, items: Sequence[Item]) -> list[str]:
+    """Return the text by which each of these items is embedded."""
+    places = [(item.episode, item.place - 1) for item in items if item.episode and item.place]
+    before = {(item.episode, item.place + 1): item for item in store.around(places)}
+    return [context(item, before.get((item.episode, item.place)) if item.episode else None) for item in items]
 
 
 def embed_items(store: Store, embedder: Embedder, project: str | None = None, most: int | None = None) -> int:
@@ -43,11 +52,8 @@ def embed_items(store: Store, embedder: Embedder, project: str | None = None, mo
     )
     wanted = islice(lacking, most)
     done = 0
-    while batch := list(islice(wanted, _BATCH)):
-        places = [(item.episode, item.place - 1) for item in batch if item.episode and item.place]
-        before = {(item.episode, item.place + 1): item for item in store.around(places)}
-        texts = [context(item, before.get((item.episode, item.place)) if item.episode else None) for item in batch]
-        embeddings = embedder.embed(texts)  # before the store is locked for writing
+    while batch := list(islice(wanted, BATCH)):
+        embeddings = embedder.embed(contexts(store, batch))  # before the store is locked for writing
         done += store.change(
             Change(item.id, to={"embedding": embedding, "details": {**item.details, "embedder": embedder.name}})
             for item, embedding in zip(batch, embeddings)

@@ -1,4 +1,4 @@
-"""Embeddings of texts (DIMENSIONS floats each), made by hashing, with the standard library alone.
+"""Embeddings of texts (DIMENSIONS floats each): by hashing, with the standard library alone, or by an author's own function.
 
 An embedding is a list of floats of unit length (zeros where a text says nothing), each rounded to 32 bits, so that a store returns it
 unchanged. Embeddings of two embedders cannot be compared: an item's `details` name the embedder of its own.
@@ -12,7 +12,7 @@ import sys
 from array import array
 from collections import Counter
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from popkit_retention.core.errors import PopkitError
 
@@ -21,7 +21,12 @@ from .terms import terms_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Union
+
+    # Texts to vectors of one length, which may be that of any model.
+    Function = Callable[[Sequence[str]], Sequence[Sequence[float]]]
+    Embedding = Union[Function, "Embedder"]
 
 
 _GRAMS = (3, 4, 5)  # lengths of the pieces of a term
@@ -42,6 +47,10 @@ class EmbeddingsUnavailable(PopkitError):
     """The extra's model is missing, or is not the one that we know; the message says what to do."""
 
 
+class BadEmbedding(PopkitError, ValueError):
+    """An embedder cannot be used, or has returned no embeddings; the message says why, and what to do."""
+
+
 class HashedEmbedder:
     """Feature hashing (Weinberger et al., ICML 2009) of terms and of their pieces: texts that share words are near each other and, less so,
     texts that share parts of words. The result depends on no seed, process or version of Python."""
@@ -50,6 +59,60 @@ class HashedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         return [_hashed(text) for text in texts]
+
+
+class FunctionEmbedder:
+    """An embedder made of a function: texts to as many vectors, all of one length, which is noticed at the first answer (`dimension`, 0
+    until then). `name`: says which embeddings can be compared, so change it with the model; by default the function's own `name`, or where
+    it is defined. BadEmbedding for a function without any name, and for answers that are not such vectors."""
+
+    def __init__(self, function: Function, name: str = "") -> None:
+        self.name = name or _name_of(function)
+        self.dimension = 0
+        self._function = function
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return embeddings as items keep them: of DIMENSIONS floats. Zeros behind a shorter vector change no cosine; a longer one is
+        refused, because what is cut off would be missed."""
+        vectors = self.vectors(texts)
+        if self.dimension > DIMENSIONS:
+            raise BadEmbedding(
+                f"{self.name} returns {self.dimension:,} numbers for a text, and an item keeps {DIMENSIONS}. "
+                "Pass a vector store, too: vectors=SqliteVecStore(…)"
+            )
+        return [vector + [0.0] * (DIMENSIONS - len(vector)) for vector in vectors]
+
+    def vectors(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return vectors of unit length (zeros for zeros), as long as the function makes them."""
+        if not texts:
+            return []
+        vectors = [[float(number) for number in vector] for vector in self._function(list(texts))]
+        if len(vectors) != len(texts):
+            raise BadEmbedding(f"{self.name} returned {len(vectors):,} vectors for {len(texts):,} texts")
+        self.dimension = self.dimension or len(vectors[0])
+        for vector in vectors:
+            if len(vector) != self.dimension or not vector:
+                raise BadEmbedding(f"{self.name} returned a vector of {len(vector):,} numbers; its first one had {self.dimension:,}")
+            if not all(map(math.isfinite, vector)):
+                raise BadEmbedding(f"{self.name} returned a vector with a number that is not finite")
+        return [_of_unit_length(vector) for vector in vectors]
+
+
+def _name_of(function: Function) -> str:
+    named = getattr(function, "name", "") or getattr(function, "__qualname__", "")
+    if not isinstance(named, str) or not named:
+        raise BadEmbedding("the embedder has no name, which says what embeddings can be compared. Pass FunctionEmbedder(function, name=…)")
+    module = getattr(function, "__module__", None)
+    return named if getattr(function, "name", "") or not module else f"{module}.{named}"
+
+
+def embedder_of(given: Embedding) -> Embedder:
+    """Return the embedder that was given, or one that is made of a function. Raise BadEmbedding for anything else."""
+    if hasattr(given, "embed"):
+        return cast("Embedder", given)
+    if not callable(given):
+        raise BadEmbedding(f"an embedder is a function of texts to vectors, not {type(given).__name__}")
+    return FunctionEmbedder(given)
 
 
 def _hashed(text: str) -> list[float]:
@@ -76,6 +139,9 @@ def _place(feature: str, share: float) -> tuple[int, float]:
 
 
 def _of_unit_length(numbers: Sequence[float]) -> list[float]:
+    # Numbers below one: squares of the largest floats are infinite.
+    largest = max(map(abs, numbers), default=0.0)
+    numbers = [number / largest for number in numbers] if largest > 1e100 else numbers
     length = math.sqrt(sum(number * number for number in numbers))
     return array("f", [number / length for number in numbers] if length else numbers).tolist()
 

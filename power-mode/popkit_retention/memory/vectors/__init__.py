@@ -1,0 +1,1 @@
+"""Vectors of items, kept beside a store of items."""
