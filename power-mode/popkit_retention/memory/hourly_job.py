@@ -24,8 +24,6 @@ class Runs(Protocol):
 
     def run(self) -> object: ...
 
-    def close(self) -> None: ...
-
 
 PATIENCE_S = 10.0  # for a job to end; it may be stopped anywhere
 
@@ -53,8 +51,8 @@ class HourlyJob:
                 try:
                     memory.run()
                 finally:
-                    if _is_sqlite(memory.store):  # any other store is the owner's
-                        memory.close()
+                    if _is_sqlite(memory.store):  # any other store is the owner's, as are the vectors
+                        memory.store.close()
                 self.failure = None
             except Exception as error:  # noqa: BLE001  the next run tries again
                 self.failure = error

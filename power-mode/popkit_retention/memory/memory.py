@@ -52,6 +52,7 @@ from .stores.shared import can_be_listed
 from .summariser import summarise_with
 from .terms import terms_of
 from .transitions import Moment
+from .vectors.index import VectorIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,10 +60,11 @@ if TYPE_CHECKING:
 
     from .bounds import Bounds
     from .document import Document
-    from .embeddings import Embedder
+    from .embeddings import Embedder, Embedding
     from .filters import Condition
     from .information_loss import Loss
     from .items import Lesson
+    from .vectors.protocol import VectorStore
 
     # `Memory.list` is a word of its users.
     Items = list[Item]
@@ -107,32 +109,41 @@ class Memory:
         project: str = "",
         now: Callable[[], float] = time.time,
         folder: Folder | None = None,
-        embedder: Embedder | None = None,
+        embedder: Embedding | None = None,
         summarise: Callable[[str], str] | None = None,
         session: str = "",
         job: str = "",
         root: str | None = None,
         theirs: OwnMemory | None = None,
         bounds: Bounds = DEFAULT,
+        vectors: VectorStore | None = None,
     ) -> None:
         """Open a memory over a store. `folder`: where MEMORY.md, alerts and backups are written; without one, none are. `embedder` and
-        `summarise` replace the built-in ones. `session`: the id of the session that uses it, which reinforces an item at most once. `job`:
-        "hourly" runs the job on a thread of its own until the memory is closed. `root`: the checkout against which items are checked, ""
-        where it no longer exists, None for a memory without one. `theirs`: what the host itself remembers, which MEMORY.md does not repeat.
-        `bounds`: how much the job leaves of each project; by default 10,000 items. Raise ValueError for any other job."""
+        `summarise` replace the built-in ones; an embedder may be a function of texts to vectors (`FunctionEmbedder` gives it a name).
+        `vectors`: where its vectors are kept, searched and deleted; items then keep none of it. An item is written first: if its vector
+        cannot be, the error is raised, and the next run makes up for it. `session`: the id of the session that uses it, which reinforces
+        an item at most once. `job`: "hourly" runs the job on a thread of its own until the memory is closed. `root`: the checkout against
+        which items are checked, "" where it no longer exists, None for a memory without one. `theirs`: what the host itself remembers,
+        which MEMORY.md does not repeat. `bounds`: how much the job leaves of each project; by default 10,000 items. Raise ValueError for
+        any other job, BadEmbedding for what is no embedder."""
         self.store = store
         self.bounds = bounds
         self.project = project
         self.now = now
         self.folder = folder
-        self._embedder = embedder
+        given = None if embedder is None else embeddings.embedder_of(embedder)
+        # Beside a store of vectors, what items need of an embedding is what hashing tells: no model is asked for their neighbours.
+        self._embedder = given if vectors is None else embeddings.HashedEmbedder()
+        self._index = None if vectors is None else VectorIndex(vectors, lambda: given or embedding_items.best())
         self.summarise = summarise
         self.session = session
         if job not in ("", "hourly"):
             raise ValueError(f'job is {job!r:.40}: it may be "hourly", or "" for none')
         self.hourly: HourlyJob | None = None
         if job:
-            self.hourly = HourlyJob(lambda: Memory(for_thread(store), project, now, folder, embedder, summarise, bounds=bounds))
+            self.hourly = HourlyJob(
+                lambda: Memory(for_thread(store), project, now, folder, given, summarise, bounds=bounds, vectors=vectors)
+            )
             weakref.finalize(self, self.hourly.over.set)
         self.root = root
         self.theirs = theirs or OwnMemory("")
@@ -214,11 +225,17 @@ class Memory:
         items = sorted(self._scan(kinds, tiers, marked, where), key=lambda item: (-item.score, -item.created_at, item.id))
         return items[:most]
 
-    def search(self, words: str, most: int = 10, everywhere: bool = False, where: Filter | None = None) -> Found:
+    def search(self, words: str, most: int = 10, everywhere: bool = False, where: Filter | None = None, mode: str = search.BOTH) -> Found:
         """Return the items that answer best, each with its relevance, and count an access of each: whether it was of use shows later.
-        `everywhere`: search all projects; `where`: a filter, see `filters`; BadFilter for a wrong one."""
+        `everywhere`: search all projects; `where`: a filter, see `filters`; BadFilter for a wrong one. `mode`: by the "words", by "vector",
+        or by "both"; ValueError for any other. By vector without a store of vectors, items that have no embedding yet get one first."""
+        if mode not in search.MODES:
+            raise ValueError(f"mode is {mode!r:.40}: it may be {', '.join(search.MODES)}")
         project = None if everywhere else self.project
-        results = search.search(self.store, words, project, most, self.embedder, self._where(where), self.now())
+        embedder = self.embedder if self._index is None and mode != search.WORDS else None
+        if mode == search.VECTOR and embedder is not None and embedder.name != embeddings.HashedEmbedder.name:
+            embedding_items.embed_items(self.store, embedder, project)
+        results = search.search(self.store, words, project, most, embedder, self._where(where), self.now(), mode, self._index)
         self._access([item.id for item, _ in results])
         return results
 
@@ -337,6 +354,7 @@ class Memory:
         item.tier = str(fields.get("tier") or placed.tier)
         item.tier_since, item.tier_score = now, item.score
         self.store.write(Batch(add=[item], log=[self._entry("added", item, placed.reasons)]))
+        self._refresh([item.id])
         return item
 
     def _scope_of(self, fields: Mapping[str, object]) -> dict[str, str]:
@@ -369,6 +387,7 @@ class Memory:
                 batch.originals = {item.id: str(to["text"])}
         before = {name: getattr(item, name) for name in to if name not in ("level", "embedding") and getattr(item, name) != to[name]}
         if not before:
+            self._refresh([item.id])
             return item
         after = {name: to[name] for name in before}
         batch.change = [Change(item.id, to)]
@@ -377,6 +396,7 @@ class Memory:
             self.store.write(batch)
         except Outdated:  # somebody has just put something on hold
             return self.update(id, text, **fields)
+        self._refresh([item.id])
         return self.find(item.id)
 
     def upsert(self, id: str, text: str, **fields: object) -> Item:
@@ -450,7 +470,9 @@ class Memory:
 
     def learn(self, lesson: Lesson) -> learning.Learnt:
         """Merge the lesson of a session. A lesson that is learnt twice counts once."""
-        return learning.learn(self.store, lesson, self.now())
+        learnt = learning.learn(self.store, lesson, self.now())
+        self._sync()
+        return learnt
 
     def run(self, force: bool = False, progress: Callable[[int], None] = lambda done: None) -> job.Report | None:
         """Run the job over all projects; return None where the last run is less than an hour ago, unless it is forced. Raise JobRunning
@@ -470,8 +492,9 @@ class Memory:
     def _run(self, now: float, progress: Callable[[int], None]) -> job.Report:
         erasure.prepare_erasure(self.store, self.folder, now)
         report = job.run(self.store, now, self.embedder, self.summarise, progress, self.bounds)
-        if self.embedder.name != embeddings.HashedEmbedder.name:
+        if self._index is None and self.embedder.name != embeddings.HashedEmbedder.name:
             embedding_items.embed_items(self.store, self.embedder, most=EMBEDDED)
+        self._sync()
         if self.folder is not None:
             self._publish_marks()
             self.folder.set_alerts(report.alerts, now)
@@ -491,13 +514,25 @@ class Memory:
             raise BadItem(
                 f"an import may hold items of any user: import into the memory itself, not into a scope of it ({', '.join(self.scope)})"
             )
-        return exchange.import_lines(self.store, lines, self.project, self.now(), missing)
+        imported = exchange.import_lines(self.store, lines, self.project, self.now(), missing)
+        self._sync()
+        return imported
 
     def close(self) -> None:
-        """End the hourly job, and release the store."""
+        """End the hourly job, and release the stores."""
         if self.hourly is not None:
             self.hourly.close()
         self.store.close()
+        if self._index is not None:
+            self._index.vectors.close()
+
+    def _refresh(self, ids: Sequence[str]) -> None:
+        if self._index is not None:
+            self._index.refresh(self.store, ids, self.now())
+
+    def _sync(self) -> None:
+        if self._index is not None:
+            self._index.sync(self.store, self.now())
 
     def _access(self, ids: Sequence[str]) -> None:
         if ids:
@@ -523,6 +558,7 @@ class Memory:
                 continue
             if holds.MARKS_KEY in batch.values:
                 self._publish_marks()
+            self._refresh([item.id for item in items])
             return self.store.get([item.id for item in items])
 
     def _publish_marks(self) -> None:

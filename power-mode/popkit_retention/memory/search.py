@@ -1,5 +1,5 @@
 """Searches items: which ones answer a question best, by terms and neighbours, speaker and time, and likeness where there are embeddings;
-and which episodes a prompt is about. Pure, except for what `search` asks of a store."""
+and which episodes a prompt is about. Pure, except for what `search` asks of a store and of an index of vectors."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections import Counter
 from datetime import datetime, timezone
 
 from .embeddings import HashedEmbedder, likeness
-from .filters import matches
+from .filters import EQUAL, matches
 from .items import EMBEDDING
 from .terms import rarity, terms_of
+from .vectors.protocol import PLACES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
     from .filters import Condition
     from .items import Item
     from .stores.protocol import Candidates, Store
+    from .vectors.index import VectorIndex
 
+    Found = list[tuple[Item, float]]
+
+# What a search goes by: terms alone, vectors alone, or both.
+WORDS, VECTOR, BOTH = MODES = ("words", "vector", "both")
 # BM25 (Robertson and Zaragoza, 2009).
 K1, B = 1.5, 0.3
 # The share of its score that a turn lends to turns one and two places away. A turn mostly answers the one before, which lends more.
@@ -32,6 +38,8 @@ DATED = 1.5  # for one of the time that the question names
 ASKING = 0.8  # for a question: it is seldom an answer
 LIKENESS = 0.5  # the score of the most alike item, where the one with the best terms gets 1
 ALIKE = 0.3  # the least likeness at which an item that shares no term may answer
+# Of reciprocal rank fusion (Cormack et al., 2009): a passed embedder's likeness has a scale that we do not know, ranks have none.
+RANKS = 60
 _MONTHS = "january february march april may june july august september october november december".split()
 # Two months are words too.
 _MONTH = re.compile(
@@ -49,38 +57,100 @@ def search(
     embedder: Embedder | None = None,
     where: Sequence[Condition] = (),
     now: float = 0.0,
-) -> list[tuple[Item, float]]:
+    mode: str = BOTH,
+    index: VectorIndex | None = None,
+) -> Found:
     """Return the items of a store that answer best, with a score that is comparable only within one answer: those that meet all conditions
-    of `where`, and have not expired at a time (seconds). Items whose `details` name the
-    same `embedder` are compared by their embeddings too; embed them as `embeddings.context` says. Where terms find too few, items that are
+    of `where`, and have not expired at a time (seconds). `mode`: one of MODES.
+
+    With an `index`, its vectors are compared, and both orders are fused by their ranks. Without one, items whose `details` name the same
+    `embedder` are compared by their embeddings; embed them as `embeddings.context` says. Where terms then find too few, items that are
     merely alike come last: an item that has faded to an embedding has no terms, and a model knows synonyms."""
-    # Hashing knows no more of a text than its terms, a model does.
-    by_model = embedder is not None and embedder.name != HashedEmbedder.name
-    candidates = store.candidates(list(dict.fromkeys(terms_of(words))), project, CANDIDATES * (2 if by_model else 1), where)
+    asked = _Asked(store, words, project, where, now)
+    if mode == VECTOR:
+        return asked.by_index(index, most) if index is not None else asked.by_likeness(embedder or HashedEmbedder(), most)
+    if index is not None and mode == BOTH:
+        deep = max(most, CANDIDATES)
+        return _by_ranks(asked.by_terms(None, deep), asked.by_index(index, deep))[:most]
+    return asked.by_terms(embedder if mode == BOTH else None, most)
 
-    def shown(items: Iterable[Item]) -> list[Item]:
-        return [item for item in items if not item.has_expired(now) and matches(item, where)]
 
-    def around(places: Sequence[tuple[str, int]]) -> list[Item]:
-        return shown(store.around(places))
+class _Asked:
+    """A question to a store: whatever finds an item, it is one of the project that meets the conditions."""
 
-    candidates.items = shown(candidates.items)
-    if embedder is None:
-        return rank(words, candidates, around)[:most]
-    (query,) = embedder.embed([words])
-    name = embedder.name
+    def __init__(self, store: Store, words: str, project: str | None, where: Sequence[Condition], now: float) -> None:
+        self.store, self.words, self.project, self.where, self.now = store, words, project, where, now
 
-    def alike(items: Sequence[Item]) -> dict[str, float]:
-        return likeness(query, {item.id: item.embedding for item in items if item.embedding and item.details.get("embedder") == name})
+    def shown(self, items: Iterable[Item]) -> list[Item]:
+        return [item for item in items if not item.has_expired(self.now) and matches(item, self.where)]
 
-    results = rank(words, candidates, around, alike)[:most]
-    if len(results) == most or not (by_model or any(total.level == EMBEDDING and total.items for total in store.totals(project))):
-        return results
-    found = {item.id for item, _ in results}
-    others = {item.id: item for item in shown(store.scan(project, marked=False, where=where)) if item.embedding and item.id not in found}
-    near = sorted(alike(list(others.values())).items(), key=lambda match: (-match[1], match[0]))
-    least = results[-1][1] if results else 1.0
-    return results + [(others[id], least * like) for id, like in near[: most - len(results)] if like >= ALIKE]
+    def by_terms(self, embedder: Embedder | None, most: int) -> Found:
+        store, words = self.store, self.words
+        # Hashing knows no more of a text than its terms, a model does.
+        by_model = embedder is not None and embedder.name != HashedEmbedder.name
+        candidates = store.candidates(list(dict.fromkeys(terms_of(words))), self.project, CANDIDATES * (2 if by_model else 1), self.where)
+
+        def around(places: Sequence[tuple[str, int]]) -> list[Item]:
+            return self.shown(store.around(places))
+
+        candidates.items = self.shown(candidates.items)
+        if embedder is None:
+            return rank(words, candidates, around)[:most]
+        (query,) = embedder.embed([words])
+        name = embedder.name
+
+        def alike(items: Sequence[Item]) -> dict[str, float]:
+            return likeness(query, {item.id: item.embedding for item in items if item.embedding and item.details.get("embedder") == name})
+
+        results = rank(words, candidates, around, alike)[:most]
+        if len(results) == most or not (by_model or any(total.level == EMBEDDING and total.items for total in store.totals(self.project))):
+            return results
+        found = {item.id for item, _ in results}
+        scanned = self.shown(store.scan(self.project, marked=False, where=self.where))
+        others = {item.id: item for item in scanned if item.embedding and item.id not in found}
+        near = sorted(alike(list(others.values())).items(), key=lambda match: (-match[1], match[0]))
+        least = results[-1][1] if results else 1.0
+        return results + [(others[id], least * like) for id, like in near[: most - len(results)] if like >= ALIKE]
+
+    def by_likeness(self, embedder: Embedder, most: int) -> Found:
+        """Return the items whose own embeddings are nearest. Hashing is done here for items that have none: it is quick, and a kept
+        embedding by hashing would say no more than the terms do."""
+        items = {item.id: item for item in self.shown(self.store.scan(self.project, marked=False, where=self.where))}
+        vectors = {id: item.embedding for id, item in items.items() if item.embedding and item.details.get("embedder") == embedder.name}
+        if embedder.name == HashedEmbedder.name:
+            lacking = [item for id, item in items.items() if id not in vectors and item.text]
+            vectors.update(zip((item.id for item in lacking), embedder.embed([item.text for item in lacking])))
+        (query,) = embedder.embed([self.words])
+        near = sorted(likeness(query, vectors).items(), key=lambda match: (-match[1], match[0]))
+        return [(items[id], like) for id, like in near[:most]]
+
+    def by_index(self, index: VectorIndex, most: int) -> Found:
+        """Return the items whose vectors in an index are nearest. The index keeps scopes apart; other conditions, marks and expiry are
+        the items' own, so more are asked for until as many fit. Nothing is shown on the index's word alone."""
+        within = {condition.field: str(condition.value) for condition in self.where if condition.operator == EQUAL and not condition.key}
+        within = {field: value for field, value in within.items() if field in PLACES}
+        if self.project is not None:
+            within.setdefault("project", self.project)
+        query, wanted = index.query(self.words), most
+        while True:
+            near = index.nearest(query, wanted, within)
+            there = self.shown(self.store.get([id for id, _ in near]))
+            items = {item.id: item for item in there if item.marked_at is None and self.project in (None, item.project)}
+            found = [(items[id], like) for id, like in near if id in items]
+            if len(found) >= most or len(near) < wanted:
+                return found[:most]
+            wanted *= 4
+
+
+def _by_ranks(*orders: Found) -> Found:
+    """Fuse orders by the ranks of the items in each, ties by id."""
+    items: dict[str, Item] = {}
+    scores: dict[str, float] = {}
+    for order in orders:
+        for place, (item, _) in enumerate(order, 1):
+            items[item.id] = item
+            scores[item.id] = scores.get(item.id, 0.0) + 1.0 / (RANKS + place)
+    return [(items[id], scores[id]) for id in sorted(scores, key=lambda key: (-scores[key], key))]
 
 
 def rank(
