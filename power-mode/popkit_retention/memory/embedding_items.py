@@ -38,7 +38,7 @@ def context(item: Item, before: Item | None = None) -> str:
 def contexts(store: Store, items: Sequence[Item]) -> list[str]:
     """Return the text by which each of these items is embedded."""
     places = [(item.episode, item.place - 1) for item in items if item.episode and item.place]
-    before = {(item.episode, item.place + 1): item for item in store.around(places)}
+    before = {(item.episode, item.place + 1): item for item in (store.around(places) if places else ())}
     return [context(item, before.get((item.episode, item.place)) if item.episode else None) for item in items]
 
 
