@@ -52,7 +52,6 @@ from .stores.shared import can_be_listed
 from .summariser import summarise_with
 from .terms import terms_of
 from .transitions import Moment
-from .vectors.index import VectorIndex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from .filters import Condition
     from .information_loss import Loss
     from .items import Lesson
+    from .vectors.index import VectorIndex
     from .vectors.protocol import VectorStore
 
     # `Memory.list` is a word of its users.
@@ -134,7 +134,11 @@ class Memory:
         given = None if embedder is None else embeddings.embedder_of(embedder)
         # Beside a store of vectors, what items need of an embedding is what hashing tells: no model is asked for their neighbours.
         self._embedder = given if vectors is None else embeddings.HashedEmbedder()
-        self._index = None if vectors is None else VectorIndex(vectors, lambda: given or embedding_items.best())
+        self._index: VectorIndex | None = None
+        if vectors is not None:
+            from .vectors.index import VectorIndex  # only here: hooks' child processes start with none
+
+            self._index = VectorIndex(vectors, lambda: given or embedding_items.best())
         self.summarise = summarise
         self.session = session
         if job not in ("", "hourly"):

@@ -11,7 +11,6 @@ from .embeddings import HashedEmbedder, likeness
 from .filters import EQUAL, matches
 from .items import EMBEDDING
 from .terms import rarity, terms_of
-from .vectors.protocol import PLACES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,7 +127,6 @@ class _Asked:
         """Return the items whose vectors in an index are nearest. The index keeps scopes apart; other conditions, marks and expiry are
         the items' own, so more are asked for until as many fit. Nothing is shown on the index's word alone."""
         within = {condition.field: str(condition.value) for condition in self.where if condition.operator == EQUAL and not condition.key}
-        within = {field: value for field, value in within.items() if field in PLACES}
         if self.project is not None:
             within.setdefault("project", self.project)
         query, wanted = index.query(self.words), most

@@ -314,7 +314,7 @@ def test_threads_and_tasks_share_a_memory_with_vectors(kind: Kind) -> None:
             await asyncio.gather(*(memory.add(f"{WORDS[number]} {number}") for number in range(12)))
             answers = await asyncio.gather(*(memory.search(word, 1, mode="vector") for word in WORDS))
             assert all(len(answer) == 1 for answer in answers)
-            return len(memory.memory._index.vectors.stamps()), texts(await memory.search("kitten", 5, mode="vector"))
+            return len(memory.memory._index.vectors.stamps()), texts(await memory.search("kitten", 3, mode="vector"))
 
     kept, found = asyncio.run(worked())
     assert kept == 12

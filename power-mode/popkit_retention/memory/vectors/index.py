@@ -40,7 +40,9 @@ class VectorIndex:
         return _embedded(self._embedder(), [words])[0]
 
     def nearest(self, query: Sequence[float], most: int, within: Mapping[str, str]) -> list[tuple[str, float]]:
-        """Return the ids of the nearest items within these places, each with its cosine: see `VectorStore.nearest`."""
+        """Return the ids of the nearest items within these places, each with its cosine: see `VectorStore.nearest`. What else `within`
+        names is left to the caller."""
+        within = {field: value for field, value in within.items() if field in PLACES}
         if most < 1 or not can_be_kept(within):
             return []
         return self.vectors.nearest(query, self._space(), most, within)
