@@ -33,7 +33,7 @@ from popkit_retention.core.policy.ruleset import Ruleset
 from popkit_retention.core.policy.tools import EDITS, READS, SHELLS
 from popkit_retention.core.state.memory_records import CONTENT
 from popkit_retention.memory import document, extraction
-from popkit_retention.memory.extraction.commands import runs_of
+from popkit_retention.memory.extraction.line_runs import runs_of
 from popkit_retention.memory.extraction.records import AssistantText, CallResult
 from popkit_retention.memory.items import COMMAND, ERROR, NAME, PATH
 from popkit_retention.memory.learning import learn

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.memory import extraction
-from popkit_retention.memory.extraction.commands import runs_of
+from popkit_retention.memory.extraction.line_runs import runs_of
 from popkit_retention.memory.items import COMMAND, ERROR
 from tests.memory.taught import SECRET, SHOP, gone, observed, taught
 
@@ -57,10 +57,70 @@ def test_a_command_that_there_is_none_of_any_more_is_gone(session, tmp_path):
         ("npx prettier --write .", "format"), ("go run ./cmd/shop", "run"),
         ("python scripts/seed.py", "run"), ("docker compose up -d", "run"),
         ("npm ci", ""), ("pnpm add left-pad", ""), ("python /tmp/x.py", None), ("brew install jq", ""),
+        ("gofmt -l .", "lint"), ("gofmt -w .", "format"), ("isort .", "format"), ("npx biome check --write .", "format"),
+        ("uv run python -c 'print(1)'", None), ("uv run python main.py", "run"), ("uv run pip install x", None),
+        ("tox", "test"), ("go vet ./...", "lint"), ("uv run ruff check", "lint"), ("swift test", "test"), ("mix compile", "build"),
     ],
 )  # fmt: skip
 def test_what_a_command_is_for(line, purpose):
     assert [run.purpose for run in runs_of(line, "/shop", "/shop")[0]] == ([] if purpose is None else [purpose])
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "purpose"),
+    [
+        ("mise run test", "mise run test", "test"), ("mise r lint 2>&1 | tail -5", "mise r lint", "lint"),
+        ("mise test", "mise test", "test"), ("mise run build", "mise run build", "build"), ("mise run dev", "mise run dev", "run"),
+        ("mise run test:bats test/one.bats", "mise run test:bats", "test"), ("mise run lint-fix", "mise run lint-fix", "format"),
+        ("mise run lint ::: test", "mise run lint", "lint"), ("mise run //api:test", "mise run //api:test", "test"),
+        ("CI=false mise run lint:go | tail", "CI=false mise run lint:go", "lint"),
+        ("timeout 60 mise run test", "timeout 60 mise run test", "test"), ("mise exec -- golangci-lint run", None, "lint"),
+        ("go-task test", None, "test"), ("task lint", None, "lint"), ("just test", None, "test"), ("make fmt", None, "format"),
+        ("hatch run test", None, "test"), ("hatch run lint:all", None, "lint"), ("pdm run test", None, "test"), ("pdm test", None, "test"),
+        ("pdm run pytest -q", None, "test"), ("rye lint", None, "lint"), ("rye fmt", None, "format"), ("pixi run test", None, "test"),
+        ("poetry run poe lint", None, "lint"), ("uv run serve --port 1", None, "run"),
+        ("tox -e py311", None, "test"), ("tox -e lint", None, "lint"), ("nox -s tests", None, "test"), ("nox -s lint", None, "lint"),
+        ("deno task test", None, "test"), ("composer run test", None, "test"), ("composer run-script lint", None, "lint"),
+        ("zig build test", None, "test"), ("zig build", None, "build"), ("zig build run", None, "run"),
+        ("bazel test //...", None, "test"), ("bazel test //api:one", "bazel test //...", "test"), ("bazelisk build //...", None, "build"),
+        ("./gradlew :app:testDebugUnitTest", None, "test"), ("./gradlew spotlessApply", None, "format"),
+        ("hk check --all", "hk check", "lint"),
+        ("hk fix", None, "format"), ("earthly +test", None, "test"), ("scripts/test", None, "test"), ("bash scripts/lint.sh", None, "lint"),
+        ("./scripts/build.sh --fast", "./scripts/build.sh", "build"), ("cd api; uv run pytest -q", "cd api && uv run pytest -q", "test"),
+        ("cd api && uv run pytest -q | tail", "cd api && uv run pytest -q", "test"),
+    ],
+)  # fmt: skip
+def test_a_task_is_for_what_its_name_says_whatever_runs_it(line, text, purpose):
+    assert [(run.text, run.purpose) for run in runs_of(line, "/shop", "/shop")[0]] == [(text or line, purpose)]
+
+
+@pytest.mark.parametrize("line", ["mise install", "mise ls", "mise use node@22", "mise run deploy", "mise run release:patch", "pdm add x"])
+def test_no_purpose_is_made_up_for_a_runners_own_commands_or_a_deployment(line):
+    assert [run.purpose for run in runs_of(line, "/shop", "/shop")[0]] in ([], [""])
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("go test ./... -run TestOne -v", "go test ./... -v"), ("go test ./... -run '^TestOne$'", "go test ./..."),
+        ("env GOCACHE=/tmp/go-build go test ./internal/sync", "env GOCACHE=/tmp/go-build go test ./..."),
+        ("timeout 60 go test ./cli", "timeout 60 go test ./..."), ("go vet ./cli", "go vet ./..."), ("go build -o out .", "go build ./..."),
+        ("cargo test -p shop-core", "cargo test -p shop-core"), ("npx tsc -p tsconfig.json --noEmit", "npx tsc -p tsconfig.json --noEmit"),
+        ("bun test --timeout 60000 src/a.test.ts", "bun test --timeout 60000"),
+        ("~/.cargo/bin/cargo build --release", "~/.cargo/bin/cargo build --release"),
+        ("cd .claude/worktrees/calm-hopper && go test ./...", "go test ./..."),
+        ("cd .claude/worktrees/calm-hopper/api && uv run pytest", "cd api && uv run pytest"),
+    ],
+)  # fmt: skip
+def test_what_limits_a_run_to_one_place_or_test_is_left_out_and_nothing_else(line, text):
+    assert [(run.text, bool(run.purpose)) for run in runs_of(line, "/shop", "/shop")[0]] == [(text, True)]
+
+
+def test_a_failed_test_that_missed_a_file_says_nothing_of_the_command(session, tmp_path):
+    session.run("uv run pytest", "ok")
+    session.run("uv run pytest", "Exit code 1\nFileNotFoundError: [Errno 2] No such file or directory: 'a.json'\n1 failed", error=True)
+    assert taught(session, tmp_path, COMMAND) == ["uv run pytest"]
+    assert gone(session, tmp_path) == ()
 
 
 def test_a_command_of_the_top_folder_is_not_kept_if_the_shell_may_be_elsewhere(session, tmp_path):
