@@ -1,8 +1,7 @@
 """Extracts what a session teaches, from its transcript, without a model. Reads only.
 
 It takes only which files the session opened, which commands ended well, which names it looked for and where those are defined, and the
-user's standing directives: never the contents of files, which change, never a summary of its own, and never a secret. A directive is taken
-word for word, and only from what a person typed: pasted text (code, quotations, long texts) is not theirs.
+user's standing directives: never the contents of files, which change, never a summary of its own, and never a secret.
 
 The main thread (or a subagent's own file) is read line by line. A resumed conversation may be written a second time: each message and each
 result counts once.
@@ -10,7 +9,6 @@ result counts once.
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
 from popkit_retention.core.hosts.recordings import session_id_of
@@ -22,11 +20,9 @@ from popkit_retention.core.hosts.transcripts.stamps import seconds_of
 from popkit_retention.core.policy import kinds
 from popkit_retention.core.policy.classify import classify
 from popkit_retention.core.policy.estimate import estimate_tokens
-from popkit_retention.core.policy.masking import mask
 from popkit_retention.core.policy.ruleset import Ruleset
 from popkit_retention.core.policy.tools import EDITS
 
-from .. import sentences
 from ..following import Showings
 from ..items import COMMAND, NAME, NOTE, PATH, Lesson, Observed
 from .commands import Commands
@@ -34,6 +30,7 @@ from .defined_names import Names
 from .files import Files
 from .provenance import known
 from .records import AssistantText, CallResult, HookText, Observations, Prompt
+from .wishes import directives
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,51 +104,6 @@ def _names_in(observed: Observed) -> list[str]:
     """Return the names by which an item is recognised in written text: the words of a command, else the last part of a path."""
     words = observed.text.split() if observed.kind == COMMAND else [observed.text]
     return [word.rpartition("/")[2] for word in words]
-
-
-LONGEST = 300  # characters of a directive; a longer text is pasted
-_LEAST_WORDS = 3
-_LONGEST_PROMPT = 4_000
-_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_TAGGED = re.compile(r"<([A-Za-z][\w-]*)\b[^<>]*>.*?(?:</\1>|\Z)", re.DOTALL)
-_DRAWN = re.compile(r"[|\u2500-\u257f]|[{}]|=>|\S+=\S+\s\S+=|\b\d{1,2}:\d\d:\d\d\b|^\s*at \S+\(")  # tables, sketches, code, logs
-_BULLET = re.compile(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)")
-# Texts that the client or another program writes in the user's place, and plans that a model wrote.
-_PASTED = ("Implement the following plan", "This session is being continued", "Base directory for this skill", "[Request interrupted", "#")
-_OPEN = (",", ":", ";", "…", "...", "-", "—", "(", " and", " or", " the", " a", " to", " of", " with", "?")
-_LEAD = (
-    r"^(?:(?:please|and|also|but|so|ok(?:ay)?|btw|by the way|note|important|claude|you (?:should|must|need to)|we(?: should| must)?|just"
-    r"|as a rule|in this (?:repo|repository|project|codebase))[,:]?\s+)*"
-)
-_DIRECTIVE = re.compile(
-    _LEAD + r"(?:remember\s*(?:that|to|this|:|,)|(?:do not|don['’]t) (?:ever|forget)\b|(?:always|never)\s+(?!mind\b)[a-z]"
-    r"|from now on\b|going forward\b|in (?:the )?future,|keep in mind\b|make sure (?:to|you|that you) (?:always|never)\b"
-    r"|(?:i|we)(?: always| would|['’]d)? prefer\b|prefer\s+[a-z])|^[^\"'“]+\b(?:from now on|going forward)[.!]?$",
-    re.IGNORECASE,
-)  # fmt: skip
-
-
-def directives(prompt: str) -> list[str]:
-    """Return the sentences of a prompt in which the user gives a standing instruction, in order, each on one line. A sentence that is cut
-    off, quoted or pasted does not count."""
-    text = _TAGGED.sub("\n", _FENCED.sub("\n", prompt))
-    if len(text) > _LONGEST_PROMPT or text.lstrip().startswith(_PASTED):
-        return []
-    notes = []
-    for sentence in sentences.split(text):
-        directive = " ".join(_BULLET.sub("", sentence.text).split())
-        if (
-            len(directive.split()) >= _LEAST_WORDS
-            and len(directive) <= LONGEST
-            and directive[0] not in ">\"'“‘`#"
-            and not directive.lower().endswith(_OPEN)
-            and not _DRAWN.search(directive)
-            and _DIRECTIVE.search(directive)
-        ):
-            directive = "".join(char for char in mask(directive) if char.isprintable())
-            if directive not in notes:
-                notes.append(directive)
-    return notes
 
 
 # Inputs that choose among what a tool offers: the words there are the tool's.
