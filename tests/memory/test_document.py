@@ -64,7 +64,7 @@ def test_the_order_of_items_does_not_matter(some, rng):
     st.sampled_from((PATH, NAME, COMMAND, ERROR, NOTE)),
 )
 def test_no_text_breaks_out_of_its_line(hostile, kind):
-    built = document.build([item(kind, hostile, details={"fix": hostile, "file": hostile})], 2_000)
+    built = document.build([item(kind, hostile, details={"fix": hostile, "file": hostile, "times": 2})], 2_000)
     lines = built.text.splitlines()
     assert all(char.isprintable() for line in lines for char in line)
     outside = [line for line, fences in zip(lines, accumulate(line.startswith("```") for line in lines)) if fences % 2 == 0]
@@ -89,7 +89,7 @@ def test_it_reads_well():
         item(PATH, "src/shop/till.py"), item(PATH, "src/shop/coins.py"), item(PATH, "src/shop/money/cents.py"), item(PATH, "README.md"),
         name("countTheCoins", "src/shop/coins.py"), name("CashRegister", "src/other/register.py"),
         command("pnpm test", "test"), command("eslint .", "lint"), command("cargo build", "build"), item(NOTE, "Always use pnpm."),
-        item(ERROR, "pnpm test: Error: no module", details={"fix": "run pnpm install"}),
+        item(ERROR, "pnpm test: Error: no module", details={"fix": "run pnpm install", "times": 2}),
     ]  # fmt: skip
     assert (
         document.build(some).text
@@ -199,12 +199,12 @@ def reason(built: document.Document, each: Item) -> str:
 
 def test_why_items_are_left_out():
     forgotten, shrunk = item(PATH, "a.py", marked_at=1.0), item(PATH, "b.py", level=EMBEDDING)
-    once, secret = item(ERROR, "x: y", sessions=1), item(COMMAND, f"deploy --token {SECRET}")
+    once, secret = item(ERROR, "x: y", details={"fix": "run npm ci", "times": 1}), item(COMMAND, f"deploy --token {SECRET}")
     best, other = command("pnpm test", "test", sessions=9), command("pnpm test -v", "test")
     built = document.build([forgotten, shrunk, once, secret, best, other])
     assert built.items == [best.id]
     reasons = [reason(built, each) for each in (forgotten, shrunk, once, secret, other)]
-    assert reasons == [document.FORGOTTEN, document.NO_TEXT, document.SEEN_ONCE, draft.SECRET, document.SAME_FAMILY]
+    assert reasons == [document.FORGOTTEN, document.NO_TEXT, document.FIXED_ONCE, draft.SECRET, document.SAME_FAMILY]
     assert SECRET not in built.text
 
 

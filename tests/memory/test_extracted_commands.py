@@ -183,6 +183,33 @@ def test_with_the_file_that_was_edited(session, tmp_path):
     assert errors(session, tmp_path) == [("pnpm build: src/a.ts - error TS2304: no name 'x'", "edit src/a.ts")]
 
 
+@pytest.mark.parametrize(
+    "file", ["tests/test_till.py", "src/till.test.ts", "till_test.go", "test_till.py", "spec/till.rb", "src/TillTest.java"]
+)
+def test_that_a_failing_test_was_edited_is_no_fix(session, tmp_path, file):
+    session.run("pnpm test", "Exit code 1\nError: expected 3, got 2", error=True)
+    session.edit(f"/shop/{file}", "x")
+    session.run("pnpm test", "ok")
+    assert errors(session, tmp_path) == []
+
+
+def test_of_an_error_the_fix_is_kept_that_ended_it_most_often_and_how_often_that_was(session, tmp_path):
+    for fix in ("pnpm install", "pnpm build", "pnpm install"):
+        session.run("pnpm test", "Exit code 1\nError: Cannot find module 'left-pad'", error=True)
+        session.run(fix)
+        session.run("pnpm test", "ok")
+    found = observed(session, tmp_path, "pnpm test: Error: Cannot find module 'left-pad'")
+    assert (found.details["fix"], found.details["times"]) == ("run pnpm install", 2)
+
+
+def test_an_edit_counts_once_a_session(session, tmp_path):
+    for _ in range(3):
+        session.run("pnpm build", "Exit code 2\nerror TS2304: no name 'x'", error=True)
+        session.edit("/shop/src/a.ts", "x")
+        session.run("pnpm build", "ok")
+    assert observed(session, tmp_path, "pnpm build: error TS2304: no name 'x'").details["times"] == 1
+
+
 def test_or_with_the_command_that_worked_instead(session, tmp_path):
     session.run("pnpm test --once", "Exit code 1\nError: no such option", error=True)
     session.run("pnpm test --run", "ok")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popkit_retention.memory import extraction
+from popkit_retention.memory import document, extraction
 from popkit_retention.memory.following import followed_ids
 from popkit_retention.memory.items import (
     ARCHIVE,
@@ -28,9 +28,11 @@ from popkit_retention.memory.items import (
     USER,
     WARM,
     Item,
+    Observed,
     Showing,
     id_of,
 )
+from popkit_retention.memory.learning import learn
 from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from tests.examples import examples
@@ -185,6 +187,33 @@ def test_an_item_is_followed_where_it_was_shown_and_its_name_written_after_that(
     assert followed_in(item, shown, wrote)
     assert not followed_in(item, "nothing of it", wrote)
     assert not followed_in(item, shown, "something else")
+
+
+def broke(fix: str, times: int = 1) -> Observed:
+    return wrote("pnpm test: Error: no module", times, kind=ERROR, fix=fix, times=times)
+
+
+@pytest.mark.parametrize(
+    ("sessions", "listed"),
+    [
+        ([broke("run pnpm install")], False), ([broke("run pnpm install"), broke("run pnpm install")], True),
+        ([broke("run pnpm install", 2)], True), ([broke("run pnpm install"), broke("run pnpm build")], False),
+        ([broke("run pnpm install"), broke("run pnpm build"), broke("run pnpm build")], True),
+    ],
+)  # fmt: skip
+def test_an_error_is_told_where_the_same_fix_has_ended_it_twice(sessions: list[Observed], listed: bool):
+    store = InMemoryStore()
+    for number, each in enumerate(sessions):
+        learn(store, lesson(f"s{number}", each), NOW)
+    built = document.build(store.scan(PROJECT), verdicts={})
+    assert (f"→ {sessions[-1].details['fix']}" in built.text) == listed
+
+
+def test_a_fix_counts_once_however_often_its_session_is_learnt():
+    store = InMemoryStore()
+    for _ in range(3):
+        learn(store, lesson("s1", broke("run pnpm install")), NOW)
+    assert document.build(store.scan(PROJECT), verdicts={}).text == ""
 
 
 def test_words_that_anybody_writes_are_no_name():

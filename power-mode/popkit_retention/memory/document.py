@@ -18,7 +18,7 @@ from popkit_retention.core.state.memory_records import CONTENT, RUN, Entry, Fact
 from popkit_retention.core.state.memory_text import TITLES
 
 from .draft import Draft
-from .items import COMMAND, EMBEDDING, ERROR, NAME, NOTE, PATH, SESSION
+from .items import COMMAND, EMBEDDING, ERROR, NAME, NOTE, PATH, SESSION, times_of
 from .learning import GONE
 
 TYPE_CHECKING = False
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
     from .items import Item
 
-# The number of sessions from which on an error is listed (unless its fix was a command), a name that they looked for, a program of the
-# project that they ran, and a command beside a better one for the same purpose. Fewer are enough where there have been fewer sessions.
-ERROR_SESSIONS = NAME_SESSIONS = 2
+# How often the same fix must have ended an error before both are listed: once, it may have been anything that ended it.
+ERROR_TIMES = 2
+# The number of sessions from which on a name is listed that they looked for, a program of the project that they ran, and a command beside
+# a better one for the same purpose. Fewer are enough where there have been fewer sessions. A file is listed from the first on.
+NAME_SESSIONS = 2
 COMMAND_SESSIONS = 3
 # An item's worth rises with the number of sessions that used it (to this power) and with how recently they did.
 WORTH = 0.5
@@ -42,6 +44,7 @@ WAITS = "added by an agent, and waits for your approval"
 NO_TEXT = "compressed to an embedding"
 SAME_FAMILY = "another command of its family is worth more"
 SEEN_ONCE = "seen in one session so far"
+FIXED_ONCE = "its fix has ended it once so far"
 SELDOM = "run in too few sessions so far"
 NOT_DEFINED = "not known to be defined in the project"
 EARLIER = "learnt by an earlier version of PopKit, and not seen in a session since"
@@ -152,8 +155,8 @@ def _hindrance(item: Item, verdicts: Mapping[Fact, Verdict] | None) -> str:
 
 def _doubt(item: Item, verdicts: Mapping[Fact, Verdict] | None) -> str:
     """Return why an item that a session taught is not listed yet; "" where it may be."""
-    if item.kind == ERROR and item.sessions < ERROR_SESSIONS and not str(item.details.get("fix")).startswith("run "):
-        return SEEN_ONCE
+    if item.kind == ERROR and times_of(item) < ERROR_TIMES:
+        return FIXED_ONCE
     if verdicts is None:
         return ""
     if item.kind == PATH and not (item.details.get("opened") or any(fact in verdicts for fact in facts_of(item))):

@@ -22,6 +22,8 @@ SESSION, USER, AGENT, ACCEPTED, IMPORT = SOURCES = ("session", "user", "agent", 
 # Who wants an item deleted. Only governance deletes items that a retention policy has marked.
 BY_USER, BY_TOOL, BY_JOB, BY_POLICY = MARKERS = ("user", "tool", "job", "policy")
 
+# In an error's details: how often its fix has ended it.
+TIMES = "times"
 DIMENSIONS = 384  # of an embedding
 LONGEST_TEXT = 1_000_000  # characters
 LONGEST_NAME = 200  # of a kind, a project, an episode, a speaker
@@ -125,6 +127,12 @@ class Item:
     def to_json(self) -> dict[str, object]:
         """Return all fields as JSON values."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def times_of(item: Item) -> int:
+    """Return how often the fix of an error has ended it; 1 where that was not counted."""
+    times = item.details.get(TIMES)
+    return times if isinstance(times, int) else 1
 
 
 def id_of(project: str, kind: str, text: str) -> str:

@@ -23,9 +23,11 @@ from .items import (
     NOTE,
     PROSE,
     SESSION,
+    TIMES,
     USER,
     Item,
     id_of,
+    times_of,
 )
 from .reinforcement import key_of, opened_in, reinforcement
 from .stored_lessons import lesson_key, read_lesson, read_lessons, session_number
@@ -194,6 +196,8 @@ def _seen_again(item: Item, observation: Observed, counted: int | None, number: 
         change.by["sessions"] = 1
         change.to["session"] = max(number, item.session)
     details = {name: value for name, value in {**item.details, **observation.details}.items() if name != GONE}
+    if TIMES in details and item.details.get("fix") == details.get("fix"):
+        details[TIMES] = times_of(item) + observation.writes - (counted or 0)
     if details != item.details:
         change.to["details"] = details
     if item.waits:  # the user has now said the same, or a session has shown it

@@ -1,9 +1,14 @@
-"""Finds the commands that work, by purpose, or by the error that they fixed. Pure."""
+"""Finds the commands that work, by purpose, or by the error that they fixed. Pure.
+
+An error is observed as often as the same fix has ended it in the session, and an edit once: whoever writes code edits the same file over
+and over. That a failing test was edited is no fix.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 from popkit_retention.core.io import repository
 from popkit_retention.core.policy.calls import verdict_of
@@ -12,9 +17,10 @@ from popkit_retention.core.policy.commandline.wrappers import unwrap
 from popkit_retention.core.policy.masking import mask
 from popkit_retention.core.policy.parts import normal_path
 from popkit_retention.core.policy.tools import EDIT, SHELLS, WRITE
+from popkit_retention.core.state.memory_records import TEST
 from popkit_retention.core.state.memory_text import folder_of
 
-from ..items import COMMAND, ERROR, Observed
+from ..items import COMMAND, ERROR, TIMES, Observed
 from .line_runs import moved, runs_of
 
 TYPE_CHECKING = False
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
 FIX_CALLS = 6
 _LONGEST_LINE = 4_000
 _ERROR_CHARS = 140
+_EDITS_TEST = re.compile(r"edit (?:.*/)?(?:(?:tests?|specs?|__tests__|e2e)/|test_)|edit .*(?:[/_.-](?:tests?|spec)|[a-z]Tests?)\.\w+\Z")
 # The host's own messages in place of a program's output: about the protocol, the user or the machine.
 _HOST_SAYS = (
     "<tool_use_error>", "The user doesn't want", "Permission to use", "Command timed out", "[Request interrupted", "This command requires",
@@ -58,7 +65,7 @@ class Commands:
         self.worked: dict[tuple[str, str], list[tuple[Run, float]]] = {}  # (purpose, family) -> its runs
         self.failed: dict[str, tuple[int, str, str]] = {}  # family -> (number of the call, its command, its message)
         self.between: list[tuple[int, str]] = []  # actions, by number of the call
-        self.errors: dict[tuple[str, str], Observed] = {}
+        self.errors: dict[tuple[str, str], dict[str, list[Observed]]] = {}  # (family, message) -> fix -> when it ended the error
         self.missing: set[str] = set()
         self.calls = 0
         self.maybe_in = ""  # the folder, from the top, that the shell may be in although the host says another
@@ -115,9 +122,10 @@ class Commands:
         if number and self.calls - number <= FIX_CALLS:
             done = [did for when, did in self.between if when > number]
             fix = f"run {run.text}" if run.text != command else done[-1] if done else ""
-            if fix:
+            if fix and not (run.purpose == TEST and _EDITS_TEST.match(fix)):
                 details: dict[str, object] = {"fix": fix, "family": run.family, "command": command}
-                self.errors[run.family, message] = Observed(ERROR, f"{command}: {message}", 1, at, details)
+                ended = self.errors.setdefault((run.family, message), {}).setdefault(fix, [])
+                ended.append(Observed(ERROR, f"{command}: {message}", 1, at, details))
         self.missing.discard(run.text)
         if run.purpose:
             self.worked.setdefault((run.purpose, run.family), []).append((run, at))
@@ -125,7 +133,7 @@ class Commands:
             self.between.append((self.calls, "run " + run.text))
 
     def observed(self) -> list[Observed]:
-        """Return one command of each family that has a purpose, and the errors that were fixed."""
+        """Return one command of each family that has a purpose, and the errors that were fixed, with the fix that ended them most often."""
         observations = []
         known = {folder_of(run.text)[1] for runs in self.worked.values() for run, _ in runs if run.folder}
         for (purpose, family), runs in self.worked.items():
@@ -137,7 +145,11 @@ class Commands:
             at = max(when for other, when in runs if other.text == run.text)
             details: dict[str, object] = {"family": f"{purpose} {family}", "purpose": purpose}
             observations.append(Observed(COMMAND, run.text, len(runs), at, {**details, "folder": run.folder} if run.folder else details))
-        return observations + list(self.errors.values())
+        for fixes in self.errors.values():
+            ended = max(fixes.values(), key=lambda some: (len(some), some[-1].at))
+            times = 1 if str(ended[-1].details["fix"]).startswith("edit ") else len(ended)
+            observations.append(replace(ended[-1], writes=times, details={**ended[-1].details, TIMES: times}))
+        return observations
 
 
 def _fails(call: Call) -> bool:
