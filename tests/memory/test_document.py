@@ -228,6 +228,15 @@ def checked(some: list[Item], states: dict[str, tuple[str, str]]) -> document.Do
     return document.build(some, verdicts={fact: Verdict(*states[fact.file]) for fact in facts})
 
 
+def test_a_checkout_with_none_of_the_files_is_another_one_and_says_nothing_of_them():
+    """An orphan branch, or a folder made anew: MEMORY.md is that of all checkouts, and each session checks it in its own."""
+    some = [item(PATH, f"src/{name}.py", details={"opened": True}) for name in ("a", "b", "c")]
+    states = {each.text: ("gone", each.text) for each in some}
+    assert memory_reading.paths_in(checked(some, states).text) == ["src/a.py", "src/b.py", "src/c.py"]
+    assert checked(some[:2], states).text == ""
+    assert memory_reading.paths_in(checked(some, {**states, "src/a.py": ("same", "src/a.py")}).text) == ["src/a.py"]
+
+
 def test_the_document_drops_gone_items_renames_renamed_ones_and_marks_changed_ones():
     some = [item(PATH, f"src/{name}.py", details={"opened": True}) for name in ("gone", "old", "changed", "same")]
     states = {f"src/{name}.py": (name, f"src/{name}.py") for name in ("gone", "changed", "same")}

@@ -66,6 +66,11 @@ def test_private_files_of_tools_and_output_of_one_day_are_not_remembered(session
     assert taught(session, tmp_path) == []
 
 
+def test_a_pattern_is_no_file(session, tmp_path):
+    session.run("cat src/*.py web/?.js src/a.py", "text")
+    assert taught(session, tmp_path, PATH) == ["src/a.py"]
+
+
 def test_a_file_shown_by_a_shell_of_unknown_folder_is_the_one_known_there(session, tmp_path):
     session.read("/shop/web/themes.js", "")
     session.run("cd web && make all", "ok")
@@ -294,6 +299,14 @@ def test_a_name_that_was_looked_for_is_defined_where_the_checkout_alone_says_so(
     lesson = extraction.lesson(session.write(tmp_path / "s.jsonl"), Repository("shop-1", str(shop), "shop"))
     details = next(each.details for each in lesson.observed if each.text == "countTheCoins")
     assert (details["defined_in"], "blob" in details) == ("src/coins.ts", True)
+
+
+def test_a_checkout_with_none_of_the_files_is_another_one_and_says_nothing_of_them(session, tmp_path):
+    (tmp_path / "shop").mkdir()
+    for name in ("a.py", "b.py", "c.py"):
+        session.read(f"{tmp_path}/shop/{name}", "x")
+    lesson = extraction.lesson(session.write(tmp_path / "s.jsonl"), Repository("shop-1", f"{tmp_path}/shop", "shop"))
+    assert [each.text for each in lesson.observed] == ["a.py", "b.py", "c.py"]
 
 
 def test_learnt_items_know_commit_and_blob_and_a_deleted_file_is_not_learnt(session, tmp_path):

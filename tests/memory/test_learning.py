@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from popkit_retention.core.state import memory_reading
 from popkit_retention.memory import document, extraction
 from popkit_retention.memory.following import followed_ids
 from popkit_retention.memory.items import (
@@ -187,6 +188,17 @@ def test_an_item_is_followed_where_it_was_shown_and_its_name_written_after_that(
     assert followed_in(item, shown, wrote)
     assert not followed_in(item, "nothing of it", wrote)
     assert not followed_in(item, shown, "something else")
+
+
+@pytest.mark.parametrize("others", [0, 20])
+def test_after_one_session_memory_names_what_was_read_twice_or_edited(session: Session, tmp_path, others: int):
+    for path in ("src/cart/total.ts", "src/cart/total.ts", "src/index.ts", *(f"web/page{number}.tsx" for number in range(others))):
+        session.read(f"/shop/{path}", "text")
+    session.edit("/shop/src/till.ts", "x")
+    store = InMemoryStore()
+    learn(store, extraction.lesson(session.write(tmp_path / "s.jsonl"), SHOP), NOW)
+    built = document.build(store.scan(SHOP.key), 500, verdicts={})
+    assert {"src/cart/total.ts", "src/till.ts"} <= set(memory_reading.paths_in(built.text))
 
 
 def broke(fix: str, times: int = 1) -> Observed:

@@ -15,10 +15,11 @@ from popkit_retention.core.policy.ruleset import MEMORY_TOKENS
 from popkit_retention.core.state.memory import MOST_TOKENS
 from popkit_retention.core.state.memory_checks import holds_still
 from popkit_retention.core.state.memory_records import CONTENT, RUN, Entry, Fact, Verdict
+from popkit_retention.core.state.memory_records import GONE as GONE_FILE
 from popkit_retention.core.state.memory_text import TITLES
 
 from .draft import Draft
-from .items import COMMAND, EMBEDDING, ERROR, NAME, NOTE, PATH, SESSION, times_of
+from .items import COMMAND, EMBEDDING, ERROR, FOREIGN_FILES, NAME, NOTE, PATH, SESSION, times_of
 from .learning import GONE
 
 TYPE_CHECKING = False
@@ -109,6 +110,9 @@ def _entries(
 ) -> list[Entry]:
     """Return entries for the items that may be listed; leave the others out of the draft, with the reason."""
     newest = max([item.session for item in items], default=0)
+    files = [verdicts[fact] for item in items if item.kind == PATH for fact in facts_of(item) if fact in verdicts] if verdicts else []
+    if len(files) >= FOREIGN_FILES and all(verdict.state == GONE_FILE for verdict in files):
+        verdicts = {}  # a session checks each entry again in its own checkout
     listed: list[tuple[Item, Entry]] = []
     for item in items:
         entry = _entry(item, newest, similar.get(item.id, 0.0))

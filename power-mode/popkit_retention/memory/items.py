@@ -22,6 +22,8 @@ SESSION, USER, AGENT, ACCEPTED, IMPORT = SOURCES = ("session", "user", "agent", 
 # Who wants an item deleted. Only governance deletes items that a retention policy has marked.
 BY_USER, BY_TOOL, BY_JOB, BY_POLICY = MARKERS = ("user", "tool", "job", "policy")
 
+# A checkout with none of this many files is of something else (an orphan branch, a folder made anew), and says nothing of any of them.
+FOREIGN_FILES = 3
 # In an error's details: how often its fix has ended it.
 TIMES = "times"
 DIMENSIONS = 384  # of an embedding

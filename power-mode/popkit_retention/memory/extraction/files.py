@@ -88,7 +88,7 @@ class Files:
         fits = (
             0 < len(within) <= _LONGEST_PATH
             and within.isprintable()
-            and not any(mark in within for mark in ("`", "//", ":", ", ", " (", MASK))
+            and not any(mark in within for mark in ("`", "//", ":", ", ", " (", "*", "?", MASK))
         )
         if (
             not fits

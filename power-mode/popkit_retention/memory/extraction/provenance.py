@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import replace
-from os.path import isdir, isfile, join
+from os.path import exists, isdir, isfile, join
 
 from popkit_retention.core.io import files, git, repository
 from popkit_retention.core.state.memory_checks import content
 
-from ..items import COMMAND, ERROR, NAME, PATH, Observed
+from ..items import COMMAND, ERROR, FOREIGN_FILES, NAME, PATH, Observed
 from .defined_names import PROSE, definitions
 
 TYPE_CHECKING = False
@@ -29,9 +29,10 @@ _MOST_CHARS = 500_000  # of git's answer
 def known(observed: Iterable[Observed], root: str) -> list[Observed]:
     """Return observations with their provenance in `details`: `commit`, and of a file its `blob`; of a command the files that it `needs`,
     as [path, required text]; of a name the file that it is `defined_in`, where only the checkout says so. Leave out a path that is no
-    longer in the checkout; where the checkout itself is missing, nothing is checked."""
+    longer in the checkout; where the checkout itself is missing, or has none of the session's files, nothing is checked."""
     observed = list(observed)
-    if not isdir(root):
+    opened = [observation.text for observation in observed if observation.kind == PATH]
+    if not isdir(root) or (len(opened) >= FOREIGN_FILES and not any(exists(join(root, path)) for path in opened)):
         return observed
     defined = defined_in(
         [observation.text for observation in observed if observation.kind == NAME and "defined_in" not in observation.details], root
