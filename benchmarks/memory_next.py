@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 TOKENS = (500, 2_000)
 BUSY = 10
+FIRST = (1, 2, 3, 4)
 _WORD = re.compile(r"[A-Za-z0-9_$]+")
 _CHECKS = re.compile(r"\b(?:test|build|pytest|vitest|jest|tsc)\b")
 
@@ -73,7 +74,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> list[dict[str, object]]:
-    """A row for each budget and repository, and for each budget one of all."""
+    """A row for each budget and repository; for each budget those of all after so many sessions (FIRST), and one of all."""
     with memory_transcripts.by_repository(options.transcripts) as paths:
         seen = {name: found for name, some in paths.items() if len(found := read(some, name)) > 1}
     if not seen:
@@ -82,6 +83,9 @@ def run(options: argparse.Namespace) -> list[dict[str, object]]:
     for budget in options.tokens:
         judged = {name: judge(name, some, budget) for name, some in seen.items()}
         rows += [shown(name, budget, found) for name, found in judged.items()]
+        for count in FIRST:
+            first = [found[count - 1] for found in judged.values() if len(found) >= count]
+            rows += [shown(f"all, after {count}", budget, first)] if first else []
         rows.append(shown("all", budget, [one for found in judged.values() for one in found]))
     return rows
 

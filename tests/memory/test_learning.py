@@ -201,6 +201,14 @@ def test_after_one_session_memory_names_what_was_read_twice_or_edited(session: S
     assert {"src/cart/total.ts", "src/till.ts"} <= set(memory_reading.paths_in(built.text))
 
 
+def test_an_item_tells_its_sessions_apart_and_a_filter_finds_those_that_one_began(remembering: Remembering):
+    for number, texts in ((1, ["src/cart.ts"]), (2, ["src/cart.ts", "src/till.ts"]), (3, ["src/cart.ts"])):
+        remembering.memory.learn(lesson(f"s{number}", *[wrote(text) for text in texts]))
+    assert remembering.memory.why(CART)["sessions"] == ["s1", "s2", "s3"]
+    assert [item.text for item in remembering.memory.list(where={"episode": "s2"})] == ["src/till.ts"]
+    assert [item.text for item in remembering.memory.list(where={"session_id": "s2"})] == []
+
+
 def broke(fix: str, times: int = 1) -> Observed:
     return wrote("pnpm test: Error: no module", times, kind=ERROR, fix=fix, times=times)
 

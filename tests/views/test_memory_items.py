@@ -55,7 +55,7 @@ def test_no_explanation_is_wide(item: Item, project: str, reasons: list[str], sh
     decision = {"tier": item.tier, "action": "retain", "marks": item.held, "reasons": reasons}
     for coming in (None, {**decision, "at": NOW + 1e6 * share}):
         found = {"item": item.to_json(), "signals": {"confidence": share}, "profile": item.profile, "score": share, "retention": share,
-                 "decision": decision, "next": coming, "hold": project, "taught_in": reasons,
+                 "decision": decision, "next": coming, "hold": project, "taught_in": reasons, "sessions": reasons,
                  "learnt_at": {"commit": project, "files": [{"file": each, "state": "renamed", "path": each} for each in reasons]},
                  "log": [{"at": NOW, "action": "HOT to WARM", "reasons": reasons}]}  # fmt: skip
         lawful(item_report.why(found, NOW, "popkit memory"))

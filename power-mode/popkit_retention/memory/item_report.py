@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _LOGGED = 8  # entries of the log
 _ROOTS = 8  # checkouts
+_SESSIONS = 4  # the newest of those that taught an item
 _DUE = "with the next run, at the end of a session or by {} admin run"
 _FROM = {
     SESSION: "learnt from sessions",
@@ -68,6 +69,8 @@ def why(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     item = Item(**answer["item"])
     lines = text.title(f"{item.id}  {label(item)}")
     lines += _what(item)
+    again = [session for session in answer["sessions"] if session != item.episode]
+    lines += pairs("Then in", [f"session {session}" for session in again[-_SESSIONS:]])
     lines += pairs("Taught in", answer["taught_in"][:_ROOTS])
     lines += _learnt_at(answer["learnt_at"])
     lines += _tier(item, now) + _accesses(item, now) + pair("Kept", size(item))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import erasure, holds, transitions, valuation
 from .following import followed_ids
@@ -121,10 +122,21 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
     return Learnt(len(new), len(again), len(used), number)
 
 
-def checkouts_of(store: Store, item: Item) -> list[str]:
-    """Return the checkouts whose sessions have taught an item, as far as they are known."""
-    lessons = read_lessons(store, item.project).values()
-    return sorted({lesson.root for lesson in lessons if lesson.root and item.id in lesson.writes})
+class Teaching(NamedTuple):
+    """Where an item was learnt: the `sessions` that taught it, oldest first, and the `checkouts` that these worked in, by name.
+
+    An item belongs to all sessions that taught it, so its `session_id`, a scope beyond which nobody sees it, stays empty: a user's sessions
+    are told apart by this, and by `episode`, the first of them, which filters can name."""
+
+    sessions: list[str]
+    checkouts: list[str]
+
+
+def teaching_of(store: Store, item: Item) -> Teaching:
+    """Return where an item was learnt, as far as that is known."""
+    lessons = read_lessons(store, item.project)
+    taught = sorted((lesson.number, session) for session, lesson in lessons.items() if item.id in lesson.writes)
+    return Teaching([session for _, session in taught], sorted({lessons[session].root for _, session in taught} - {""}))
 
 
 class Origins:

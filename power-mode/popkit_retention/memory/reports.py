@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def why(store: Store, item: Item, moment: Moment) -> dict[str, object]:
     """Explain an item: `item`, `signals` (the specification's), `profile`, `strength`, `score`, `retention`, `decision` (the change that is
     due: tier, action, marks, reasons), `next` (the next one, with `at`; None where nothing comes), `hold` (who wants it kept, "" for
-    nobody), `log`, and `taught_in`: the checkouts whose sessions taught it."""
+    nobody), `log`, and `sessions`: those that taught it, oldest first, and `taught_in`: the checkouts that they worked in."""
+    taught = learning.teaching_of(store, item)
     score = valuation.score(item, moment.now)
     decision = transitions.decide(transitions.standing_of(item, moment, score))
     following = transitions.foresee(item, moment, lambda at: valuation.score(item, at))
@@ -37,7 +38,8 @@ def why(store: Store, item: Item, moment: Moment) -> dict[str, object]:
         "next": {**_decision(following.decision), "at": following.at} if following else None,
         "hold": holds.in_words(hold) if hold else "",
         "log": store.logged(item.id, 20),
-        "taught_in": learning.checkouts_of(store, item),
+        "sessions": taught.sessions,
+        "taught_in": taught.checkouts,
     }
 
 
