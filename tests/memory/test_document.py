@@ -228,7 +228,7 @@ def checked(some: list[Item], states: dict[str, tuple[str, str]]) -> document.Do
     return document.build(some, verdicts={fact: Verdict(*states[fact.file]) for fact in facts})
 
 
-def test_a_checkout_with_none_of_the_files_is_another_one_and_says_nothing_of_them():
+def test_a_checkout_with_none_of_the_files_says_nothing_of_them():
     """An orphan branch, or a folder made anew: MEMORY.md is that of all checkouts, and each session checks it in its own."""
     some = [item(PATH, f"src/{name}.py", details={"opened": True}) for name in ("a", "b", "c")]
     states = {each.text: ("gone", each.text) for each in some}

@@ -95,7 +95,7 @@ def test_a_task_is_for_what_its_name_says_whatever_runs_it(line, text, purpose):
 
 
 @pytest.mark.parametrize("line", ["mise install", "mise ls", "mise use node@22", "mise run deploy", "mise run release:patch", "pdm add x"])
-def test_no_purpose_is_made_up_for_a_runners_own_commands_or_a_deployment(line):
+def test_a_runners_own_commands_and_deployments_have_no_purpose(line):
     assert [run.purpose for run in runs_of(line, "/shop", "/shop")[0]] in ([], [""])
 
 
@@ -112,7 +112,7 @@ def test_no_purpose_is_made_up_for_a_runners_own_commands_or_a_deployment(line):
         ("cd .claude/worktrees/calm-hopper/api && uv run pytest", "cd api && uv run pytest"),
     ],
 )  # fmt: skip
-def test_what_limits_a_run_to_one_place_or_test_is_left_out_and_nothing_else(line, text):
+def test_only_what_limits_a_run_to_one_place_or_test_is_left_out(line, text):
     assert [(run.text, bool(run.purpose)) for run in runs_of(line, "/shop", "/shop")[0]] == [(text, True)]
 
 
@@ -193,7 +193,7 @@ def test_that_a_failing_test_was_edited_is_no_fix(session, tmp_path, file):
     assert errors(session, tmp_path) == []
 
 
-def test_of_an_error_the_fix_is_kept_that_ended_it_most_often_and_how_often_that_was(session, tmp_path):
+def test_of_an_error_the_fix_is_kept_that_ended_it_most_often(session, tmp_path):
     for fix in ("pnpm install", "pnpm build", "pnpm install"):
         session.run("pnpm test", "Exit code 1\nError: Cannot find module 'left-pad'", error=True)
         session.run(fix)

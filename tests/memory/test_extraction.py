@@ -301,7 +301,7 @@ def test_a_name_that_was_looked_for_is_defined_where_the_checkout_alone_says_so(
     assert (details["defined_in"], "blob" in details) == ("src/coins.ts", True)
 
 
-def test_a_checkout_with_none_of_the_files_is_another_one_and_says_nothing_of_them(session, tmp_path):
+def test_a_checkout_with_none_of_the_files_says_nothing_of_them(session, tmp_path):
     (tmp_path / "shop").mkdir()
     for name in ("a.py", "b.py", "c.py"):
         session.read(f"{tmp_path}/shop/{name}", "x")

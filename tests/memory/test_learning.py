@@ -191,7 +191,7 @@ def test_an_item_is_followed_where_it_was_shown_and_its_name_written_after_that(
 
 
 @pytest.mark.parametrize("others", [0, 20])
-def test_after_one_session_memory_names_what_was_read_twice_or_edited(session: Session, tmp_path, others: int):
+def test_one_session_is_enough_for_what_was_read_twice_or_edited(session: Session, tmp_path, others: int):
     for path in ("src/cart/total.ts", "src/cart/total.ts", "src/index.ts", *(f"web/page{number}.tsx" for number in range(others))):
         session.read(f"/shop/{path}", "text")
     session.edit("/shop/src/till.ts", "x")
@@ -201,7 +201,7 @@ def test_after_one_session_memory_names_what_was_read_twice_or_edited(session: S
     assert {"src/cart/total.ts", "src/till.ts"} <= set(memory_reading.paths_in(built.text))
 
 
-def test_an_item_tells_its_sessions_apart_and_a_filter_finds_those_that_one_began(remembering: Remembering):
+def test_an_item_tells_its_sessions_apart_and_a_filter_finds_the_first(remembering: Remembering):
     for number, texts in ((1, ["src/cart.ts"]), (2, ["src/cart.ts", "src/till.ts"]), (3, ["src/cart.ts"])):
         remembering.memory.learn(lesson(f"s{number}", *[wrote(text) for text in texts]))
     assert remembering.memory.why(CART)["sessions"] == ["s1", "s2", "s3"]
