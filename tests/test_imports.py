@@ -28,9 +28,10 @@ ROOT = Path(__file__).resolve().parents[1]
 HOOKS = ROOT / "hooks"
 SERVICES = ROOT / "power-mode"
 COMMAND_LINE = HOOKS / "popkit.py"
-# What of the services needs no more than Python: all but what pydantic is for, the context builder, its clients, the dashboard and
-# its tiles.
+# What of the services needs no more than Python: all but the adapters, and what pydantic is for, the context builder, its clients, the
+# dashboard and its tiles.
 NEED_MORE = {
+    *(SERVICES / "popkit_retention" / "adapters").rglob("*.py"),
     *(SERVICES / "popkit_retention" / "clients").rglob("*.py"),
     *(SERVICES / "popkit_retention" / "context").rglob("*.py"),
     *(SERVICES / "popkit_retention" / "dashboard").rglob("*.py"),

@@ -58,7 +58,7 @@ def test_what_is_installed_is_what_runs_and_stays_small() -> None:
     }  # fmt: skip
     assert _named(INSTALLED / "hooks") == _named(ROOT / "hooks")
     services = Path("power-mode/popkit_retention")
-    assert _named(INSTALLED / services) == _named(ROOT / services) - {"clients", "conformance", "context", "py.typed"}, (
+    assert _named(INSTALLED / services) == _named(ROOT / services) - {"adapters", "clients", "conformance", "context", "py.typed"}, (
         "what only an agent of one's own imports comes with the wheel"
     )
     assert _named(INSTALLED / "power-mode") == _named(ROOT / "power-mode")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
+from popkit_retention.core.errors import PopkitError
 from popkit_retention.core.io import foreign, home
 from popkit_retention.core.io.findings import OK, WARNING, Check
 from popkit_retention.core.io.storage import LOGS, Storage
@@ -42,11 +43,40 @@ EXTRAS = {
         "opentelemetry.sdk, opentelemetry.exporter.otlp.proto.http",
     ),
 }
+# extra -> what pip installs, for extras that a program imports where it runs, and no command needs. As in pyproject.toml.
+IMPORTED = {
+    "context": ("ast-grep-py>=0.39", "opentelemetry-api>=1.30", "pydantic>=2.10"),
+    "langgraph": ("langgraph>=1.0",),
+    "openai-agents": ("ast-grep-py>=0.39", "opentelemetry-api>=1.30", "pydantic>=2.10", "openai-agents>=0.6"),
+    "pydantic-ai": ("ast-grep-py>=0.39", "opentelemetry-api>=1.30", "pydantic>=2.10", "pydantic-ai-slim>=1.0"),
+}
 FOLDER = "venv"
 PATIENCE_S = 20
 _ENTERED = "POPKIT_ENTERED"  # in the environment of a command that was started again
 # What would lead pip past our folder.
 _DISTURBING = frozenset(("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV", "VIRTUAL_ENV"))
+
+
+class ExtraMissing(PopkitError, ImportError):
+    """A package that an extra brings is not installed; the message has the line that installs it."""
+
+
+def missing(extra: str, error: ModuleNotFoundError) -> ImportError:
+    """Return the error to raise where a package of an extra cannot be imported: ExtraMissing, or the same error for any other module."""
+    packages = IMPORTED[extra]
+    named = (error.name or "").partition(".")[0]
+    if named not in {_module_of(package) for package in packages}:
+        return error
+    line = " ".join(f"'{package}'" for package in packages)
+    return ExtraMissing(f"{named} is not installed. Install what the extra {extra} brings with: pip install {line}", name=error.name)
+
+
+def _module_of(package: str) -> str:
+    """Return the module that a package brings."""
+    name = package.partition(">")[0]
+    return {"opentelemetry-api": "opentelemetry", "openai-agents": "agents", "pydantic-ai-slim": "pydantic_ai"}.get(
+        name, name.replace("-", "_")
+    )
 
 
 def folder_of(environ: Mapping[str, str]) -> str:
