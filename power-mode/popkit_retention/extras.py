@@ -48,7 +48,7 @@ IMPORTED = {
     "context": ("ast-grep-py>=0.39", "opentelemetry-api>=1.30", "pydantic>=2.10"),
     "langgraph": ("langgraph>=1.0",),
     "openai-agents": ("ast-grep-py>=0.39", "opentelemetry-api>=1.30", "pydantic>=2.10", "openai-agents>=0.6"),
-    "pydantic-ai": ("ast-grep-py>=0.39", "opentelemetry-api>=1.30", "pydantic>=2.10", "pydantic-ai-slim>=1.0"),
+    "pydantic-ai": ("ast-grep-py>=0.39", "opentelemetry-api>=1.30", "pydantic>=2.10", "pydantic-ai-slim>=1.107"),
 }
 FOLDER = "venv"
 PATIENCE_S = 20

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..context.message_digests import digests_of
 from ..extras import missing
@@ -23,6 +23,7 @@ try:
 except ModuleNotFoundError as error:
     raise missing("pydantic-ai", error) from None
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
