@@ -249,10 +249,10 @@ MIGRATIONS = (
 SCHEMA = Schema("archive", APPLICATION_ID, MIGRATIONS, remedy="the next clear makes a new one")
 
 
-def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUSY_S) -> Connection:
+def open_archive(path: str, create: bool = True, busy_s: float = sqlite_file.BUSY_S, any_thread: bool = False) -> Connection:
     """Open the archive, its tables up to date, and take in what waits beside it, unless another process is at work in it: see
     `sqlite_file.open_store`."""
-    db = sqlite_file.open_store(path, SCHEMA, create, busy_s)
+    db = sqlite_file.open_store(path, SCHEMA, create, busy_s, any_thread)
     waiting = files.spilled(path)
     if waiting:
         import sqlite3
