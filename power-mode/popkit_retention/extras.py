@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Mapping
 
+# The newest that is a wheel for this Python: a later one would be compiled, with Rust.
+_SIGNATURES = (
+    "ast-grep-py>=0.39" if sys.version_info >= (3, 10) else "ast-grep-py==0.30.0" if sys.platform == "darwin" else "ast-grep-py==0.39.7"
+)
+_CONTEXT = (_SIGNATURES, "opentelemetry-api>=1.30", "pydantic>=2.10")
 # name -> (what it is for, what pip installs, the modules that are there then). The packages are those of the extra in pyproject.toml.
 EXTRAS = {
     "neo4j": ("memory that a team shares, in a Neo4j (memory.store)", ("neo4j>=5.20",), "neo4j"),
@@ -27,7 +32,7 @@ EXTRAS = {
     ),
     "dashboard": (
         "the page of popkit dashboard, and the context builder",
-        ("ast-grep-py>=0.39", "opentelemetry-api>=1.30", "pydantic>=2.10", "fastapi>=0.115", "uvicorn>=0.34"),
+        (*_CONTEXT, "fastapi>=0.115", "uvicorn>=0.34"),
         "ast_grep_py, opentelemetry, pydantic, fastapi, uvicorn",
     ),
     "postgres": ("a PostgreSQL that a team shares (context.database)", ("pg8000>=1.31",), "pg8000"),
@@ -45,10 +50,10 @@ EXTRAS = {
 }
 # extra -> what pip installs, for extras that a program imports where it runs, and no command needs. As in pyproject.toml.
 IMPORTED = {
-    "context": ("ast-grep-py>=0.39", "opentelemetry-api>=1.30", "pydantic>=2.10"),
+    "context": _CONTEXT,
     "langgraph": ("langgraph>=1.0",),
-    "openai-agents": ("ast-grep-py>=0.39", "opentelemetry-api>=1.30", "pydantic>=2.10", "openai-agents>=0.6"),
-    "pydantic-ai": ("ast-grep-py>=0.39", "opentelemetry-api>=1.30", "pydantic>=2.10", "pydantic-ai-slim>=1.107"),
+    "openai-agents": (*_CONTEXT, "openai-agents>=0.6"),
+    "pydantic-ai": (*_CONTEXT, "pydantic-ai-slim>=1.107"),
 }
 FOLDER = "venv"
 PATIENCE_S = 20
@@ -73,7 +78,7 @@ def missing(extra: str, error: ModuleNotFoundError) -> ImportError:
 
 def _module_of(package: str) -> str:
     """Return the module that a package brings."""
-    name = package.partition(">")[0]
+    name = package.replace("=", ">").partition(">")[0]
     return {"opentelemetry-api": "opentelemetry", "openai-agents": "agents", "pydantic-ai-slim": "pydantic_ai"}.get(
         name, name.replace("-", "_")
     )

@@ -29,13 +29,17 @@ if TYPE_CHECKING:
     from .builder import build_context
     from .provider_forms import Provider
     from .pruning import apply_pruning
+    from .requests import Caller, Request
+    from .service import ContextService
     from .sources import FileSource, FileText, MemorySource, Remembered, Sources
     from .tokens import count_tokens
 
 __all__ = [
     "BudgetExceeded",
+    "Caller",
     "ContextBuildOptions",
     "ContextResult",
+    "ContextService",
     "ContextStatus",
     "ContextTier",
     "FileSource",
@@ -44,6 +48,7 @@ __all__ = [
     "Provider",
     "PruningStrategy",
     "Remembered",
+    "Request",
     "Sources",
     "TierBreakdown",
     "TierContent",
@@ -58,6 +63,9 @@ __all__ = [
 # The modules of the names that are not in build_types.
 _HOMES = {
     "BudgetExceeded": ".usage.budgets",
+    "Caller": "requests",
+    "ContextService": "service",
+    "Request": "requests",
     "Provider": "provider_forms",
     "FileSource": "sources",
     "FileText": "sources",
