@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..extras import missing
-
-try:
-    from ..context.build_types import ContextBuildOptions, ContextResult
-    from ..context.builder import NO_SOURCES, build_context
-except ModuleNotFoundError as error:
-    raise missing("context", error) from None
-
+from ..context.build_types import ContextBuildOptions, ContextResult
+from ..context.builder import NO_SOURCES, build_context
 from ..context.provider_forms import Provider
 from ..context.sources import Sources
 

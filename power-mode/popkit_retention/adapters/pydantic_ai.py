@@ -11,17 +11,18 @@ import threading
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..context.message_digests import digests_of
 from ..extras import missing
-from ..memory.items import BadItem
-from ..memory.stores.protocol import DuplicateId
-from .chat_history import NO_SOURCES, PLACE, Settings, added_texts, built, kept
 
 try:
     from pydantic_ai import FunctionToolset, ModelRetry, RunContext
     from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse
 except ModuleNotFoundError as error:
     raise missing("pydantic-ai", error) from None
+
+from ..context.message_digests import digests_of
+from ..memory.items import BadItem
+from ..memory.stores.protocol import DuplicateId
+from .chat_history import NO_SOURCES, PLACE, Settings, added_texts, built, kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

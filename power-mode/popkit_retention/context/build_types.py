@@ -11,11 +11,15 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any, Literal, Optional, Union
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
-
+from ..extras import missing
 from ..usage.budget_share import range_of
 from .provider_forms import Provider
+
+try:
+    from pydantic import BaseModel, ConfigDict, Field
+    from pydantic.alias_generators import to_camel
+except ModuleNotFoundError as error:
+    raise missing("context", error) from None
 
 # A mapping, or the object that an SDK answered with: callers put those into the list as they are.
 Message = Any

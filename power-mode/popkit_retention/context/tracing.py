@@ -8,13 +8,17 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from opentelemetry import trace
-from opentelemetry.trace import Span, Tracer
-
 from popkit_retention.core.config.cached import effective
 from popkit_retention.core.io import home
 
+from ..extras import missing
 from .build_types import ContextResult
+
+try:
+    from opentelemetry import trace
+    from opentelemetry.trace import Span, Tracer
+except ModuleNotFoundError as error:
+    raise missing("context", error) from None
 
 SERVICE, SCOPE = "popkit", "popkit_retention"
 PATIENCE_S = 5
