@@ -20,7 +20,7 @@ NAMES = set(re.findall(r"^([a-z0-9-]+) = \[", LISTED, re.MULTILINE)) - {"dev"}
 FOR_COMMANDS = "from popkit_retention.cli.main import main; import sys; sys.exit(main({!r}))"
 # extra -> what is asked where nothing is installed but PopKit.
 ASKED = {
-    "cluster": "from popkit_retention.parallel.cluster import Cluster; Cluster('tcp://127.0.0.1:1').__enter__()",
+    "cluster": "from popkit_retention.parallel.cluster import Cluster; Cluster('tcp://127.0.0.1:1', 1, 1).__enter__()",
     "context": "from popkit_retention.context import build_context",
     "dashboard": FOR_COMMANDS.format(["dashboard"]),
     "embeddings": "from popkit_retention.memory.minilm import MiniLmEmbedder; MiniLmEmbedder()",
