@@ -17,12 +17,10 @@ from tests.patience import HANG_S
 ROOT = Path(__file__).resolve().parents[1]
 LISTED = (ROOT / "pyproject.toml").read_text(encoding="utf-8").partition("[project.optional-dependencies]\n")[2].partition("\n[")[0]
 NAMES = set(re.findall(r"^([a-z0-9-]+) = \[", LISTED, re.MULTILINE)) - {"dev"}
-FOR_COMMANDS = "from popkit_retention.cli.main import main; import sys; sys.exit(main({!r}))"
 # extra -> what is asked where nothing is installed but PopKit.
 ASKED = {
     "cluster": "from popkit_retention.parallel.cluster import Cluster; Cluster('tcp://127.0.0.1:1', 1, 1).__enter__()",
     "context": "from popkit_retention.context import build_context",
-    "dashboard": FOR_COMMANDS.format(["dashboard"]),
     "embeddings": "from popkit_retention.memory.minilm import MiniLmEmbedder; MiniLmEmbedder()",
     "langgraph": "import popkit_retention.adapters.langgraph",
     "neo4j": "from popkit_retention.memory.stores.neo4j import Neo4jStore; Neo4jStore('bolt://127.0.0.1:1')",
@@ -30,8 +28,8 @@ ASKED = {
     "postgres": "from popkit_retention.usage.postgres import PostgresStore; PostgresStore(None)",
     "pydantic-ai": "import popkit_retention.adapters.pydantic_ai",
 }
-# Without these nothing fails: tokens are estimated, and say so; `popkit doctor` names the line for traces.
-DONE_WITHOUT = {"tokens", "traces"}
+# Without these nothing fails: tokens are estimated, and say so; `popkit doctor` names the line for traces. A command asks for the page's.
+DONE_WITHOUT = {"dashboard", "tokens", "traces"}
 
 
 def test_every_extra_is_asked_for() -> None:
