@@ -12,11 +12,11 @@ from tests.patience import until
 
 from .client import Begin, ClientHome, Run
 from .compacted import PNG, Compacted, words
+from .plugin_copy import linked
 from .probe import Probe, probe_hook
 from .reclaimed import EDIT, LIST
 from .scripted_api import Recorded, ScriptedApi, call, say, thought
 from .terminal import ClientTerminal
-from .test_plugin import ROOT
 
 # As small as one may be: the client looks at its beginning, and counts its pages.
 PDF = """%PDF-1.4
@@ -186,7 +186,7 @@ class Story:
     def shown(self) -> None:
         """A window that resumes it, with what stands there."""
         other = ["--plugin-dir", str(self.world.other.plugin_dir)]
-        terminal = ClientTerminal(self.world.home, plugin_dir=ROOT, resume=self.runs[0].session_id, extra=other, rows=300)
+        terminal = ClientTerminal(self.world.home, plugin_dir=linked(), resume=self.runs[0].session_id, extra=other, rows=300)
         with terminal:
             terminal.wait("just talking")
             self.screen = "\n".join(terminal.wait_idle())

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .client import ClientHome, Run
+from .plugin_copy import linked
 from .provider import blocks_of, thoughts
 from .reclaimed import EDIT, EXCERPT, LIST, Reclaimed
 from .scripted_api import Recorded, ScriptedApi, Step, call, redacted, say, text_of, thought
-from .test_plugin import ROOT
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 PASTED = [
@@ -69,7 +69,7 @@ class Compacted(Reclaimed):
         (home.work / "picture.png").write_bytes(base64.b64decode(PNG))
 
     def play(self, prompts: Any, resume: str | None = None, **more: Any) -> Run:
-        done = self.home.run_headless(prompts, plugin_dir=ROOT, resume=resume, **more)
+        done = self.home.run_headless(prompts, plugin_dir=linked(), resume=resume, **more)
         assert done.returncode == 0, done.stderr
         return done
 

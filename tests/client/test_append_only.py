@@ -17,6 +17,7 @@ from .append_only import NOISE, Body, change, changes, dangling, parts, plain, t
 from .client import ClientHome
 from .ends import OLDEST_IF_SLOW
 from .long_day import calls_of
+from .plugin_copy import linked
 from .provider import blocks_of, faults, thoughts
 from .scripted_api import ScriptedApi, position, text_of
 from .terminal import ClientTerminal
@@ -119,14 +120,14 @@ def without(clients: dict[str, installs.Installed], tmp_path_factory: pytest.Tem
 def newest(clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory, is_slow: bool) -> Iterator[Long]:
     """The newest client, headless."""
     with ScriptedApi() as api:
-        yield play(clients["newest"], tmp_path_factory.mktemp("newest"), api, ROOT, half=not is_slow)
+        yield play(clients["newest"], tmp_path_factory.mktemp("newest"), api, linked(), half=not is_slow)
 
 
 @pytest.fixture(scope="module")
 def oldest(clients: dict[str, installs.Installed], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Long]:
     """The oldest supported client, headless, for half a day."""
     with ScriptedApi() as api:
-        yield play(clients["oldest"], tmp_path_factory.mktemp("oldest"), api, ROOT, half=True)
+        yield play(clients["oldest"], tmp_path_factory.mktemp("oldest"), api, linked(), half=True)
 
 
 @pytest.fixture(scope="module", params=OLDEST_IF_SLOW)
@@ -138,7 +139,7 @@ def terminal(
     with ScriptedApi() as api:
         day = long_day.half_a_day() if is_slow else long_day.some_hours()
         session = laid_out(clients[request.param], tmp_path_factory.mktemp("terminal"), api, day, profile="spec")
-        with ClientTerminal(session.home, plugin_dir=ROOT, columns=150) as screen:
+        with ClientTerminal(session.home, plugin_dir=linked(), columns=150) as screen:
             screen.wait_ready()
             for script in ("morning" if is_slow else "outset", "detour"):
                 screen.send(f"go [[SCRIPT:{script}]]")

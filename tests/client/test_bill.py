@@ -13,11 +13,11 @@ from tests.cli import inside
 
 from . import installs
 from .client import ClientHome, Run
+from .plugin_copy import linked
 from .provider import blocks_of
 from .scripted_api import ScriptedApi, call, say
 from .terminal import ClientTerminal
 from .test_harness import JOB
-from .test_mod import ROOT
 
 SERVER = Path(__file__).parent / "mcp_server.py"
 DEFERRED, HIDDEN = "mcp__demo__lookup", "mcp__demo__fail"
@@ -28,7 +28,7 @@ def play(home: ClientHome, *prompts: str) -> Run:
     """A new session with two MCP tools in the prompt."""
     server = {"command": sys.executable, "args": ["-S", "-E", str(SERVER)], "alwaysLoad": True}
     servers = ("--mcp-config", json.dumps({"mcpServers": {"demo": server}}), "--strict-mcp-config")
-    return home.run_headless(list(prompts), plugin_dir=ROOT, extra=servers)
+    return home.run_headless(list(prompts), plugin_dir=linked(), extra=servers)
 
 
 def answered(home: ClientHome, *prompts: str) -> list[str]:

@@ -12,10 +12,10 @@ import pytest
 from .compacted import READ, RUN, Compacted, good, own_rows, tell, words, work
 from .installs import Installed
 from .kept import kept
+from .plugin_copy import linked
 from .reclaimed import placeholders, result, whole
 from .scripted_api import Recorded, say
 from .terminal import ESCAPE, ClientTerminal
-from .test_plugin import ROOT
 
 CLEARED, BACK = "Compacted without a model: ", "Put back in place: "
 PROMPTS = ["go [[SCRIPT:work]]", "and [[SCRIPT:rest]]"]
@@ -85,7 +85,7 @@ def story(request: pytest.FixtureRequest, clients: dict[str, Installed]) -> Iter
     with kept(clients["newest"], work) as session:
         worked, world = session.played, session.played.world
         # The pane stands below.
-        with ClientTerminal(world.home, plugin_dir=ROOT, resume=worked.session_id, columns=80, rows=120) as terminal:
+        with ClientTerminal(world.home, plugin_dir=linked(), resume=worked.session_id, columns=80, rows=120) as terminal:
             played = Story(world, terminal, worked.last)
             terminal.wait("rested")
             terminal.wait_idle()

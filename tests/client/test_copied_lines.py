@@ -12,7 +12,7 @@ from tests.policy.door_laws import OURS
 
 from . import installs
 from .client import ClientHome
-from .plugin_copy import ROOT
+from .plugin_copy import linked
 from .scripted_api import ScriptedApi, call, say
 from .test_mod import BIG, LINES, Session
 
@@ -83,7 +83,7 @@ def test_a_mark_before_a_mere_lookalike_of_our_line_is_not_written_into_its_file
 def test_in_every_client_the_hook_denies_a_placeholder_of_the_session(home: ClientHome, api: ScriptedApi):
     api.places["work"] = str(home.work)
     api.scripts["first"] = [call(("Bash", {"command": "true"})), say("done")]
-    first = home.run_headless("go [[SCRIPT:first]]", plugin_dir=ROOT)
+    first = home.run_headless("go [[SCRIPT:first]]", plugin_dir=linked())
     (home.config / "popkit").mkdir(exist_ok=True)
     db = archive.open_archive(str(home.config / "popkit" / "archive.sqlite"))
     record = archive.NewRecord("toolu_1", "read", "Read app.js", '"the text"')
@@ -96,7 +96,7 @@ def test_in_every_client_the_hook_denies_a_placeholder_of_the_session(home: Clie
         ("Write", {"file_path": "{work}/guide.md", "content": placeholder.replace(handle, "abcd2345")}),
     ]
     api.scripts["more"] = [*[call(one) for one in writes], say("done")]
-    home.run_headless("go on [[SCRIPT:more]]", plugin_dir=ROOT, resume=first.session_id)
+    home.run_headless("go on [[SCRIPT:more]]", plugin_dir=linked(), resume=first.session_id)
     *_, write, shell, _ = api.turns()[-1].tool_results().values()
     assert all(f"This line stands for Read app.js: `popkit restore {handle}`" in denied for denied in (write, shell))
     assert not (home.work / "a.js").exists()

@@ -17,9 +17,9 @@ from playwright.sync_api import Browser, expect
 from tests.dashboard.page.served import Served, Visit, chromium
 
 from .client import ClientHome, Run
+from .plugin_copy import linked
 from .reclaimed import SCRIPTS, Reclaimed, placeholders
 from .scripted_api import ScriptedApi, call, say
-from .test_plugin import ROOT
 
 COLD_S = 3_000
 WATCHED = call(("Bash", {"command": "until [ -e seen ]; do sleep 0.2; done"}))
@@ -48,7 +48,7 @@ def test_a_session_is_seen_as_it_goes_cleared_by_a_click_and_put_back(home: Clie
         assert "when the session is resumed in Claude Code 2.1.326 or later" in " ".join(seen.status().split())
         assert path.read_bytes() == original
         api.clear()
-        home.run_headless("go [[SCRIPT:talk]]", plugin_dir=ROOT, resume=session_id)
+        home.run_headless("go [[SCRIPT:talk]]", plugin_dir=linked(), resume=session_id)
         gone = placeholders(api.turns()[0].tool_results())
         assert "toolu_watched_2_0" in gone, "the long file that was edited later is not sent any more"
         seen.page.reload()
@@ -56,7 +56,7 @@ def test_a_session_is_seen_as_it_goes_cleared_by_a_click_and_put_back(home: Clie
         assert path.read_bytes().startswith(original)
         seen.close()
     api.clear()
-    home.run_headless("go [[SCRIPT:talk]]", plugin_dir=ROOT, resume=session_id)
+    home.run_headless("go [[SCRIPT:talk]]", plugin_dir=linked(), resume=session_id)
     assert placeholders(api.turns()[0].tool_results()) == {}
     assert world.errors() == ""
 
@@ -68,7 +68,7 @@ def watched(home: ClientHome, browser: Browser, seen_file: Path) -> str:
         seen = Visit(browser, served)
         expect(seen.page.get_by_text("No sessions yet")).to_be_visible()
         playing = threading.Thread(
-            target=lambda: runs.append(home.run_headless(["go [[SCRIPT:watched]]", "go [[SCRIPT:rest]]"], plugin_dir=ROOT))
+            target=lambda: runs.append(home.run_headless(["go [[SCRIPT:watched]]", "go [[SCRIPT:rest]]"], plugin_dir=linked()))
         )
         playing.start()
         try:

@@ -16,10 +16,10 @@ from popkit_retention.core.hosts.transcripts.projects import folder_name
 from .client import ClientHome
 from .compacted import Compacted, good, toasts
 from .ends import both_ends
+from .plugin_copy import linked
 from .reclaimed import placeholders, plain
 from .scripted_api import ScriptedApi
 from .terminal import ClientTerminal
-from .test_plugin import ROOT
 
 SESSION = "19fdc465-e705-4e5b-a5be-0180a2f1f1ea"
 KEPT = Path(__file__).with_name("earlier")
@@ -54,7 +54,7 @@ def standing(world: Compacted) -> dict[str, str]:
 
 @both_ends
 def test_each_placeholder_is_sent_and_its_handle_prints_the_content(world: Compacted):
-    done = world.home.run_headless("now [[SCRIPT:talk]]", plugin_dir=ROOT, resume=SESSION)
+    done = world.home.run_headless("now [[SCRIPT:talk]]", plugin_dir=linked(), resume=SESSION)
     assert done.returncode == 0, done.stderr
     handles = placeholders(world.api.turns()[0].tool_results())
     assert set(handles) == set(GONE)

@@ -13,6 +13,7 @@ from tests.patience import HANG_S
 
 from .append_only import change
 from .client import ClientHome
+from .plugin_copy import linked
 from .scripted_api import Recorded, ScriptedApi, call, say
 
 pytestmark = pytest.mark.client
@@ -30,12 +31,12 @@ def test_each_request_has_the_hint_once_and_nothing_that_was_sent_changes(home: 
     popkit_home = home.config / "popkit"
     popkit_home.mkdir(parents=True)
     (popkit_home / "retention-config.json").write_text('{"hints": "on"}')
-    first = home.run_headless(["go [[SCRIPT:together]]", "go on [[SCRIPT:more]]"], plugin_dir=ROOT)
+    first = home.run_headless(["go [[SCRIPT:together]]", "go on [[SCRIPT:more]]"], plugin_dir=linked())
     sent = api.turns()
     assert [times(request) for request in sent] == [1] * 4
     assert [change(before.body, after.body) for before, after in zip(sent, sent[1:])] == [""] * 3
     api.clear()
-    home.run_headless(["once more [[SCRIPT:more]]", "/compact", "again [[SCRIPT:more]]"], plugin_dir=ROOT, resume=first.session_id)
+    home.run_headless(["once more [[SCRIPT:more]]", "/compact", "again [[SCRIPT:more]]"], plugin_dir=linked(), resume=first.session_id)
     assert {times(request) for request in api.turns()} == {1}, "a compaction takes it out, and it is given again"
     done = subprocess.run(
         [ROOT / "bin" / "popkit", "context", "stats", "--session", first.session_id, "--json"],

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from . import installs
 from .client import ClientHome
+from .plugin_copy import linked
 from .scripted_api import ScriptedApi
-from .test_mod import ROOT, Session
+from .test_mod import Session
 
 # What no server but the scripted one is ever shown.
 SUBSCRIBED = {"ANTHROPIC_API_KEY": "", "CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-scripted-" + "a" * 80}
@@ -39,7 +40,7 @@ def kept(home: Path, client: installs.Installed, env: dict[str, str], sessions: 
         api.headers.update(headers(began))
         session.home.extra_env.update(env)
         for _ in range(sessions):
-            session.runs.append(session.home.run_headless(["one", "two"], plugin_dir=ROOT))
+            session.runs.append(session.home.run_headless(["one", "two"], plugin_dir=linked()))
             for name in RESETS_IN:  # the next session finds the windows fuller
                 api.headers[f"anthropic-ratelimit-unified-{name}-utilization"] = str(UTILIZATION[name] + MOVED)
         assert session.log() == ""

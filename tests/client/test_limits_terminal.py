@@ -10,10 +10,11 @@ from pathlib import Path
 
 from . import installs
 from .client import ClientHome
+from .plugin_copy import linked
 from .scripted_api import ScriptedApi
 from .terminal import ClientTerminal
 from .test_limits import SUBSCRIBED, headers
-from .test_mod import ROOT, Session
+from .test_mod import Session
 from .test_mod_terminal import SCRIPTS, TEST_JS
 
 
@@ -25,7 +26,7 @@ def test_the_pane_and_the_band_tell_a_subscriber_of_the_window(clients: dict[str
     session.popkit.mkdir(parents=True)
     (session.popkit / "retention-config.json").write_text(json.dumps({"retention": {"profile": "spec", "shape": "off"}}))
     (session.home.work / "test.js").write_text(TEST_JS)
-    with ClientTerminal(session.home, plugin_dir=ROOT, columns=100, rows=60) as terminal:
+    with ClientTerminal(session.home, plugin_dir=linked(), columns=100, rows=60) as terminal:
         terminal.wait_ready()
         terminal.turn("go [[SCRIPT:tested]]", "all tested")
         terminal.send("/popkit")

@@ -18,6 +18,7 @@ from .client import ClientHome, Run
 from .ends import OLDEST_IF_SLOW
 from .installs import OLDEST_SUPPORTED, Installed
 from .kept import Kept, kept
+from .plugin_copy import linked
 from .scripted_api import Recorded, ScriptedApi, call, say
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +54,7 @@ class Shop:
     def say(self, prompts: Iterable[str], resume: str | None = None) -> Run:
         """The same for prompts of any kind, in one process."""
         self.api.clear()
-        return self.home.run_headless(prompts, plugin_dir=ROOT, resume=resume)
+        return self.home.run_headless(prompts, plugin_dir=linked(), resume=resume)
 
     def learnt(self) -> str:
         """MEMORY.md once the children of the hooks have ended, which write it after the last session is learnt."""

@@ -12,11 +12,11 @@ from popkit_retention.core.policy.lost_cache import COMPACTION, EARLY, EFFORT, M
 
 from . import installs
 from .client import ClientHome
+from .plugin_copy import linked
 from .scripted_api import ScriptedApi, say
 from .terminal import ENTER, ClientTerminal
 from .test_causes import losses_of
 from .test_harness import MCP_SERVER
-from .test_mod import ROOT
 
 SYSTEM, WRITTEN = 20_000, 2_000
 OTHER = "claude-opus-4-6"
@@ -46,7 +46,7 @@ class Played:
         self.screens: dict[str, str] = {}
 
     def play(self) -> None:
-        with ClientTerminal(self.home, plugin_dir=ROOT, columns=150) as terminal:
+        with ClientTerminal(self.home, plugin_dir=linked(), columns=150) as terminal:
             terminal.wait_ready()
             self._turn(terminal, "first", lost=False)
             self._turn(terminal, "second", lost=False)

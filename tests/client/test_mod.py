@@ -26,7 +26,7 @@ from tests.hosts.conformance.faults import ASKED, SERVE, STAND_IN, line
 from . import installs
 from .client import ClientHome, Run
 from .kept import Kept, kept
-from .plugin_copy import ROOT, copied
+from .plugin_copy import ROOT, copied, linked
 from .scripted_api import Recorded, ScriptedApi, Step, call, say
 
 REMINDER = re.compile(r"\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
@@ -92,8 +92,8 @@ class Session:
         self.popkit = self.home.config / "popkit"
         self.home.extra_env["POPKIT_DOOR_MS"] = "60000"  # the machine may be busy
 
-    def play(self, prompt: str | list[str], plugin: Path = ROOT, **more: Any) -> Run:
-        self.runs.append(self.home.run_headless(prompt, plugin_dir=plugin, resume=self.id or None, **more))
+    def play(self, prompt: str | list[str], plugin: Path | None = None, **more: Any) -> Run:
+        self.runs.append(self.home.run_headless(prompt, plugin_dir=plugin or linked(), resume=self.id or None, **more))
         return self.runs[-1]
 
     @property

@@ -12,9 +12,10 @@ import pytest
 
 from . import installs
 from .client import ClientHome
+from .plugin_copy import linked
 from .scripted_api import ScriptedApi, call, say
 from .terminal import ENTER, ESCAPE, ClientTerminal
-from .test_mod import BIG, ROOT, Session, referred
+from .test_mod import BIG, Session, referred
 
 # Prints what a clear is worth: much. No two runs share a line, or the door would refer to it, and a result that is referred to stays.
 TEST_JS = """const fs = require('fs')
@@ -53,7 +54,7 @@ def opened(clients: dict[str, installs.Installed], tmp_path_factory: pytest.Temp
         home = Session(ClientHome(tmp_path_factory.mktemp("window"), clients["newest"], api.url), api).home
         (home.work / "large.py").write_text("".join(f"answer_{n} = compute({n * 7919}, 'of {n}')\n" for n in range(500)))
         api.scripts.update(SCRIPTS)
-        with ClientTerminal(home, plugin_dir=ROOT, columns=170) as terminal:
+        with ClientTerminal(home, plugin_dir=linked(), columns=170) as terminal:
             terminal.wait_ready()
             yield Window(api, terminal)
 
@@ -108,7 +109,7 @@ def test_the_band_and_the_pane_are_worked_by_keys_and_every_operation_can_be_und
     session.popkit.mkdir(parents=True)
     (session.popkit / "retention-config.json").write_text(json.dumps({"retention": {"profile": "spec", "shape": "off"}}))
     (session.home.work / "test.js").write_text(TEST_JS)
-    with ClientTerminal(session.home, plugin_dir=ROOT, columns=columns, rows=60) as terminal:
+    with ClientTerminal(session.home, plugin_dir=linked(), columns=columns, rows=60) as terminal:
         terminal.wait_ready()
         terminal.turn("go [[SCRIPT:tested]]", "all tested")
         terminal.wait("PopKit: Clear now")

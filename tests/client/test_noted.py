@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from .compacted import READ, RUN, Worked, boundaries, good, toasts, words
+from .plugin_copy import linked
 from .reclaimed import placeholders, plain, whole
 from .scripted_api import Recorded
 from .terminal import ClientTerminal
-from .test_plugin import ROOT
 
 
 def clear(worked: Worked, *results: str) -> dict:
@@ -65,7 +65,7 @@ def test_an_undo_before_that_cancels_it(worked: Worked):
 def test_in_a_terminal_it_is_done_as_the_session_is_loaded(worked: Worked, way: str):
     clear(worked, RUN)
     world = worked.world
-    with ClientTerminal(world.home, plugin_dir=ROOT, resume=worked.session_id if way == "--resume" else None, rows=120) as terminal:
+    with ClientTerminal(world.home, plugin_dir=linked(), resume=worked.session_id if way == "--resume" else None, rows=120) as terminal:
         terminal.wait_ready() if way == "/resume" else terminal.wait("rested")
         if way == "/resume":
             terminal.load(worked.session_id)

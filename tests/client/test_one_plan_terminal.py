@@ -15,6 +15,7 @@ from tests.patience import HANG_S
 
 from .client import ClientHome
 from .installs import Installed
+from .plugin_copy import linked
 from .scripted_api import ScriptedApi, call, say
 from .terminal import ClientTerminal
 from .test_mod import ROOT, Session
@@ -63,7 +64,7 @@ def home(clients: dict[str, Installed], tmp_path: Path, api: ScriptedApi) -> Cli
 
 
 def test_one_amount_stands_on_the_pane_and_clear_takes_it_out_to_the_end(home: ClientHome):
-    with ClientTerminal(home, plugin_dir=ROOT, columns=COLUMNS, rows=ROWS) as terminal:
+    with ClientTerminal(home, plugin_dir=linked(), columns=COLUMNS, rows=ROWS) as terminal:
         terminal.wait_ready()
         terminal.turn("go [[SCRIPT:work]]", "all the work is done")
         terminal.send("/popkit")

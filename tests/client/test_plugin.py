@@ -21,6 +21,7 @@ from tests.patience import HANG_S, until
 from . import installs
 from .client import ClientHome, Run
 from .ends import BOTH
+from .plugin_copy import linked
 from .scripted_api import ScriptedApi, call, say
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,7 +69,7 @@ class Tracked:
         self.popkit_home = Path(home.env()["CLAUDE_CONFIG_DIR"]) / "popkit"
 
     def run(self, prompt, **more) -> Run:
-        return self.home.run_headless(prompt, plugin_dir=ROOT, mcp_server=MCP_SERVER, **more)
+        return self.home.run_headless(prompt, plugin_dir=linked(), mcp_server=MCP_SERVER, **more)
 
     def site(self, session_id: str) -> Site:
         return Site({"POPKIT_HOME": str(self.popkit_home)}, session_id, str(self.home.work))

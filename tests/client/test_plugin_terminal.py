@@ -16,6 +16,7 @@ from tests.patience import HANG_S
 from . import installs
 from .client import ClientHome
 from .ends import OLDEST_IF_SLOW
+from .plugin_copy import linked
 from .scripted_api import ScriptedApi, call, say
 from .terminal import ClientTerminal
 from .test_plugin import ROOT, Tracked
@@ -51,7 +52,7 @@ def opened(
         api.scripts.update(SCRIPTS)
         tracked.popkit_home.mkdir(parents=True)
         (tracked.popkit_home / "retention-config.json").write_text('{"window_tokens": 176000}')
-        with ClientTerminal(home, plugin_dir=ROOT, columns=80, rows=100) as terminal:
+        with ClientTerminal(home, plugin_dir=linked(), columns=80, rows=100) as terminal:
             terminal.wait_ready()
             yield Window(tracked, terminal)
 
@@ -182,7 +183,7 @@ def test_a_fork_that_has_ended_ends_nothing_in_the_session_that_it_comes_from(wi
         yield "go [[SCRIPT:search]]"
         known.extend(labels(tracked, tracked.session_id()))
 
-    fork = tracked.home.run_headless(prompts(), plugin_dir=ROOT, resume=first, extra=["--fork-session"]).session_id
+    fork = tracked.home.run_headless(prompts(), plugin_dir=linked(), resume=first, extra=["--fork-session"]).session_id
     assert fork != first
     assert known[:2] == LOOKED
     assert labels(tracked, fork)[:2] == LOOKED

@@ -19,7 +19,7 @@ from tests.patience import HANG_S
 
 from .client import ClientHome
 from .installs import Installed
-from .plugin_copy import ROOT
+from .plugin_copy import ROOT, linked
 from .scripted_api import ScriptedApi, call, say
 from .watching import Watch
 
@@ -95,5 +95,5 @@ def test_a_session_sends_the_same_requests_with_popkit_and_without(
     ]
     api.scripts["look"] = [call(("Read", {"file_path": "{work}/README.md"})), say("seen")]
     api.scripts["more"] = [call(("Bash", {"command": "npm test"})), say("green")]
-    home.run_headless(["go [[SCRIPT:day]]", "more [[SCRIPT:more]]"], plugin_dir=ROOT)
+    home.run_headless(["go [[SCRIPT:day]]", "more [[SCRIPT:more]]"], plugin_dir=linked())
     assert Counter(request.kind for request in api.requests) == {"turn": 10}

@@ -9,8 +9,9 @@ import pytest
 
 from . import installs
 from .client import ClientHome
+from .plugin_copy import linked
 from .scripted_api import ScriptedApi, Step, call, say
-from .test_mod import BIG, ROOT, Session, referred
+from .test_mod import BIG, Session, referred
 
 pytestmark = pytest.mark.client
 
@@ -51,7 +52,7 @@ def test_what_the_provider_clears_is_noted_once_and_nothing_leans_on_it(
         say("done", cache_read_input_tokens=25_000),
     ]
     api.scripts["next"] = [call(("Bash", {"command": "true"})), say("next is done")]
-    session.runs.append(session.home.run_headless(["go [[SCRIPT:long]]", "go [[SCRIPT:next]]"], plugin_dir=ROOT))
+    session.runs.append(session.home.run_headless(["go [[SCRIPT:long]]", "go [[SCRIPT:next]]"], plugin_dir=linked()))
     assert not any(map(referred, session.results()))
     session.popkit_says("context", "stats")
     noted = [id for entry in session.journal() if entry["event"] == "outside" for id in entry["ids"]]

@@ -12,9 +12,9 @@ import pytest
 from .client import ClientHome
 from .installs import OLDEST_SUPPORTED, Installed
 from .kept import Kept, kept
+from .plugin_copy import linked
 from .reclaimed import COUNT, LIST, Reclaimed
 from .scripted_api import ScriptedApi, call, say
-from .test_plugin import ROOT
 
 ADVICE, INDEX = "PopKit tracked the tool results", "Tool results from before the summary are archived"
 
@@ -59,7 +59,7 @@ def ran(session_of: Callable[[str], Kept], client_version: str) -> Ran:
 
 def run(world: Reclaimed, prompt: str | list, resume: str | None = None, **more):
     """One headless run with the plugin that goes well."""
-    done = world.home.run_headless(prompt, plugin_dir=ROOT, resume=resume, **more)
+    done = world.home.run_headless(prompt, plugin_dir=linked(), resume=resume, **more)
     assert done.returncode == 0, done.stderr
     return done
 

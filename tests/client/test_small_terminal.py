@@ -15,6 +15,7 @@ from tests.patience import HANG_S
 from .client import ClientHome
 from .installs import Installed
 from .kept import kept
+from .plugin_copy import linked
 from .scripted_api import Recorded, ScriptedApi, call, say
 from .terminal import CTRL_U, ESCAPE, ClientTerminal
 from .test_mod import ROOT
@@ -53,7 +54,7 @@ def play(home: ClientHome, api: ScriptedApi) -> Story:
     api.scripts.update(SCRIPTS)
     home.extra_env["POPKIT_DOOR_MS"] = "60000"  # the machine may be busy
     story = Story(home)
-    with ClientTerminal(home, plugin_dir=ROOT, columns=COLUMNS, rows=ROWS) as terminal:
+    with ClientTerminal(home, plugin_dir=linked(), columns=COLUMNS, rows=ROWS) as terminal:
         terminal.wait_ready()
         terminal.turn("go [[SCRIPT:work]]", "all the work is done")
         terminal.send("/compact")
@@ -67,7 +68,7 @@ def play(home: ClientHome, api: ScriptedApi) -> Story:
         terminal.turn("on [[SCRIPT:on]]", "it went on")
         story.screens["status line"] = "\n".join(terminal.wait(re.compile(r"^  context \d+%", re.MULTILINE)))
     session_id = next(home.config.glob("projects/*/*.jsonl")).stem
-    with ClientTerminal(home, plugin_dir=ROOT, resume=session_id, columns=COLUMNS, rows=ROWS + 100) as terminal:
+    with ClientTerminal(home, plugin_dir=linked(), resume=session_id, columns=COLUMNS, rows=ROWS + 100) as terminal:
         terminal.wait_ready()
         story.screens["resumed"] = "\n".join(terminal.wait("(ctrl+o)"))
     return story

@@ -20,10 +20,10 @@ from .client import ClientHome
 from .ends import OLDEST_IF_SLOW
 from .installs import Installed
 from .kept import Kept, kept
+from .plugin_copy import linked
 from .reclaimed import READ, Reclaimed, placeholders, result
 from .scripted_api import ScriptedApi, call, say
 from .terminal import ClientTerminal
-from .test_plugin import ROOT
 
 MODES = ["default", "dontAsk"]
 NOTHING = ["Bash(popkit:*)", "Bash(popkit restore:*)"]
@@ -50,7 +50,7 @@ def cleared(home: ClientHome, api: ScriptedApi) -> Cleared:
             program.write_text(f"#!/bin/sh\necho {name} >> '{home.work}/foreign'\n")
             program.chmod(0o755)
     home.extra_env["PATH"] = f"{home.work}/.venv/bin:{home.work}/node_modules/.bin:{home.env()['PATH']}"
-    session_id = home.run_headless("go [[SCRIPT:work]]", plugin_dir=ROOT).session_id
+    session_id = home.run_headless("go [[SCRIPT:work]]", plugin_dir=linked()).session_id
     original = result(world.api.turns()[-1], READ)
     site = Site(home.env(), session_id, str(home.work))
     earlier.clear(site, str(home.transcript_path(session_id)), time.time(), Selection(now=True))
@@ -89,7 +89,7 @@ def bash(world: Reclaimed, *commands: str) -> None:
 def run(session: Cleared, *extra: str) -> list[str]:
     """What the model was answered to each command."""
     world = session.world
-    done = world.home.run_headless("go [[SCRIPT:back]]", plugin_dir=ROOT, resume=session.session_id, extra=extra)
+    done = world.home.run_headless("go [[SCRIPT:back]]", plugin_dir=linked(), resume=session.session_id, extra=extra)
     assert done.returncode == 0, done.stderr
     last = world.api.turns()[-1]
     return [result(last, f"toolu_back_{number}_0") for number in range(len(world.api.scripts["back"]) - 1)]
@@ -140,7 +140,7 @@ def test_in_plan_mode_nothing_of_the_project_runs_unasked(session: Cleared) -> N
     world, handle = session.world, session.handle
     bash(world, f"popkit restore {handle}", "popkit restore credentials")
     extra = ["--permission-mode", "plan"]
-    with ClientTerminal(world.home, plugin_dir=ROOT, resume=session.session_id, extra=extra) as terminal:
+    with ClientTerminal(world.home, plugin_dir=linked(), resume=session.session_id, extra=extra) as terminal:
         terminal.wait("plan mode on")
         terminal.ask("go [[SCRIPT:back]]", lambda shown: "Do you want to proceed?" in shown)
         shown = terminal.text()
