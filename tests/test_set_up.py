@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -99,8 +100,20 @@ def test_where_the_tests_are_compiled_they_are_not_collected_beforehand(equipped
     assert "--collect-only" not in (equipped / "asked").read_text()
 
 
+# Makes environments with the pip of these tests: to unpack one takes more processor time than all else here. tests/cli/test_setup.py makes
+# whole ones.
+VENV = """#!/bin/sh
+[ "$1 $2" = "-m venv" ] || exec {python} "$@"
+{python} "$@" --without-pip && for place in .venv/lib/python*/site-packages; do echo '{pip}' > "$place/pip.pth"; done
+"""
+
+
 def test_a_package_index_that_does_not_answer_is_given_up_on(clone: Path, silent: str) -> None:
-    done = run(["scripts/test"], clone, PIP_INDEX_URL=silent, PIP_DEFAULT_TIMEOUT="1", PIP_RETRIES="0", PIP_CONFIG_FILE=os.devnull)
+    python, pip = clone / "python", Path(find_spec("pip").origin).parents[1]
+    python.write_text(VENV.format(python=sys.executable, pip=pip))
+    python.chmod(0o755)
+    index = {"PIP_INDEX_URL": silent, "PIP_DEFAULT_TIMEOUT": "1", "PIP_RETRIES": "0", "PIP_CONFIG_FILE": os.devnull}
+    done = run(["scripts/test"], clone, PYTHON=str(python), **index)
     assert done.returncode == 1
     assert done.stdout.startswith("== Python packages, into a new .venv")
     for phrase in ("try again", "PIP_INDEX_URL", "scripts/test --offline", "== failed after"):
@@ -150,7 +163,7 @@ def test_a_maven_registry_that_does_not_answer_is_given_up_on(tmp_path: Path, si
         f"<settings><mirrors><mirror><id>silent</id><url>{silent}</url><mirrorOf>*</mirrorOf></mirror></mirrors></settings>"
     )
     options = f"-Duser.home={tmp_path} -Dmaven.wagon.rto=1000 -Dmaven.wagon.http.retryHandler.count=0 "
-    options += "-Daether.connector.requestTimeout=1000"
+    options += "-Daether.connector.requestTimeout=1000 -XX:+UseSerialGC -XX:TieredStopAtLevel=1"  # as for a server of the tests
     asked = {"POPKIT_SERVER_DIR": str(tmp_path / "cache"), "MAVEN_OPTS": options}
     done = run([sys.executable, "-m", "tests.memory.stores.server"], ROOT, **asked)
     assert done.returncode == 1
