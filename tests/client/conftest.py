@@ -90,9 +90,9 @@ def home(tmp_path: Path, installed: installs.Installed, api: ScriptedApi, probe:
     return client_home
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def kept_work(clients: dict[str, installs.Installed]) -> Iterator[Kept]:
-    """A session that has worked in the newest client, played once for each file of tests."""
+    """A session that has worked in the newest client, played once for all files that go on from it: one worker gets them all."""
     with kept(clients["newest"], work) as session:
         yield session
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from .compacted import READ, RUN, Compacted, good, own_rows, tell, words, work
-from .installs import Installed
-from .kept import kept
+from .compacted import READ, RUN, Compacted, Worked, good, own_rows, tell, words
+from .kept import Kept
 from .plugin_copy import linked
 from .reclaimed import placeholders, result, whole
 from .scripted_api import Recorded, say
@@ -81,29 +80,29 @@ class Story:
 
 
 @pytest.fixture(scope="module")
-def story(request: pytest.FixtureRequest, clients: dict[str, Installed]) -> Iterator[Story]:
-    with kept(clients["newest"], work) as session:
-        worked, world = session.played, session.played.world
-        # The pane stands below.
-        with ClientTerminal(world.home, plugin_dir=linked(), resume=worked.session_id, columns=80, rows=120) as terminal:
-            played = Story(world, terminal, worked.last)
-            terminal.wait("rested")
-            terminal.wait_idle()
-            played.shows("cleared", "/popkit clear --now", CLEARED)
-            played.shows("undone", "/popkit undo", BACK)
-            played.does("compacted", "/compact", CLEARED)
-            played.put_back_in_the_pane()
-            played.shows("cleared outside", "context clear --now", CLEARED)
-            played.handle = placeholders(played.requests["cleared outside"].tool_results())[RUN]
-            played.shows("restored", f"/popkit restore {played.handle} --in-place", BACK)
-            if request.config.getoption("--slow"):
-                terminal.rewind()
-                played.talk("rewound")
-                # Back over all that stands of the conversation as it was compacted last, and the row of that compaction.
-                terminal.rewind(len(words(played.requests["rewound"], "user")) + 2)
-                played.talk("before it")
-            played.lines = world.home.transcript(worked.session_id)
-            yield played
+def story(request: pytest.FixtureRequest, kept_work: Kept) -> Iterator[Story]:
+    worked: Worked = kept_work.as_it_was()
+    world = worked.world
+    # The pane stands below.
+    with ClientTerminal(world.home, plugin_dir=linked(), resume=worked.session_id, columns=80, rows=120) as terminal:
+        played = Story(world, terminal, worked.last)
+        terminal.wait("rested")
+        terminal.wait_idle()
+        played.shows("cleared", "/popkit clear --now", CLEARED)
+        played.shows("undone", "/popkit undo", BACK)
+        played.does("compacted", "/compact", CLEARED)
+        played.put_back_in_the_pane()
+        played.shows("cleared outside", "context clear --now", CLEARED)
+        played.handle = placeholders(played.requests["cleared outside"].tool_results())[RUN]
+        played.shows("restored", f"/popkit restore {played.handle} --in-place", BACK)
+        if request.config.getoption("--slow"):
+            terminal.rewind()
+            played.talk("rewound")
+            # Back over all that stands of the conversation as it was compacted last, and the row of that compaction.
+            terminal.rewind(len(words(played.requests["rewound"], "user")) + 2)
+            played.talk("before it")
+        played.lines = world.home.transcript(worked.session_id)
+        yield played
 
 
 def test_a_clear_takes_effect_at_once_in_the_same_session(story: Story):
