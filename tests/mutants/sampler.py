@@ -1,8 +1,10 @@
 """A sample of the mutants of packages, tried with the packages' tests.
 
 A package's tests are those of the folder of `tests` that has its name (`hooks/utils/policy/door`: `tests/policy`). A mutant is tried with
-the tests of --fast that run its line in their own process (worker.py), then, if they all pass, with those that --fast leaves out. What that
-can miss: a test of another folder that would notice. Such a mutant counts as one that survives.
+the tests of --fast that run its line in their own process (worker.py), then, if they all pass, with those that --fast leaves out, and at
+last with the tests of --fast of the other folders that name the package: with the quickest of those that run its line, OTHERS_S of them,
+where lines are seen for SEEN_S. What that can miss: a slower test of another folder, or one that starts a process. Such a mutant counts as
+one that survives.
 
 cosmic-ray and mutmut have licences that would do. The first knows neither samples nor which tests run a line, and starts pytest for each
 mutant (two seconds here); the second changes only bodies of functions, not the tables that most of our rules are, and wants a layout of its
@@ -14,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -32,6 +35,8 @@ CODE = ("hooks", "power-mode")
 ARGUED = "argued"
 # A mutant may take ten times as long as a test's usual minute; one that never ends is noticed by whoever waits for it.
 LIMIT_S = 180.0
+# Of the tests of other folders: how long they are run to see which run a line, and how long a mutant is tried with those that do.
+SEEN_S, OTHERS_S = 300.0, 30.0
 
 
 class Tried(NamedTuple):
@@ -51,6 +56,17 @@ def tests_of(root: Path, file: str) -> str | None:
     """The folder of tests for a module: the deepest part of its path that `tests` has a folder for."""
     parts = Path(file).parts[:-1]
     return next((f"tests/{part}" for part in reversed(parts) if (root / "tests" / part).is_dir()), None)
+
+
+def others_of(root: Path, tests: str) -> list[str]:
+    """The other folders of tests of which a module imports something of the package, those where most do first."""
+    names = re.compile(rf"^ *(?:from|import) .*\b{Path(tests).name}\b", re.MULTILINE)
+    counts = {
+        folder: sum(bool(names.search(path.read_text(encoding="utf-8"))) for path in folder.rglob("*.py"))
+        for folder in sorted((root / "tests").iterdir())
+        if folder.is_dir() and folder != root / tests
+    }
+    return [folder.relative_to(root).as_posix() for folder in sorted(filter(counts.get, counts), key=counts.get, reverse=True)]
 
 
 def modules(root: Path, package: str) -> list[str]:
@@ -93,7 +109,7 @@ def argument_for(mutation: Mutation) -> Argument | None:
 
 def tried(root: Path, mutants: list[Mutation], flags: tuple[str, ...] = ("--fast",), seconds: float = float("inf")) -> Iterator[Tried]:
     """Try mutants, those of one folder of tests after another, until so many seconds have passed. What has survived the tests of --fast
-    until then is tried with the others all the same: a share of those that were begun means something."""
+    until then is tried with the rest all the same: a share of those that were begun means something."""
     until = time.monotonic() + seconds
     folders: dict[str, list[Mutation]] = {}
     for mutation in mutants:
@@ -109,12 +125,13 @@ def tried(root: Path, mutants: list[Mutation], flags: tuple[str, ...] = ("--fast
                     for mutation in of_these:
                         if time.monotonic() < until:
                             one = trial.of(mutation)
-                            if one.survives and trial.has_more:
+                            if one.survives:
                                 survive.append(one)
                             else:
                                 yield one
                     for one in survive:
-                        yield trial.with_more(one)
+                        more = trial.with_more(one)
+                        yield trial.with_others(more) if more.survives else more
 
 
 def _copy(root: Path, to: Path) -> Path:
@@ -135,34 +152,45 @@ class _Trial:
     """The tests of one folder, with which mutants are tried."""
 
     def __init__(self, copy: Path, tests: str, mutants: list[Mutation], flags: tuple[str, ...]):
-        self._copy, self._folders = copy, sorted({str(copy / Path(mutation.file).parent) for mutation in mutants})
+        self._copy, self._tests, self._flags = copy, tests, flags
+        self._folders = sorted({str(copy / Path(mutation.file).parent) for mutation in mutants})
         self._scratch = Path(tempfile.mkdtemp(dir=copy.parent))
         self._first = _Worker(copy, self._scratch, self._folders, [*flags, tests])
         self._rest: _Worker | None = None
+        self._others: _Worker | None = None
 
     def __enter__(self) -> _Trial:
         return self
 
     def __exit__(self, *ended: object) -> None:
-        self._first.close()
-        if self._rest:
-            self._rest.close()
-
-    @property
-    def has_more(self) -> bool:
-        """Whether there are tests that --fast leaves out."""
-        return bool(self._first.skipped)
+        for worker in (self._first, self._rest, self._others):
+            if worker:
+                worker.close()
 
     def of(self, mutation: Mutation) -> Tried:
         return self._tried(mutation, self._first)
 
     def with_more(self, one: Tried) -> Tried:
         """Try what has survived with the tests that --fast leaves out."""
+        if not self._first.skipped:
+            return one
         if not self._rest:
             listed = self._copy.parent / f"skipped-{self._scratch.name}"
             listed.write_text("\n".join(self._first.skipped))
             self._rest = _Worker(self._copy, self._scratch, self._folders, [f"@{listed}"])
-        more = self._tried(one.mutation, self._rest)
+        return self._again(one, self._rest)
+
+    def with_others(self, one: Tried) -> Tried:
+        """Try what has survived with tests of other folders."""
+        others = others_of(self._copy, self._tests)
+        if not others:
+            return one
+        if not self._others:
+            self._others = _Worker(self._copy, self._scratch, self._folders, [*self._flags, *others], seen_s=SEEN_S, tests_s=OTHERS_S)
+        return self._again(one, self._others)
+
+    def _again(self, one: Tried, worker: _Worker) -> Tried:
+        more = self._tried(one.mutation, worker)
         return more._replace(tests=one.tests + more.tests, seconds=one.seconds + more.seconds)
 
     def _tried(self, mutation: Mutation, worker: _Worker) -> Tried:
@@ -178,16 +206,18 @@ class _Trial:
 
 
 class _Worker:
-    """A process of worker.py."""
+    """A process of worker.py; `seen_s`, `tests_s`: as it takes them."""
 
-    def __init__(self, copy: Path, scratch: Path, folders: list[str], arguments: list[str]):
+    def __init__(
+        self, copy: Path, scratch: Path, folders: list[str], arguments: list[str], seen_s: float | None = None, tests_s: float | None = None
+    ):
         self._copy, self._scratch, self._flags = copy, scratch, [word for word in arguments if word.startswith("-")]
         command = [sys.executable, str(Path(__file__).with_name("worker.py")), *arguments]
         self._process = subprocess.Popen(
             command, cwd=copy, env=self._environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
         try:
-            self.skipped: list[str] = self._ask({"folders": folders})["skipped"]
+            self.skipped: list[str] = self._ask({"folders": folders, "seen_s": seen_s, "tests_s": tests_s})["skipped"]
         except BaseException:
             self.close()
             raise

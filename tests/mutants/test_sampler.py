@@ -10,7 +10,7 @@ import pytest
 from tests.mutants.__main__ import ROOT, main
 from tests.mutants.arguments import ARGUMENTS, Argument
 from tests.mutants.mutations import mutations
-from tests.mutants.sampler import NOTICED, SURVIVED, changed_lines, modules, population, sample, tried
+from tests.mutants.sampler import NOTICED, SURVIVED, changed_lines, modules, others_of, population, sample, tried
 
 MODULE = '''"""How old a thing may be."""
 
@@ -27,6 +27,32 @@ from hooks.things.ages import is_old
 def test_paper_is_old_after_a_month():
     assert is_old("paper", 31)
     assert not is_old("paper", 29)
+"""
+
+TESTS_OF_TRIPS = """
+from hooks.things.ages import is_old
+
+def test_stone_is_carried_home_as_long_as_it_is_no_older_than_900_days():
+    assert is_old("stone", 901)
+    assert not is_old("stone", 900)
+"""
+# What tests/kit/forking.py does: our code by its link, and a note of the function that is called.
+IN_A_FORK = """
+import os, subprocess, sys
+
+FORK = '''
+import os
+from linked.things import ages
+code = ages.is_old.__code__
+with open(os.environ["POPKIT_TEST_FUNCTIONS"], "a") as noted:
+    print(f"{code.co_filename}:{code.co_firstlineno}", file=noted)
+print(ages.is_old("paper", 30))
+'''
+
+def test_paper_of_30_days_is_not_old():
+    environ = {"POPKIT_TEST_FUNCTIONS": os.devnull, **os.environ}
+    ran = subprocess.run([sys.executable, "-c", FORK, "tests.kit.forking"], env=environ, capture_output=True, text=True)
+    assert ran.stdout == "False\\n", ran.stderr
 """
 
 
@@ -55,6 +81,27 @@ def test_a_mutant_that_no_test_tells_from_the_code_survives_and_others_do_not(ma
         "days > LIMITS[kind] -> (days <= LIMITS[kind])", "days > LIMITS[kind] -> None", '"paper" -> \'\'', "30 -> 31",
     }  # fmt: skip
     assert (made_up / "hooks/things/ages.py").read_text() == MODULE
+
+
+def test_tests_of_other_folders_that_name_the_package_notice_mutants_too(made_up: Path) -> None:
+    add(made_up, "tests/trips/test_carrying.py", TESTS_OF_TRIPS)
+    add(made_up, "tests/walks/test_walking.py", "def test_things_are_named_in_no_import():\n    assert 'things'\n")
+    everything = population(made_up, ["hooks/things/ages.py"])
+    ended = {one.mutation.change: one.ended for one in tried(made_up, everything, flags=())}
+    assert {change for change, how in ended.items() if how == SURVIVED} == {"30 -> (29)"}
+    assert others_of(made_up, "tests/things") == ["tests/trips"]
+
+
+def test_functions_that_run_in_forks_are_known_by_whatever_path_they_are_loaded(made_up: Path) -> None:
+    add(made_up, "tests/things/test_in_a_fork.py", IN_A_FORK)
+    (made_up / "linked").symlink_to("hooks")
+    strict = [one for one in population(made_up, ["hooks/things/ages.py"]) if one.change == "days > LIMITS[kind] -> (days >= LIMITS[kind])"]
+    assert [(one.ended, one.tests) for one in tried(made_up, strict, flags=())] == [(NOTICED, 2)]
+
+
+def add(repository: Path, name: str, text: str) -> None:
+    (repository / name).parent.mkdir(parents=True, exist_ok=True)
+    (repository / name).write_text(text)
 
 
 def test_only_mutants_of_changed_lines_are_tried_before_a_landing(made_up: Path, capsys: pytest.CaptureFixture) -> None:

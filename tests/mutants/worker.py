@@ -2,17 +2,20 @@
 
     python worker.py PYTEST-ARGUMENTS    # in a copy of the repository, which the mutants may break
 
-It reads a line of JSON for each job from stdin, and answers each by another. The first job has the folders whose lines count; its answer
-says which tests there are, fail as the copy is, or were skipped. Each other job is a mutant: a file that is broken already, the lines that
-are asked about and the function that they stand in. The answer says whether a test failed, or which tests are to be tried in a new process,
-because what is broken has already been run by an import.
+It reads a line of JSON for each job from stdin, and answers each by another. The first job has the folders whose lines count, and may have
+`seen_s`, after which no more tests are run to see their lines, so that those are not tried, and `tests_s`, which the tests for a mutant may
+take together, the quickest first (seconds); its answer says which tests there are, fail as the copy is, or were skipped. Each other job is
+a mutant: a file that is broken already, the lines that are asked about and the function that they stand in. The answer says whether a test
+failed, or which tests are to be tried in a new process, because what is broken has already been run by an import.
 
 It imports nothing of the repository, so that all that it tests comes from the copy.
 """
 
 from __future__ import annotations
 
+import functools
 import gc
+import itertools
 import json
 import os
 import signal
@@ -31,10 +34,11 @@ NOTICED, SURVIVED, TOO_LONG = "noticed", "survived", "took too long"
 class Worker:
     """The pytest plugin that answers jobs in place of running tests."""
 
-    def __init__(self, asked: Iterator[dict], answer: Callable[[object], None], folders: list[str]):
+    def __init__(self, asked: Iterator[dict], answer: Callable[[object], None], first: dict):
         self._asked, self._answer = asked, answer
         self._outcome = ""
-        of_these = {"config_file": False, "include": [f"{folder}/*" for folder in folders]}
+        self._seen_s, self._tests_s = (float("inf") if first[name] is None else first[name] for name in ("seen_s", "tests_s"))
+        of_these = {"config_file": False, "include": [f"{folder}/*" for folder in first["folders"]]}
         self._imported = coverage.Coverage(data_file=None, **of_these)
         self._seen = coverage.Coverage(data_file=f"lines-of-tests-{os.getpid()}", **of_these)
         self._imported.start()
@@ -58,7 +62,9 @@ class Worker:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self._imported.stop()
-        items = {item.nodeid: item for item in session.items}
+        # Folders in the order in which they are asked for: there may not be the time for all of them.
+        places = {argument.rstrip("/"): place for place, argument in enumerate(session.config.args)}
+        items = {item.nodeid: item for item in sorted(session.items, key=lambda item: places.get(_folder(item), 0))}
         ended = self._map(items)
         self._answer(
             {
@@ -102,16 +108,20 @@ class Worker:
         os.environ["POPKIT_TEST_FUNCTIONS"] = str(noted.resolve())
         started: list[object] = []
         sys.addaudithook(lambda event, given: started.append(given[1]) if event == "subprocess.Popen" else None)
-        ended = {}
+        ended, until = {}, time.monotonic() + self._seen_s
         with noted.open() as functions:
             for item, then in _in_pairs(items.values()):
+                if time.monotonic() > until:
+                    break
                 self._seen.switch_context(item.nodeid)
                 began = time.monotonic()
                 started.clear()
                 self._run(item, then)
+                # They load our code by a link, where a module has another path.
+                ran = [":".join((_real(file), first)) for file, first in (name.rsplit(":", 1) for name in functions.read().split())]
                 starts = any("git" not in argv[:1] and "tests.kit.forking" not in argv for argv in started)
                 ended[item.nodeid] = {
-                    "outcome": self._outcome, "seconds": time.monotonic() - began, "functions": functions.read().split(), "starts": starts,
+                    "outcome": self._outcome, "seconds": time.monotonic() - began, "functions": ran, "starts": starts,
                 }  # fmt: skip
         return ended
 
@@ -127,11 +137,17 @@ class Worker:
             near = {test for tests in lines.values() for test in tests}.union(
                 *(self._elsewhere[name] for name in self._elsewhere if name.startswith(file + ":"))
             )
-            return {"anew": sorted((near | self._blind if near else fit.keys()) & fit.keys(), key=lambda test: fit[test])}
+            return {"anew": self._quickest(near | self._blind if near else {*fit}, fit)}
         running = {test for line in job["lines"] for test in lines.get(line, ())}
         running |= self._elsewhere.get(f"{file}:{job['function'][1]}", set()) | self._blind
-        tests = sorted(running & fit.keys(), key=lambda test: fit[test])
+        tests = self._quickest(running, fit)
         return {"ended": self._fails(job, [items[test] for test in tests]), "tests": len(tests)}
+
+    def _quickest(self, tests: set[str], fit: dict[str, float]) -> list[str]:
+        """The tests that are fit, the quickest first, as many as there is time for."""
+        ordered = sorted(tests & fit.keys(), key=lambda test: fit[test])
+        together = itertools.accumulate(fit[test] for test in ordered)
+        return [test for test, seconds in zip(ordered, together) if seconds <= self._tests_s]
 
     def _fails(self, job: dict, tests: list[pytest.Item]) -> str:
         """How the tests end with a mutant."""
@@ -164,6 +180,15 @@ class Worker:
         finally:
             for names, before in zip(self._watches, kept):
                 names.update(before)
+
+
+@functools.cache
+def _real(file: str) -> str:
+    return os.path.realpath(file)
+
+
+def _folder(item: pytest.Item) -> str:
+    return "/".join(item.nodeid.split("/")[:2])
 
 
 def _swap(file: Path, name: str, first: int) -> None:
@@ -208,7 +233,7 @@ def main() -> int:
         answers.write(json.dumps(said) + "\n")
         answers.flush()
 
-    worker = Worker(jobs, answer, next(jobs)["folders"])
+    worker = Worker(jobs, answer, next(jobs))
     return int(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]], plugins=[worker]))
 
 
