@@ -95,4 +95,22 @@ ARGUMENTS = [
         "\"live\" -> ''",
         "by lifetime or by worth, each decision gets another reason before anybody reads it",
     ),
+    Argument(
+        "hooks/utils/policy/classify.py",
+        'label = call.tool + \' "\' + pattern + \'"\' + (" in " + shown_path(roots[0], cwd) if root else "") + narrowed',
+        "0 -> (-1)",
+        "a search of the host has one root",
+    ),
+    Argument(
+        "hooks/utils/policy/commandline/reads.py",
+        'last = scripts[0][:-1] if len(scripts) == 1 and scripts[0][-1:] == "q" else ""',
+        "0 -> (-1)",
+        "there is one script",
+    ),
+    Argument(
+        "hooks/utils/policy/masking/__init__.py",
+        'if ("-u" in lowered or " -a " in lowered) and any(mark in lowered for mark in (":", "%", "-p", "lftp")):',
+        "\"-p\" -> ''",
+        "a line that is looked at in vain keeps its words: this only saves the time",
+    ),
 ]

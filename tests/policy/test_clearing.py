@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from popkit_retention.core.policy.context import reclaimable
-from popkit_retention.core.policy.events import Cleared, Restored, Undone
+from popkit_retention.core.policy.events import Cleared, ClearedOutside, Restored, Undone
 from tests.policy.scenario import Scenario
 
 
@@ -38,6 +38,14 @@ def test_a_live_result_that_a_placeholder_replaced_was_ended_by_the_user(session
     session.read("a.py")
     assert session.observe(Cleared({"T1": "abcd2345", "T99": "bcde3456"})) == {"T1": "manual"}
     assert (session.live, session.state.expired["T1"].cleared) == ([], "abcd2345")
+
+
+@pytest.mark.parametrize(("how", "reason"), [("context editing", "context editing"), ("", "cleared outside the transcript")])
+def test_what_somebody_else_took_out_ends_with_their_reason(session: Scenario, how: str, reason: str):
+    session.read("a.py")
+    assert session.observe(ClearedOutside(["T1", "T99"], session.at, how)) == {"T1": "manual"}
+    assert reason in session.reasons("T1")
+    assert session.live == []
 
 
 def test_a_pin_brings_nothing_back_that_was_cleared(session: Scenario):

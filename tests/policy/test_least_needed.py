@@ -13,6 +13,7 @@ from popkit_retention.core.policy.need_model import NeedModel
 from popkit_retention.core.policy.placeholder import handle_in
 from popkit_retention.core.policy.plans import CLEAR, Plan, Selection
 from popkit_retention.core.policy.ruleset import COMPACT_LEAST_TOKENS
+from popkit_retention.core.policy.worth import LEAST_QUIET
 from tests.examples import examples
 from tests.policy.compactable import HISTORIES, Talk, reads, talk_of, talked
 from tests.policy.conversing import BASE, LARGE, NEVER, SURE, TUNED, Conversing, ids, played
@@ -68,6 +69,19 @@ def test_the_bound_is_the_cost_of_thinking_again_over_the_usual_requests_ahead()
     found = room(quiet(4_000))
     assert found.cost == 5.0 * THINKING_AGAIN * 4_000
     assert found.least == pytest.approx(found.cost / (1.25 + 14 * 0.1))
+
+
+def test_a_result_is_reckoned_to_leave_once_enough_calls_stand_behind_it():
+    leaving = []
+    for behind in range(LEAST_QUIET + 2):
+        session = quiet()
+        session.read("newest.py", text=f"newest{LARGE}")
+        session.nothing(behind)
+        leaving.append(room(session, goal=Goal(0.0)).sum.leaves)
+    *before, kept, left, after = leaving
+    assert {*before} == {kept}
+    assert left == after
+    assert left - kept > 0.8 * session.result("T41").tokens
 
 
 def test_the_goal_bounds_what_is_reckoned_to_leave():

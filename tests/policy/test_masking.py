@@ -203,6 +203,9 @@ def test_at_most_two_in_a_hundred_command_lines_leak_a_secret_or_lose_a_plain_wo
         ("./cli create-user bob --admin hunter", "./cli create-user bob --admin ****"),
         ("bench set-admin-password hunter", "bench set-admin-password ****"),
         ("etcdctl user add bob:hunter", "etcdctl user add bob:****"),
+        ("x user add bob:/hunter", "x user add bob:****"),
+        ("x user add https://acme.invalid/bob", "x user add https://acme.invalid/bob"),
+        ("x create-user https://acme.invalid/bob hunter", "x create-user https://acme.invalid/bob ****"),
         ("rake 'users:create[bob,hunter]'", "rake 'users:create[bob,****]'"),
         ("ssh box 'flask create-user bob hunter'", "ssh box 'flask create-user bob ****'"),
         ("./tool login bob hunter", "./tool login bob ****"),
@@ -218,6 +221,35 @@ def test_at_most_two_in_a_hundred_command_lines_leak_a_secret_or_lose_a_plain_wo
     ],
 )
 def test_a_password_is_known_by_its_place_behind_the_name_of_an_action(line: str, masked: str):
+    assert mask(line) == masked
+
+
+@pytest.mark.parametrize(
+    ("line", "masked"),
+    [
+        ("echo hunter | passwd --stdin bob", "echo **** | passwd --stdin bob"),
+        ("echo hunter | cat | passwd --stdin bob", "echo **** | **** | passwd --stdin bob"),
+        ("echo well; echo hunter | passwd --stdin bob", "echo well; echo **** | passwd --stdin bob"),
+        ("echo hunter; passwd --stdin bob", "echo hunter; passwd --stdin bob"),
+        ("echo hunter && passwd --stdin bob", "echo hunter && passwd --stdin bob"),
+        ("echo hunter || passwd --stdin bob", "echo hunter || passwd --stdin bob"),
+        ("echo hunter; cat x | passwd --stdin bob", "echo hunter; cat x | passwd --stdin bob"),
+    ],
+)
+def test_a_secret_is_written_through_pipes_and_through_nothing_else(line: str, masked: str):
+    assert mask(line) == masked
+
+
+@pytest.mark.parametrize(
+    ("line", "masked"),
+    [
+        ("ftp -n box <<E\nuser bob hunter\nE", "ftp -n box <<E\nuser bob ****\nE"),
+        ("ftp -n box <<E\nuser bob hunter\nget a\nE", "ftp -n box <<E\nuser bob ****\nget a\nE"),
+        ("ftp -n box <<E\nuser bob\nE", "ftp -n box <<E\nuser bob\nE"),
+        ("the ftp user bob reads mail", "the ftp user bob reads mail"),
+    ],
+)
+def test_a_password_is_known_by_its_place_in_what_ftp_is_told(line: str, masked: str):
     assert mask(line) == masked
 
 

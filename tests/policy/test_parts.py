@@ -25,6 +25,23 @@ LINES = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("path", "whole"),
+    [
+        ("a.py", "/w/a.py"),
+        ("a(1).txt", "/w/a(1).txt"),
+        ("src/../a.py", "/w/a.py"),
+        ("$HOME/a.py", "~/a.py"),
+        ("${PWD}/a.py", "/w/a.py"),
+        ("$DIR/a.py", "?/$DIR/a.py"),
+        ("`pwd`/a.py", "?/`pwd`/a.py"),
+        (">(cat)", "?/>(cat)"),
+    ],
+)
+def test_a_path_is_unknown_where_only_the_shell_knows_a_part_of_it(path, whole):
+    assert parts.normal_path(path, "/w") == whole
+
+
 @pytest.mark.parametrize(("new", "old", "covered"), LINES)
 def test_lines_cover_by_containment(new, old, covered):
     assert covered is parts.covers((READ, new), (READ, old))

@@ -210,6 +210,9 @@ OTHER_TREES = [
     ("git checkout rel.x", "Note: switching to 'rel.x'.\n\nHEAD is now at 1a2b3c4 x"),
     ("gh pr checkout 12", ""),
     ("gh pr checkout -b x 12", ""),
+    ("gh pr --repo=a/b checkout 12", ""),
+    ("svn -q update", ""),
+    ("hg -y update tip", ""),
     *(
         (f"{program} {word} x", "")
         for program in ("hg", "sl", "svn", "jj")

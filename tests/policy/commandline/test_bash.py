@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import parts
-from popkit_retention.core.policy.commandline import bash, programs
+from popkit_retention.core.policy.commandline import bash, programs, wrappers
 from popkit_retention.core.policy.parts import ALWAYS, ON_SUCCESS, UNSURE
 from popkit_retention.core.policy.ruleset import Ruleset
 from tests.examples import examples
@@ -64,6 +64,10 @@ KINDS = [
     ("git show ':/fix the login'", ["other"]),
     ("git cat-file -t main:a.py", ["other"]),
     ("git show main:a.py > a.py", ["ack"]),
+    ("find . -name '*.py' -exec cat {} +", ["read"]),
+    ("find . -name a.py -execdir sed -n '1,9p' {} \\;", ["read"]),
+    ("find . -name '*.log' -exec rm {} +", ["ack"]),
+    ("find . -newer a.py -exec", ["search"]),
     ("cd a && sed -n 1,80p x && rg foo src && git show main:y", ["read", "search", "read"]),
     # acknowledgements
     ("git commit -m 'x'", ["ack"]),
@@ -172,6 +176,8 @@ SAME_SEARCH = [
     ["rg -i login", "rg --ignore-case login /w"],
     ["grep -r 'a\\|b' src", "grep -E 'a|b' -r src", "grep -r -e a -e b src"],
     ["rg login -g '*.ts' src", "rg --glob='*.ts' login src"],
+    ["rg -t py login", "rg --type py login", "rg --type=py login /w"],
+    ["rg -m 3 login", "rg --max-count 3 login", "rg -m3 login ."],
     ["find src -name '*.ts'", "find src -name '*.ts' | sort", "find src -name '*.ts' -print"],
     ["ls", "ls .", "ls -1h /w", "ls -tr"],
     ["ls -la", "ls -l -a", "ls -lah /w", "ls --all -l"],
@@ -181,6 +187,38 @@ SAME_SEARCH = [
 @pytest.mark.parametrize("lines", SAME_SEARCH, ids=lambda lines: lines[0])
 def test_one_search_has_one_part(lines):
     assert {line: shown(lines[0]) for line in lines} == {line: shown(line) for line in lines}
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("git show main:src/a.py", ["git show main:src/a.py"]),
+        ("git cat-file -p main:src/a.py", ["git cat-file main:src/a.py"]),
+        ("git show main:src/a.py > b.py", ["git show > b.py"]),
+        ("cat src/a.py lib/b.py", ["cat src/a.py", "cat lib/b.py"]),
+        ("cat src/a.py > b.py", ["cat > b.py"]),
+    ],
+)
+def test_a_read_is_named_by_its_command_and_by_what_it_shows_or_writes(line, names):
+    assert [action.name for action in bash.actions(line, "/w")] == names
+
+
+@pytest.mark.parametrize(
+    ("word", "program"),
+    [
+        ("python3.11", "python"),
+        ("/usr/bin/python3", "python"),
+        ("pypy3", "python"),
+        ("/opt/pypy/bin/pypy3.10", "python"),
+        ("python3-config", "python3-config"),
+        ("pythonic2", "pythonic"),
+        (".venv/bin/pytest", "pytest"),
+        ("eslint@8", "eslint"),
+        ("@acme/tool@2", "@acme/tool"),
+    ],
+)
+def test_a_program_goes_by_its_name_without_folder_and_version(word, program):
+    assert wrappers.program_of(word) == program
 
 
 def test_the_tools_of_the_host_search_for_the_same():
@@ -217,6 +255,12 @@ def test_the_tools_of_the_host_search_for_the_same():
         ("grep -rn login .", "grep -rl login .", True),
         ("grep -rc login .", "grep -rl login .", False),
         ("grep -rn -m1 login .", "grep -rn login .", False),
+        ("rg -m 5 login", "rg -m 3 login", True),
+        ("rg --max-count=3 login", "rg -m 5 login", False),
+        ("rg --max-depth 3 login", "rg --max-depth 2 login", True),
+        ("rg --max-depth 3 login", "rg -m 3 login", False),
+        ("rg login", "rg -t py login", True),
+        ("rg -t py login", "rg -t js login", False),
         ("grep -rn login . --exclude-dir=lib", "grep -rn login .", False),
         ("grep -rn login .", "grep -rn --include=*.py login .", True),
         ("grep -rn --include=*.py login .", "grep -rn --include=*.py --include=*.js login .", False),
@@ -321,6 +365,12 @@ def test_what_stands_around_a_command_counts(new, old, covered):
         ("git log | grep -q fix && npm test", ON_SUCCESS),
         ("set -o pipefail; npm run lint | tail -3 && npm test", ON_SUCCESS),
         ("set -euo pipefail; npm run lint | tail -3; npm test", ON_SUCCESS),
+        ("set -e; npm run lint; npm test", ON_SUCCESS),
+        ("set -xe; npm run lint; npm test", ON_SUCCESS),
+        ("set -o errexit; npm run lint; npm test", ON_SUCCESS),
+        ("set -x; npm run lint; npm test", ALWAYS),
+        ("set +e; npm run lint; npm test", ALWAYS),
+        ("set -- one two; npm run lint; npm test", ALWAYS),
         ("npm run lint && npm test || true", UNSURE),
         ("npm run lint && npm test && echo fine || echo failed", UNSURE),
         ("(npm run lint && npm test) || echo failed", UNSURE),

@@ -191,3 +191,22 @@ def test_the_short_way_and_the_long_way_agree(line):
 def test_hostile_lines_take_steps_in_proportion_to_their_length(piece):
     short, long = (steps(shell.parse, piece * times) for times in (500, 4_000))
     assert long < 12 * short
+
+
+@pytest.mark.parametrize(
+    ("line", "waits_for"),
+    [
+        ("a; b &", ["a"]),
+        ("a && b & c", ["c"]),
+        ("a | b & c", ["c"]),
+        ("(a & b)", ["b"]),
+        ("c; (a & b) && d", ["c", "b", "d"]),
+        ("c; (a; b) & d", ["c", "d"]),
+        ("(a; (b & c)) && d", ["a", "c", "d"]),
+        ("& a", ["a"]),
+        ("&", []),
+        ("&& a & b", ["b"]),
+    ],
+)
+def test_the_shell_waits_for_all_but_what_it_leaves_in_the_background(line, waits_for):
+    assert [command.words[0] for command in shell.parse(line) if not command.is_background] == waits_for
