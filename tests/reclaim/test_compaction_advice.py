@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -301,6 +302,13 @@ def test_where_not_all_texts_fit_they_are_shortened_before_any_is_left_out():
     text = advice_text(DEAD, keep)
     assert all(f'- "Bash step{at}": "error {at}: xxx' in text for at in range(8))
     assert "more such errors" not in text
+
+
+@pytest.mark.parametrize(("texts", "chars"), [(2, 300), (8, 150), (11, 80)])
+def test_all_texts_are_shortened_to_the_greatest_length_that_all_have_room_for(texts: int, chars: int):
+    keep = [(f"Bash step{at}", f"error {at}: " + "x" * 400) for at in range(texts)]
+    shown = re.findall(r'": "(error .*)"$', advice_text([], keep), re.MULTILINE)
+    assert [len(text) for text in shown] == [chars] * texts
 
 
 def test_if_even_short_texts_do_not_fit_the_first_stay_and_the_rest_is_counted():

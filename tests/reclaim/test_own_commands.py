@@ -61,3 +61,11 @@ def test_what_the_assistant_says_and_results_stand_whatever_they_quote():
         Message(USER, COMPACT, (), [ShownResult("t1", COMPACTED)]), Message(ASSISTANT, CAVEAT), Message(USER, COMPACT),
     ]  # fmt: skip
     assert without_commands(messages) == messages[:-1]
+
+
+@pytest.mark.parametrize(
+    ("before", "stays"), [("", False), ("\x1b[2m", False), ("\x1b[38;5m", False), ("It's all ", True), ("Nothing was ", True)]
+)
+def test_a_compaction_is_told_by_its_word_behind_the_codes_of_a_terminal(before: str, stays: bool):
+    printed = f"<local-command-stdout>{before}Compacted</local-command-stdout>"
+    assert kept("go", printed) == (["go", printed] if stays else ["go"])

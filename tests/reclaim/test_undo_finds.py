@@ -1,0 +1,59 @@
+"""What an undo finds in a transcript and in the archive, asked for in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from popkit_retention.core.hosts.transcripts import transcript
+from popkit_retention.core.reclaim import contents, restoring, undoing
+from popkit_retention.core.reclaim.access import ClearRefused, Opened
+from tests.reclaim.shops import EXPIRED, Shop, worked
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    shop = Shop(tmp_path)
+    shop.write(worked(str(shop.project)))
+    return shop
+
+
+def test_the_placeholders_of_a_transcript_name_what_was_cleared(shop: Shop) -> None:
+    assert contents.placeholders(str(shop.transcript), transcript.index(str(shop.transcript))) == []
+    shop.clear()
+    found = contents.placeholders(str(shop.transcript), transcript.index(str(shop.transcript)))
+    assert sorted(found) == sorted(shop.cleared().values())
+    assert len(found) == len(EXPIRED)
+
+
+def test_an_undo_takes_back_the_newest_clear_alone(shop: Shop) -> None:
+    shop.clear()
+    first = {*shop.cleared().values()}
+    assert {*undoing.taken_last(shop.site(), str(shop.transcript))} == first
+    shop.at += 60
+    shop.clear(tier="medium")
+    assert {*undoing.taken_last(shop.site(), str(shop.transcript))} == {*shop.cleared().values()} - first != set()
+
+
+def test_an_undo_is_refused_where_no_placeholder_stands(shop: Shop) -> None:
+    with pytest.raises(ClearRefused, match="nothing to undo"):
+        undoing.taken_last(shop.site(), str(shop.transcript))
+
+
+def test_what_was_cleared_since_a_time_is_found_oldest_first(shop: Shop) -> None:
+    shop.clear()
+    first, began = {*shop.cleared().values()}, shop.at
+    shop.at += 60
+    shop.clear(tier="medium")
+    everything = {*shop.cleared().values()}
+    with Opened(str(shop.home)) as db:
+        since = {
+            at: [record.id for record in restoring.cleared_since(db, shop.session_id, at)] for at in (0.0, began, began + 1, shop.at + 1)
+        }
+        assert restoring.cleared_since(db, "another", 0.0) == []
+    assert since[0.0] == since[began]
+    assert {*since[0.0]} == everything
+    assert {*since[0.0][: len(first)]} == first
+    assert {*since[began + 1]} == everything - first
+    assert since[shop.at + 1] == []
