@@ -129,9 +129,15 @@ def tried(root: Path, mutants: list[Mutation], flags: tuple[str, ...] = ("--fast
                                 survive.append(one)
                             else:
                                 yield one
-                    for one in survive:
-                        more = trial.with_more(one)
-                        yield trial.with_others(more) if more.survives else more
+                    for again in (trial.with_more, trial.with_others):
+                        still = []
+                        for one in map(again, survive):
+                            if one.survives:
+                                still.append(one)
+                            else:
+                                yield one
+                        survive = still
+                    yield from survive
 
 
 def _copy(root: Path, to: Path) -> Path:
