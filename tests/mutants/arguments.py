@@ -113,4 +113,13 @@ ARGUMENTS = [
         "\"-p\" -> ''",
         "a line that is looked at in vain keeps its words: this only saves the time",
     ),
+    *(
+        Argument(
+            "hooks/utils/reclaim/cooling.py",
+            "ASKED, PATIENCE_S = 25, 2.0",
+            change,
+            "about how many git is asked at once, and for how long, is a matter of speed: the others keep their contents until later",
+        )
+        for change in ("25 -> 26", "25 -> (24)", "2.0 -> 3.0")
+    ),
 ]

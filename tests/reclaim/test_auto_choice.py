@@ -49,3 +49,25 @@ def test_of_a_conversation_that_nobody_knows_nothing_of_the_bound_is_used_up(sho
     bound = auto_compaction.bound(shop.site(), None)
     assert (bound.most, bound.look_ups, bound.requests, bound.taken) == (most, 0, 0, 0.0)
     assert bound.left == most
+
+
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        ('{"compact_when_cold": "yes"}', auto_compaction.ON),
+        ('{"compact_when_cold": "no"}', auto_compaction.OFF),
+        ('{"compact_when_cold": "perhaps"}', auto_compaction.ASK),
+        ('{"another": "yes"}', auto_compaction.ASK),
+        ('{"compact_when', auto_compaction.ASK),
+        ("[]", auto_compaction.ASK),
+    ],
+)
+def test_an_answer_that_was_kept_holds_and_anything_else_is_none(shop: Shop, text: str, setting: str) -> None:
+    Path(shop.site().lasting_home, auto_compaction.FILE).write_text(text)
+    assert auto_compaction.setting(shop.site()) == setting
+
+
+def test_an_answer_is_kept_as_a_word(shop: Shop) -> None:
+    for on, word in ((True, "yes"), (False, "no")):
+        auto_compaction.choose(shop.site(), on)
+        assert json.loads(Path(shop.site().lasting_home, auto_compaction.FILE).read_text()) == {"compact_when_cold": word}

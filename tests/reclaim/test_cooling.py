@@ -145,3 +145,14 @@ def test_git_is_asked_about_a_few_with_each_clear_and_about_each_once(db, projec
     cooling.cool(db, "session")
     assert [archive.record(db, id).zone for id in ids] == ["warm"] * cooling.ASKED + ["cold"] * 10
     assert all(restorable(db, id) for id in ids)
+
+
+def test_once_the_time_for_git_is_up_contents_stay_until_later(db, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (id,) = read(db, project)
+    git(project, "add", "app.py")
+    git(project, "commit", "-qm", "all")
+    with monkeypatch.context() as short:
+        short.setattr(cooling, "PATIENCE_S", -1.0)
+        assert cooling.cool(db, "session")["warm_to_cold"] == 0
+        assert archive.retrieve_record(db, id)["content_available"] is True
+    assert cooling.cool(db, "session")["warm_to_cold"] == 1
