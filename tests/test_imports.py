@@ -255,7 +255,9 @@ def test_a_command_loads_nothing_that_only_others_need(pythons: list[Path], reme
 def test_only_the_store_that_the_settings_name_is_loaded(remembering: Remembering) -> None:
     python, stores, common = Path(sys.executable), "popkit_retention.memory.stores.", ("opening", "protocol", "shared")
     loaded = _loaded_by_command(python, remembering, "memory status")
-    assert {name for name in loaded if name.startswith(stores)} == {stores + name for name in (*common, "sqlite", "sqlite_schema")}
+    assert {name for name in loaded if name.startswith(stores)} == {
+        stores + name for name in (*common, "sqlite", "sqlite_schema", "sqlite_shortlist")
+    }
     (remembering.home.path / "retention-config.json").write_text('{"memory": {"store": "neo4j://localhost:1"}}')
     loaded = _loaded_by_command(python, remembering, "memory status")
     assert {name for name in loaded if name.startswith(stores)} == {stores + name for name in (*common, "neo4j", "neo4j_schema")}

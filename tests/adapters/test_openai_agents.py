@@ -113,7 +113,7 @@ def test_an_error_names_the_file(opened: type[PopkitSession], tmp_path: Path) ->
         run(session.get_items())
 
 
-def test_a_result_that_a_later_one_repeats_is_a_notice_in_the_context_and_whole_in_the_file(opened: type[PopkitSession]) -> None:
+def test_a_result_that_a_later_one_repeats_is_a_notice_and_whole_in_the_file(opened: type[PopkitSession]) -> None:
     session = opened("s1", ":memory:", budget_used_percent=50.0)
     items = [*reading("a"), *reading("b"), user("thanks"), said("welcome"), user("thanks"), said("welcome")]
     run(session.add_items(items))
