@@ -25,8 +25,10 @@ ASKED = {
     "langgraph": "import popkit_retention.adapters.langgraph",
     "neo4j": "from popkit_retention.memory.stores.neo4j import Neo4jStore; Neo4jStore('bolt://127.0.0.1:1')",
     "openai-agents": "import popkit_retention.adapters.openai_agents",
-    "postgres": "from popkit_retention.usage.postgres import PostgresStore; PostgresStore(None)",
+    "pgvector": "from popkit_retention.vector_stores import PgVectorStore; PgVectorStore('postgresql://dana@127.0.0.1:1/x')",
+    "postgres": "from popkit_retention.usage import postgres; postgres.PostgresStore(type('Server', (), {'words': 'it'}))",
     "pydantic-ai": "import popkit_retention.adapters.pydantic_ai",
+    "sqlite-vec": "from popkit_retention.vector_stores.sqlite_vec import _extension; _extension()",
 }
 # Without these nothing fails: tokens are estimated, and say so; `popkit doctor` names the line for traces. A command asks for the page's.
 DONE_WITHOUT = {"dashboard", "tokens", "traces"}

@@ -44,8 +44,8 @@ WITHIN_A_FUNCTION = {
     SERVICES / "popkit_retention" / "parallel" / "sources.py": {"fsspec"},
     SERVICES / "popkit_retention" / "memory" / "stores" / "neo4j.py": {"neo4j"},
     SERVICES / "popkit_retention" / "memory" / "minilm.py": {"numpy", "onnxruntime"},
-    SERVICES / "popkit_retention" / "memory" / "vectors" / "pgvector.py": {"pg8000"},
-    SERVICES / "popkit_retention" / "memory" / "vectors" / "sqlite_vec.py": {"pysqlite3", "sqlite_vec"},
+    SERVICES / "popkit_retention" / "vector_stores" / "pgvector.py": {"pg8000"},
+    SERVICES / "popkit_retention" / "vector_stores" / "sqlite_vec.py": {"pysqlite3", "sqlite_vec"},
     SERVICES / "popkit_retention" / "usage" / "postgres.py": {"pg8000"},
 }
 BARE_SERVICES = sorted({*SERVICES.rglob("*.py")} - NEED_MORE)

@@ -53,7 +53,9 @@ IMPORTED = {
     "context": _CONTEXT,
     "langgraph": ("langgraph>=1.0",),
     "openai-agents": (*_CONTEXT, "openai-agents>=0.6"),
+    "pgvector": ("pg8000>=1.31",),
     "pydantic-ai": (*_CONTEXT, "pydantic-ai-slim>=1.107"),
+    "sqlite-vec": ("sqlite-vec>=0.1.6",),
 }
 FOLDER = "venv"
 PATIENCE_S = 20

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -16,6 +17,16 @@ from popkit_retention.memory import InMemoryStore, Memory
 pytestmark = pytest.mark.skipif(find_spec("pydantic_ai") is None, reason="pydantic-ai-slim is not installed: it needs Python 3.10")
 
 FILE = "\n".join(f"{number}: value_{number} = compute({number * number})" for number in range(300))
+
+
+@pytest.fixture(autouse=True)
+def loop() -> Iterator[None]:
+    """`run_sync` makes itself a loop where there is none, and leaves it open."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 @pytest.fixture(scope="module")

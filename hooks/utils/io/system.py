@@ -62,7 +62,8 @@ def parent_of(path: str) -> str:
 
 def absolute(path: str) -> str:
     """Return the path, absolute and without detours."""
-    if path.startswith("/") and "/." not in path and "//" not in path:
+    # A name may begin with a dot: the plugin is installed below ~/.claude.
+    if path.startswith("/") and "//" not in path and "/./" not in path + "/" and "/../" not in path + "/":
         return path
     from os.path import abspath
 

@@ -27,7 +27,6 @@ _HOMES = {
     "FunctionEmbedder": "embeddings",
     "HOT_TIER_POLICY": "valuation",
     "InMemoryStore": "stores.in_memory",
-    "InMemoryVectorStore": "vectors.in_memory",
     "InformationLossMetrics": "information_loss",
     "Item": "items",
     "ItemNotFound": "memory",
@@ -37,10 +36,8 @@ _HOMES = {
     "Memory": "memory",
     "MemoryTierManager": "tier_manager",
     "Observed": "items",
-    "PgVectorStore": "vectors.pgvector",
     "SignalCalculator": "valuation",
     "SqliteStore": "stores.sqlite",
-    "SqliteVecStore": "vectors.sqlite_vec",
     "StoreUnavailable": "stores.protocol",
     "ValueClassification": "valuation",
     "Vector": "vectors.protocol",
@@ -72,10 +69,7 @@ if TYPE_CHECKING:
         SignalCalculator,
         ValueClassification,
     )
-    from .vectors.in_memory import InMemoryVectorStore
-    from .vectors.pgvector import PgVectorStore
     from .vectors.protocol import Vector, VectorStore
-    from .vectors.sqlite_vec import SqliteVecStore
 
 __all__ = [
     "ARCHIVE_TIER_POLICY",
@@ -92,7 +86,6 @@ __all__ = [
     "ForgettingCurveModel",
     "FunctionEmbedder",
     "InMemoryStore",
-    "InMemoryVectorStore",
     "InformationLossMetrics",
     "Item",
     "ItemNotFound",
@@ -102,10 +95,8 @@ __all__ = [
     "Memory",
     "MemoryTierManager",
     "Observed",
-    "PgVectorStore",
     "SignalCalculator",
     "SqliteStore",
-    "SqliteVecStore",
     "StoreUnavailable",
     "ValueClassification",
     "Vector",

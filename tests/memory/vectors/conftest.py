@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import pytest
 
+from popkit_retention.extras import ExtraMissing
 from popkit_retention.memory.stores.protocol import StoreUnavailable
-from popkit_retention.memory.vectors.in_memory import InMemoryVectorStore
-from popkit_retention.memory.vectors.pgvector import PgVectorStore
 from popkit_retention.memory.vectors.protocol import VectorStore
-from popkit_retention.memory.vectors.sqlite_vec import SqliteVecStore
+from popkit_retention.vector_stores.in_memory import InMemoryVectorStore
+from popkit_retention.vector_stores.pgvector import PgVectorStore
+from popkit_retention.vector_stores.sqlite_vec import SqliteVecStore
 from tests.context import postgresql
 
 
@@ -44,7 +45,7 @@ def sqlite_vec(tmp_path: Path) -> Kind:
     numbers = iter(range(10_000))
     try:
         SqliteVecStore(":memory:").close()
-    except StoreUnavailable as error:
+    except (StoreUnavailable, ExtraMissing) as error:
         pytest.skip(str(error))
     return Kind(lambda: SqliteVecStore(tmp_path / f"{next(numbers)}.sqlite"), lambda store: SqliteVecStore(store.path, busy_s=60))
 

@@ -6,7 +6,7 @@ import math
 import time
 
 from popkit_retention.conformance import vectors as contracts
-from popkit_retention.memory.vectors.in_memory import InMemoryVectorStore
+from popkit_retention.vector_stores.in_memory import InMemoryVectorStore
 
 FAULTY: list[tuple[object, type[InMemoryVectorStore]]] = []
 EVERYTHING = 1_000_000

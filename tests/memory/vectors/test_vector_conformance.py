@@ -12,9 +12,9 @@ import pytest
 from popkit_retention import conformance
 from popkit_retention.conformance.vectors import at
 from popkit_retention.memory import StoreUnavailable
-from popkit_retention.memory.vectors.in_memory import InMemoryVectorStore
-from popkit_retention.memory.vectors.pgvector import PgVectorStore
-from popkit_retention.memory.vectors.sqlite_vec import SqliteVecStore
+from popkit_retention.vector_stores.in_memory import InMemoryVectorStore
+from popkit_retention.vector_stores.pgvector import PgVectorStore
+from popkit_retention.vector_stores.sqlite_vec import SqliteVecStore
 from tests.context import postgresql
 from tests.memory.vectors.conftest import Kind
 from tests.memory.vectors.faulty import FAULTY
@@ -90,7 +90,7 @@ def test_a_file_that_is_none_of_ours_is_refused(sqlite_vec: Kind, tmp_path: Path
 
 @pytest.mark.parametrize(
     ("missing", "says"),
-    [("sqlite_vec", "pip install sqlite-vec"), ("pysqlite3", "pip install pysqlite3-binary"), ("pg8000", "pip install pg8000")],
+    [("sqlite_vec", "pip install 'sqlite-vec>="), ("pysqlite3", "pip install pysqlite3-binary"), ("pg8000", "pip install 'pg8000>=")],
 )
 def test_what_is_missing_is_named_with_the_line_to_install(missing: str, says: str) -> None:
     """`sqlite3` is that of a Python without loadable extensions."""
@@ -99,10 +99,12 @@ import sys, sqlite3
 sys.modules[{missing!r}] = None
 class Connection: pass
 if {missing!r} == "pysqlite3": sqlite3.Connection = Connection
-from popkit_retention.memory import PgVectorStore, SqliteVecStore, StoreUnavailable
+from popkit_retention.extras import ExtraMissing
+from popkit_retention.memory import StoreUnavailable
+from popkit_retention.vector_stores import PgVectorStore, SqliteVecStore
 try:
     PgVectorStore("postgresql://a:b@127.0.0.1:1/c") if {missing!r} == "pg8000" else SqliteVecStore(":memory:")
-except StoreUnavailable as error:
+except (StoreUnavailable, ExtraMissing) as error:
     print(error)
 """
     if missing == "sqlite_vec" and not hasattr(sqlite3.Connection, "enable_load_extension"):

@@ -17,13 +17,13 @@ from popkit_retention.memory import (
     BadEmbedding,
     FunctionEmbedder,
     InMemoryStore,
-    InMemoryVectorStore,
     Item,
     Memory,
     SqliteStore,
     VectorStore,
 )  # fmt: skip
 from popkit_retention.memory.search import MODES
+from popkit_retention.vector_stores import InMemoryVectorStore
 from tests.memory.remembering import DAY, NOW
 from tests.memory.vectors.conftest import Kind
 from tests.memory.vectors.faulty import FindsWhatWasDeleted, ForgetsTheScope
@@ -197,7 +197,8 @@ def test_the_run_makes_up_for_what_a_crash_has_left(sqlite_vec: Kind, tmp_path: 
     vectors = sqlite_vec.make()
     path = tmp_path / "items.sqlite"
     program = f"""
-from popkit_retention.memory import Memory, SqliteStore, SqliteVecStore
+from popkit_retention.memory import Memory, SqliteStore
+from popkit_retention.vector_stores import SqliteVecStore
 from tests.memory.vectors.meanings import dying_meaning
 memory = Memory(SqliteStore({str(path)!r}), "shop", embedder=dying_meaning, vectors=SqliteVecStore({vectors.path!r}))
 memory.add("a river")

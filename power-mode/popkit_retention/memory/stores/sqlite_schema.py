@@ -131,7 +131,7 @@ MIGRATIONS = (
         ),
     ),
 )
-SCHEMA = Schema("memory", APPLICATION_ID, MIGRATIONS, remedy="memory starts empty; popkit memory admin import restores an export")
+SCHEMA = Schema("memory", APPLICATION_ID, MIGRATIONS, remedy="put a backup in its place")
 
 COLUMNS = tuple(name for name in FIELDS if name != "embedding")
 _READ = ", ".join("e.numbers" if name == "embedding" else "i." + name for name in FIELDS)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from array import array
 
-from ..embeddings import likeness
+from ..memory.embeddings import likeness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .protocol import Vector
+    from ..memory.vectors.protocol import Vector
 
 
 class InMemoryVectorStore:

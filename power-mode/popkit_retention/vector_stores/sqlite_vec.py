@@ -11,9 +11,10 @@ from typing import Any
 from popkit_retention.core.io import files
 from popkit_retention.core.io.sqlite_file import BUSY_S, MEMORY, is_damage
 
-from ..stores.protocol import StoreUnavailable
-from ..stores.shared import in_batches
-from .protocol import PLACES, Vector
+from ..extras import missing
+from ..memory.stores.protocol import StoreUnavailable
+from ..memory.stores.shared import in_batches
+from ..memory.vectors.protocol import PLACES, Vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ _ORDER = " ORDER BY likeness DESC, id LIMIT ?"
 
 class SqliteVecStore:
     """Threads and processes may share it. `path`: of a file of its own (`~` is your home), or ":memory:"; `busy_s`: how long to wait for
-    other processes. StoreUnavailable where the extension is missing, or Python's SQLite cannot load it.
+    other processes. ExtraMissing without the extension,
+    StoreUnavailable where Python's SQLite cannot load it.
 
     Queries compare all vectors of their scope, in a plain table: the extension's own tables (vec0) reserve room for 1,024 vectors in each
     partition, which for ten thousand users is gigabytes, or filter after they have chosen. Deleted vectors are overwritten."""
@@ -152,8 +154,8 @@ def _sqlite() -> Any:
 def _extension() -> str:
     try:
         import sqlite_vec
-    except ImportError:
-        raise StoreUnavailable("the extension sqlite-vec is missing. Install it: pip install sqlite-vec") from None
+    except ModuleNotFoundError as error:
+        raise missing("sqlite-vec", error) from None
     return str(sqlite_vec.loadable_path())
 
 

@@ -8,9 +8,10 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from ..stores.protocol import StoreUnavailable
-from ..stores.shared import in_batches
-from .protocol import PLACES, Vector
+from ..extras import missing
+from ..memory.stores.protocol import StoreUnavailable
+from ..memory.stores.shared import in_batches
+from ..memory.vectors.protocol import PLACES, Vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ _NO_EXTENSION = (
 class PgVectorStore:
     """Threads and processes may share it; a connection that the server has dropped is made again. `address`:
     postgresql://user:password@host:port/database · `table`: made where it is missing · `ssl_context`: the driver's (pg8000): None to
-    encrypt where the server can, False for never, or an SSLContext. StoreUnavailable where the server, the driver or the extension is
-    missing; no message shows the password.
+    encrypt where the server can, False for never, or an SSLContext. ExtraMissing without the driver,
+    StoreUnavailable where the server or its extension is missing; no message shows the password.
 
     Queries compare all vectors of their scope, which its index finds: pgvector's approximate indexes choose first and filter then, so that
     a small scope among many would miss answers. The server frees what a deletion has left when it vacuums."""
@@ -45,8 +46,8 @@ class PgVectorStore:
         self._is_closed = False
         try:
             import pg8000.native
-        except ImportError:
-            raise StoreUnavailable("the driver for PostgreSQL is missing. Install it: pip install pg8000") from None
+        except ModuleNotFoundError as error:
+            raise missing("pgvector", error) from None
         self._driver = pg8000.native
         self._errors = (pg8000.native.Error, OSError)
         try:
