@@ -32,7 +32,8 @@ class Way:
         self.sockets: list[socket.socket] = []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -53,5 +54,8 @@ class Way:
                 sink.sendall(data)
 
     def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)  # wakes whoever accepts, who may have one more socket
+        self._accepting.join()
         for each in (self.listener, *self.sockets):
             each.close()
