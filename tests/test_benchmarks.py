@@ -209,3 +209,22 @@ def test_the_benchmark_of_clients_runs():
     rows = json.loads(run("context_clients", "--pairs", "1", "--json").stdout)
     assert {row["client"] for row in rows} == {"anthropic", "anthropic-async", "openai", "openai-async"}
     assert {row["user"] for row in rows} == {False, True}
+
+
+def test_the_benchmark_of_libraries_tries_this_project_s_wheel(tmp_path: Path):
+    done = run("libraries", "--only", "popkit memory", "--rounds", "1", "--folder", tmp_path, "--json")
+    (row,) = json.loads(done.stdout)
+    assert row["distributions"] == 1
+    assert "The customer prefers e-mail to calls." in row["outcomes"]["first result"]["result"]
+    assert {what: its.get("error") for what, its in row["outcomes"].items() if what != "first result"} == {
+        "a path that cannot be": "StoreUnavailable",
+        "used after close": "StoreUnavailable",
+        "added twice": "DuplicateId",
+        "a filter by an unknown field": "BadFilter",
+    }
+
+
+def test_a_library_that_cannot_be_installed_says_why(tmp_path: Path):
+    env = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}
+    done = run("libraries", "--only", "langgraph store", "--folder", tmp_path, env=env)
+    assert done.stdout == "langgraph store: not installed: ERROR: No matching distribution found for langgraph\n"
