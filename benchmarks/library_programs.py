@@ -1,7 +1,7 @@
 """The programs that a library of memory or of requests is tried with.
 
-Each sets `result`, or ends with the library's own error. `first` is the quick start of the library's documents, as it stands there but for
-its last `print`; `mistakes` are what a user gets wrong, where the library has what is needed for it.
+Each sets `result`, or ends with the library's own error. `first` is the quick start of the library's documents up to its first answer;
+of several, that which needs no key. `mistakes` are what a user gets wrong, where the library has what is needed for it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,15 @@ OURS = """
 from popkit_retention.memory import Memory, SqliteStore
 memory = Memory(SqliteStore("agent.sqlite"), "my-agent")
 memory.upsert("contact", "The customer prefers e-mail to calls.", metadata={"lang": "en"})
+"""
+DOCUMENTED = """
+from popkit_retention.memory import Memory, SqliteStore
+with Memory(SqliteStore("agent.sqlite"), "my-agent", job="hourly") as memory:
+    item = memory.upsert("contact", "The customer prefers e-mail to calls.", metadata={"lang": "en"})
+    for found, relevance in memory.search("how to reach the customer"):
+        result = (round(relevance, 2), found.text)
+        memory.reinforce([found.id])
+    memory.document(tokens=500).text
 """
 # No key, but a stand-in for the model of embeddings, so that the answers are the library's and not those of a service.
 MEM0 = """
@@ -66,7 +75,7 @@ messages = [{"role": "user", "content": "What did the customer order?"}]
 LIBRARIES = (
     Library(
         "popkit memory", "", "from popkit_retention.memory import Memory, SqliteStore",
-        OURS + 'result = [(found.text, round(relevance, 2)) for found, relevance in memory.search("how to reach the customer")]',
+        DOCUMENTED,
         _programs(OURS, {
             PATH: 'result = Memory(SqliteStore("/dev/null/agent.sqlite"), "my-agent").list()',
             CLOSED: "memory.close()\nresult = memory.list()",
