@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from . import BadRequest, ResourceNotFound, random_letters
+from .errors import BadRequest, ResourceNotFound
 from .policies import keeps_more, merged
 from .policy_file import State
+from .random_ids import random_letters
 from .revisions import CONFIGURED, DECLINED, REQUESTED, Policies, current
 
 TYPE_CHECKING = False

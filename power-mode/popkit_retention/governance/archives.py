@@ -15,8 +15,10 @@ from popkit_retention.core.io import durable
 from popkit_retention.core.policy.masking import mask
 from popkit_retention.core.retention_kit.holds import ITEM
 
-from . import BadRequest, GovernanceDamaged, GovernanceError, GovernanceTooNew, ResourceNotFound, ResourceOnHold, manifests, random_letters
+from . import manifests
+from .errors import BadRequest, GovernanceDamaged, GovernanceError, GovernanceTooNew, ResourceNotFound, ResourceOnHold
 from .manifests import CONTENTS, LARGEST_CONTENT, LONGEST_NOTE, MANIFEST, UNFINISHED, Item, Manifest
+from .random_ids import random_letters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from popkit_retention.core.io import repository
 from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SESSION
 from popkit_retention.core.text import quote as shown
 
-from . import DomainUnavailable
+from .errors import DomainUnavailable
 from .operations import LISTED, RETENTION_COMMAND
 from .policies import DEFAULT_POLICY, DOMAINS, KEYS
 

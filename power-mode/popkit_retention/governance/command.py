@@ -13,10 +13,11 @@ from popkit_retention.core.state.jobs import COLLECTION_HOOK
 from ..cli import answering, terminal
 from ..cli.answering import Answer, Refused
 from ..cli.terminal import Bar
-from . import GovernanceError, hourly_job
+from . import hourly_job
 from .arguments import Request
 from .controller import Controller
 from .domains import USER
+from .errors import GovernanceError
 from .operations import RETENTION, RETENTION_COMMAND
 from .views import collection_views, explanation_views, log_views, verdict_views, wording
 

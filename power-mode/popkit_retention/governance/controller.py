@@ -9,10 +9,11 @@ from functools import partial
 
 from popkit_retention.core.archive.content import stamp
 
-from . import BadRequest, GovernanceError, ResourceNotFound, agent_requests, answers, archives, manifests, restores, revisions
+from . import agent_requests, answers, archives, manifests, restores, revisions
 from .collection import Collector, carry_out, plan, undo
 from .domains import TOOL, USER
 from .domains.rules import apply_rules, resource_of
+from .errors import BadRequest, GovernanceError, ResourceNotFound
 from .explanation import explain
 from .holds import add_hold, find_hold, release_hold
 from .policies import DOMAINS, check_domain

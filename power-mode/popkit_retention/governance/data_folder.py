@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 
 from popkit_retention.core.io import durable, files
 
-from . import GovernanceBusy, GovernanceError
+from .errors import GovernanceBusy, GovernanceError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import ResourceNotFound
 from .answers import (
     HELD,
     HOLD_ENDS,
@@ -19,6 +18,7 @@ from .answers import (
 )
 from .collection import USED_SINCE
 from .domains.rules import DAY_S, ELIGIBLE, ON_HOLD, PLACEHOLDER, WITHIN_PERIOD, apply_rules
+from .errors import ResourceNotFound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from . import BadPolicy, BadRequest, shown
+from .errors import BadPolicy, BadRequest
 from .policies import DEFAULT_POLICY, KEYS, RetentionPolicy, check_domain, merged
 from .project_policies import KEEP_LISTS
+from .quoting import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from popkit_retention.core.state.jobs import COLLECTION_HOOK
 from popkit_retention.core.text import clean, listed
 from popkit_retention.core.units import counted
 
-from . import GovernanceBusy, GovernanceError, revisions
+from . import revisions
 from .controller import Controller
 from .data_folder import Folder
+from .errors import GovernanceBusy, GovernanceError
 from .log import Log
 
 TYPE_CHECKING = False

@@ -5,9 +5,10 @@ from __future__ import annotations
 from popkit_retention.core.policy.masking import mask
 from popkit_retention.core.retention_kit.holds import ITEM, SCOPES, Hold, find_in_force
 
-from . import BadRequest, DomainUnavailable, ResourceNotFound, random_letters
 from .data_folder import Folder
+from .errors import BadRequest, DomainUnavailable, ResourceNotFound
 from .log import Log
+from .random_ids import random_letters
 from .resource_ids import find_id
 
 TYPE_CHECKING = False

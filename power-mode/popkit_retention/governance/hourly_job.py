@@ -11,10 +11,11 @@ from popkit_retention.core.io.home import popkit_home
 from popkit_retention.core.io.system import now as time_of_day
 from popkit_retention.core.state import collection
 
-from . import GovernanceError, policy_file
+from . import policy_file
 from .controller import Controller
 from .data_folder import Folder
 from .domains import JOB
+from .errors import GovernanceError
 from .policies import DOMAINS, RAG
 
 TYPE_CHECKING = False

@@ -14,10 +14,11 @@ from popkit_retention.core.io.row_chain import link_hash
 from popkit_retention.core.io.sqlite_file import StoreDamaged, StoreTooNew
 from popkit_retention.core.policy.masking import mask
 
-from . import BadRequest, GovernanceBusy, GovernanceDamaged, GovernanceError, GovernanceTooNew, one_line
 from .data_folder import WAIT_S
+from .errors import BadRequest, GovernanceBusy, GovernanceDamaged, GovernanceError, GovernanceTooNew
 from .log_schema import HASHED, SCHEMA, hash_of_text
 from .log_verification import problems
+from .quoting import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

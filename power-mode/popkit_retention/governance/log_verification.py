@@ -11,8 +11,8 @@ from popkit_retention.core.io import row_chain
 from popkit_retention.core.io.codec import texts
 from popkit_retention.core.io.row_chain import FIRST_PREV_HASH, link_hash
 
-from . import one_line
 from .log_schema import HASHED, SCHEMA, hash_of_text
+from .quoting import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from popkit_retention.core.io.storage import Storage
 
-from . import BadRequest, GovernanceDamaged, GovernanceTooNew, ResourceNotFound
+from .errors import BadRequest, GovernanceDamaged, GovernanceTooNew, ResourceNotFound
 from .policies import DOMAINS, LONGEST_ID
 from .strict_json import json_of
 

@@ -9,8 +9,9 @@ from popkit_retention.core import text, units
 from popkit_retention.core.io.system import now as time_of_day
 
 from ..cli.answering import Refused
-from . import GovernanceError, health
+from . import health
 from .data_folder import Folder
+from .errors import GovernanceError
 from .views import hold_views
 
 TYPE_CHECKING = False

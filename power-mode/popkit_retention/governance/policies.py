@@ -6,7 +6,8 @@ import math
 from dataclasses import asdict, dataclass, fields, replace
 from typing import NamedTuple
 
-from . import BadPolicy, shown
+from .errors import BadPolicy
+from .quoting import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from popkit_retention.core import text
 
 from ..cli.answering import Answer, Refused
-from . import Conflict, GovernanceDamaged
 from . import arguments as retention_arguments
 from .arguments import Request
+from .errors import Conflict, GovernanceDamaged
 from .operations import RETENTION_COMMAND
 from .policies import RetentionPolicy, merged
 from .views import policy_views

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from popkit_retention.core.archive.content import stamp
 from popkit_retention.core.io import durable, files
 
-from . import BadPolicy, GovernanceDamaged, GovernanceError, GovernanceTooNew
 from .domains.rules import created_at_of
+from .errors import BadPolicy, GovernanceDamaged, GovernanceError, GovernanceTooNew
 from .policies import DEFAULT_POLICY, DOMAINS, LONGEST_ID, RetentionPolicy, check_domain, from_json, merged
 from .project_policies import Own, own_of
 from .strict_json import LARGEST_BYTES, json_of

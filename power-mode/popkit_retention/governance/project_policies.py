@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from . import BadPolicy
+from .errors import BadPolicy
 from .policies import RetentionPolicy, strictly_merged
 
 TYPE_CHECKING = False

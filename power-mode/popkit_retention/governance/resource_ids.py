@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import ResourceNotFound
 from .data_folder import Folder
+from .errors import ResourceNotFound
 from .log import Log
 
 TYPE_CHECKING = False

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from . import BadRequest, GovernanceDamaged, GovernanceError, GovernanceTooNew, ResourceNotFound, manifests
+from . import manifests
 from .archives import abandon, names, removed
 from .domains import Content
+from .errors import BadRequest, GovernanceDamaged, GovernanceError, GovernanceTooNew, ResourceNotFound
 from .manifests import CONTENTS, Item, Manifest
 
 TYPE_CHECKING = False

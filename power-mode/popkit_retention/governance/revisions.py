@@ -8,7 +8,8 @@ from typing import Any
 
 from popkit_retention.core.archive.content import stamp
 
-from . import BadRequest, Conflict, GovernanceDamaged, ResourceNotFound, policy_file
+from . import policy_file
+from .errors import BadRequest, Conflict, GovernanceDamaged, ResourceNotFound
 from .policies import DOMAINS, from_json, merged
 from .policy_file import State
 from .project_policies import Own

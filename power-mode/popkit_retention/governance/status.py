@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from . import DomainUnavailable, archives
+from . import archives
 from .answers import counts, when
 from .domains.rules import DAY_S, WITHIN_PERIOD, apply_rules
+from .errors import DomainUnavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

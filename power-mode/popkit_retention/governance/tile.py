@@ -18,10 +18,10 @@ from ..dashboard.shapes import COLUMNS, NotFound, NotOffered, Offer, OperationRe
 from ..dashboard.tile import Tile
 from ..operations import stores
 from ..operations.login import login_name
-from . import BadRequest, GovernanceError
-from . import ResourceNotFound as NothingThere
 from .controller import Controller
 from .domains import USER
+from .errors import BadRequest, GovernanceError
+from .errors import ResourceNotFound as NothingThere
 from .policies import DOMAINS, KEYS, MEMORY, RAG
 from .tile_shapes import HoldShown, LogEntry, RetentionLog, RetentionOperationRequest, RetentionOverview, RetentionPolicyShown, Zone
 from .views import collection_views, hold_views, log_views, policy_views, wording

@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..mcp.call import ToolCall, ToolError
 from ..mcp.schema_words import NOTHING, anything, flag, number, obj, open_obj, or_null, several, takes, text, whole, words
 from ..mcp.tool import Tool
-from . import GovernanceError
+from .errors import GovernanceError
 from .operations import LONGEST_NOTE, RETENTION_APPLY, RETENTION_ARCHIVE, RETENTION_SET, RETENTION_SHOW
 
 TYPE_CHECKING = False

@@ -11,9 +11,10 @@ from typing import NamedTuple, TypeVar
 from popkit_retention.core.io import home, hook_log
 from popkit_retention.core.state import marked
 
-from . import DomainUnavailable, GovernanceTooNew, archives, collection, restores, revisions
+from . import archives, collection, restores, revisions
 from .data_folder import Folder
 from .domains import USER
+from .errors import DomainUnavailable, GovernanceTooNew
 from .gc_parameters import resolve_gc_params_with_policy
 from .holds import HOLD, RELEASE, finish_hold
 from .log import Log

@@ -23,7 +23,7 @@ from ...memory.learning import Origins
 from ...memory.stores.opening import configured_store, empty_store
 from ...memory.stores.protocol import Batch, Change, DuplicateId, Outdated, StoreUnavailable, audited
 from ...memory.stores.shared import in_batches
-from .. import DomainUnavailable
+from ..errors import DomainUnavailable
 from ..policies import MEMORY
 from . import USER, Content, Described
 from .memory_resources import about, as_bytes, label, read_back, source_type, stage_of

@@ -19,7 +19,7 @@ from popkit_retention.core.policy.masking import mask
 from popkit_retention.core.state import placements
 from popkit_retention.core.state.archived import THINKING
 
-from .. import DomainUnavailable
+from ..errors import DomainUnavailable
 from ..policies import ACTION, CONTEXT, RAG, THOUGHT
 from . import Content, Described
 from .rules import ON_HOLD, Resource, created_at_of
