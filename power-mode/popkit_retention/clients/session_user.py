@@ -35,13 +35,13 @@ def made_plain(value: Any) -> Any:
     if isinstance(value, (str, int, float, bool, type(None))):
         return value
     if isinstance(value, dict):
-        fields = {name: made_plain(each) for name, each in value.items()}
-        return value if all(fields[name] is each for name, each in value.items()) else fields
+        fields = {name: made_plain(item) for name, item in value.items()}
+        return value if all(fields[name] is item for name, item in value.items()) else fields
     if isinstance(value, list):
-        items = [made_plain(each) for each in value]
+        items = [made_plain(item) for item in value]
         return value if all(new is old for new, old in zip(items, value)) else items
     if isinstance(value, Mapping):
-        return {name: made_plain(each) for name, each in value.items()}
+        return {name: made_plain(item) for name, item in value.items()}
     if isinstance(value, (tuple, set, frozenset, Iterator)):
-        return [made_plain(each) for each in value]
+        return [made_plain(item) for item in value]
     return plain(value)

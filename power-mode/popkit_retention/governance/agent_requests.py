@@ -62,9 +62,9 @@ def ask_for(log: Log, domain: str, project: str | None, config: Mapping[str, obj
             "this would keep less, which needs the user's approval for one project, and this is not a project. Nothing was changed"
         )
     before = pending_requests(log)
-    for each in before:
-        if (each.domain, each.project, each.config) == (domain, project, config):
-            return each
+    for request in before:
+        if (request.domain, request.project, request.config) == (domain, project, config):
+            return request
     if len(before) >= MOST_REQUESTS:
         raise BadRequest(
             f"{MOST_REQUESTS} requests already wait for the user's approval, so this one was refused, and nothing was changed. The user "
@@ -76,15 +76,15 @@ def ask_for(log: Log, domain: str, project: str | None, config: Mapping[str, obj
 
 def pending_requests(log: Log) -> list[Request]:
     """Return the requests that nobody has answered, oldest first."""
-    requests = [each for each in reversed(log.entries(action=REQUESTED)) if each.ids]
-    return [_request_of(each) for each in requests if not _is_answered(log, each.ids[0])]
+    requests = [entry for entry in reversed(log.entries(action=REQUESTED)) if entry.ids]
+    return [_request_of(entry) for entry in requests if not _is_answered(log, entry.ids[0])]
 
 
 def find_request(log: Log, id: str) -> Request:
     """Return the pending request of this id; ResourceNotFound for none."""
-    for each in pending_requests(log):
-        if each.id == id:
-            return each
+    for request in pending_requests(log):
+        if request.id == id:
+            return request
     raise ResourceNotFound(f"no request {id!r:.40} waits for your approval. `popkit retention show` lists those that do")
 
 
@@ -94,7 +94,7 @@ def decline_request(log: Log, request: Request, by: str, now: float) -> None:
 
 
 def _is_answered(log: Log, id: str) -> bool:
-    return any(each.action in (CONFIGURED, DECLINED) for each in log.entries(id=id))
+    return any(entry.action in (CONFIGURED, DECLINED) for entry in log.entries(id=id))
 
 
 def _request_of(entry: Entry) -> Request:

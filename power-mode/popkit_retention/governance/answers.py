@@ -44,8 +44,8 @@ def applied(domain: str, result: Applied) -> AppliedAnswer:
         "domain": domain,
         "cutoff_date": stamp(max(result.cutoff, 0.0)),
         "policy_applied": policy(result.policy),
-        "eligible": [verdict(each) for each in result.eligible],
-        "protected": [verdict(each) for each in result.protected],
+        "eligible": [verdict(resource) for resource in result.eligible],
+        "protected": [verdict(resource) for resource in result.protected],
         "counts": counts(result),
         "truncated": result.truncated,
         "left_out": result.left_out,
@@ -110,8 +110,12 @@ def when(seconds: float | None) -> str | None:
 
 def _named(verdicts: Iterable[Verdict], described: Mapping[str, Described]) -> list[NamedResource]:
     return [
-        {"id": each.id, "label": described[each.id].label if each.id in described else "", "created_at": when(each.created_at)}
-        for each in verdicts
+        {
+            "id": resource.id,
+            "label": described[resource.id].label if resource.id in described else "",
+            "created_at": when(resource.created_at),
+        }
+        for resource in verdicts
     ]
 
 

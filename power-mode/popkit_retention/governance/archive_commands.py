@@ -33,7 +33,7 @@ def archive(request: Request) -> Answer:
 
 def _has_eligible(request: Request, domain: str) -> bool:
     verdict = request.controller.apply(domain, dry_run=True)
-    return any(each["eligible"] for each in (verdict, *verdict.get("own", ())))
+    return any(part["eligible"] for part in (verdict, *verdict.get("own", ())))
 
 
 def archives(request: Request) -> Answer:
@@ -52,11 +52,11 @@ def remove(request: Request) -> Answer:
         raise Refused("nothing was deleted: --json needs --yes")
     if not sure:
         listed = request.controller.archives()
-        known = {each["archive_id"]: each for each in listed["archives"]}
+        known = {archive["archive_id"]: archive for archive in listed["archives"]}
         if unknown := [id for id in ids if manifests.check_id(id) not in known]:
             raise Refused(f"there is no archive {unknown[0]}. `popkit retention admin archives` lists the archives")
         terminal.write_view(archive_views.to_remove([known[id] for id in ids], request.now), sys.stdout, request.environ)
         if not terminal.is_confirmed("Delete for good?"):
             raise Refused("nothing was deleted. --yes skips the question")
     removed = [request.controller.remove(id) for id in ids]
-    return Answer([f"Deleted {text.clean(str(each['archive_id']))} for good." for each in removed], {"removed": removed})
+    return Answer([f"Deleted {text.clean(str(archive['archive_id']))} for good." for archive in removed], {"removed": removed})

@@ -83,7 +83,7 @@ def finish_archive(folder: Folder, domain: Domain, log: Log, entry: Entry, now: 
 def remove(folder: Folder, domain: Domain, log: Log, archive_id: str, now: float, by: str) -> ArchiveSummary:
     """Delete an archive for good, even a damaged one or one that only the log knows; return its summary. ResourceOnHold while a hold could
     be about its contents: they may be the last copy. ResourceNotFound for one that never existed. The caller holds the lock."""
-    entry_written = next((each for each in log.entries(action="archived") if each.details.get("archive_id") == archive_id), None)
+    entry_written = next((entry for entry in log.entries(action="archived") if entry.details.get("archive_id") == archive_id), None)
     ids = list(entry_written.ids) if entry_written else []
     summary: ArchiveSummary = {"archive_id": archive_id, "domain": domain.name}
     try:
@@ -120,7 +120,7 @@ def finish_remove(folder: Folder, domain: Domain, log: Log, entry: Entry, now: f
 
 def removed(log: Log) -> set[str]:
     """Return the ids of the archives that were removed."""
-    return {str(each.details.get("archive_id")) for each in log.entries(action="removed")}
+    return {str(entry.details.get("archive_id")) for entry in log.entries(action="removed")}
 
 
 def abandon(log: Log, entry: Entry, why: str, now: float) -> None:

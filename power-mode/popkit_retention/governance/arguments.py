@@ -99,8 +99,8 @@ def _value(key: str, word: str, default: object) -> object:
             raise UsageError(f"{key} must be true or false, not {shown(word)}")
         return _SWITCHES[word.lower()]
     if isinstance(default, tuple):
-        words = list(dict.fromkeys(each.strip() for each in word.split(",") if each.strip()))
-        return [_number(key, each) for each in words] if key == _NUMERALS else words
+        words = list(dict.fromkeys(item.strip() for item in word.split(",") if item.strip()))
+        return [_number(key, item) for item in words] if key == _NUMERALS else words
     return _number(key, word)
 
 
@@ -124,9 +124,9 @@ def config_of(changes: Iterable[Assignment], policy: Mapping[str, Any]) -> dict[
             continue
         before = config.get(change.key, policy[change.key])
         if change.how == _REMOVE:
-            config[change.key] = [each for each in before if each not in change.value]
+            config[change.key] = [item for item in before if item not in change.value]
         else:
-            config[change.key] = [*before, *(each for each in change.value if each not in before)]
+            config[change.key] = [*before, *(item for item in change.value if item not in before)]
     return config
 
 
@@ -149,7 +149,7 @@ def hold_targets(request: Request) -> list[tuple[str, str, str]]:
         by_domain = request.controller.by_domain(request.arguments, request.domain)
         return [(domain, ITEM, id) for domain, ids in by_domain.items() for id in ids]
     key = repository.of(os.path.abspath(folder)).key
-    stored = (each for domain in request.domains for each in request.controller.domain(domain).resources(request.now, key))
+    stored = (resource for domain in request.domains for resource in request.controller.domain(domain).resources(request.now, key))
     if not os.path.isdir(folder) and next(stored, None) is None:
         raise UsageError(f"--project takes a folder, and {shown(folder)} is not one. Nothing is stored for it, either")
     return [(domain, PROJECT, key) for domain in request.domains]
@@ -162,7 +162,7 @@ def session_ids(words: Sequence[str], request: Request) -> list[str]:
     if not ids.issuperset(words):
         for domain in request.domains:
             with suppress(DomainUnavailable):  # a command that needs the domain raises it
-                ids.update(id for each in request.controller.domain(domain).resources(request.now) for id in each.sessions)
+                ids.update(id for resource in request.controller.domain(domain).resources(request.now) for id in resource.sessions)
     return [_session(word, ids) for word in words]
 
 

@@ -89,26 +89,32 @@ def plan(job: Collector, policy: RetentionPolicy | None = None) -> Collection:
     domain, params, now, project = job.domain, job.current(), job.now, job.project
     marks = domain.marked()
     allowed, protected = _judged(job, params)
-    placeholders = domain.placeholders([each.id for each in allowed]) if allowed else {}
+    placeholders = domain.placeholders([verdict.id for verdict in allowed]) if allowed else {}
     stays = set() if job.placeholders_too else set(placeholders)
-    kept = Counter(each.reasons[0] for each in protected)
+    kept = Counter(verdict.reasons[0] for verdict in protected)
     kept.update({PLACEHOLDER: len(stays)} if stays else {})
-    mine = {id for id, mark in marks.items() if job.by != JOB or mark.by != USER}
-    barred = [each for each in protected if each.id in marks and (each.id in mine or not _VETOES.isdisjoint(each.reasons))]
+    revocable = {id for id, mark in marks.items() if job.by != JOB or mark.by != USER}
+    barred = [
+        verdict for verdict in protected if verdict.id in marks and (verdict.id in revocable or not _VETOES.isdisjoint(verdict.reasons))
+    ]
     unmarked = _not_allowed(job, policy or params, barred)
-    steps = {each.id: _next_step(job, each, marks, released=each.id not in stays) for each in allowed}
-    taken_back = [each for each in allowed if steps[each.id] == sweep.RENEW or (steps[each.id] == sweep.UNMARK and each.id in mine)]
-    unmarked += [each._replace(reasons=(_TAKEN_BACK[steps[each.id]],)) for each in taken_back]
-    waiting = [each for each in allowed if steps[each.id] == sweep.WAIT]
-    candidates = [each for each in allowed if steps[each.id] in (sweep.DELETE, sweep.MARK, sweep.RENEW)]
+    steps = {verdict.id: _next_step(job, verdict, marks, released=verdict.id not in stays) for verdict in allowed}
+    taken_back = [
+        verdict
+        for verdict in allowed
+        if steps[verdict.id] == sweep.RENEW or (steps[verdict.id] == sweep.UNMARK and verdict.id in revocable)
+    ]
+    unmarked += [verdict._replace(reasons=(_TAKEN_BACK[steps[verdict.id]],)) for verdict in taken_back]
+    waiting = [verdict for verdict in allowed if steps[verdict.id] == sweep.WAIT]
+    candidates = [verdict for verdict in allowed if steps[verdict.id] in (sweep.DELETE, sweep.MARK, sweep.RENEW)]
     if project is None:
-        known = {each.id for each in (*allowed, *protected)}
+        known = {verdict.id for verdict in (*allowed, *protected)}
         missing = [id for id in marks if id not in known]
         ruled_by_others = {resource.id for resource in domain.resources(now, ids=missing)} if missing else set()
         unmarked += [Verdict(id, (GONE,), None) for id in missing if id not in ruled_by_others]
     chosen = candidates[: params.limit]
-    deletes = [each for each in chosen if steps[each.id] == sweep.DELETE]
-    to_mark = [each for each in chosen if steps[each.id] != sweep.DELETE]
+    deletes = [verdict for verdict in chosen if steps[verdict.id] == sweep.DELETE]
+    to_mark = [verdict for verdict in chosen if steps[verdict.id] != sweep.DELETE]
     return Collection(
         params, project, to_mark, deletes, unmarked, waiting, dict(kept), placeholders, len(candidates) - len(chosen)
     )  # fmt: skip
@@ -166,7 +172,7 @@ def finish_delete(folder: Folder, domain: Domain, log: Log, entry: Entry, now: f
         resource.id for resource in domain.resources(now, ids=ids) if resource.created_at is None or resource.created_at < entry.at
     }
     # Deletions of one domain follow each other under the lock: if this one is logged, its entry is the newest.
-    is_logged = any(each.details.get("of") == entry.number for each in log.entries(most=1, domain=entry.domain, action="deleted"))
+    is_logged = any(logged.details.get("of") == entry.number for logged in log.entries(most=1, domain=entry.domain, action="deleted"))
     went = [id for id in ids if id not in marks and id not in remaining]
     domain.delete(went, now)  # deletes their copies, if the kill came before that
     _log_deleted(log, entry, [] if is_logged else went, now)
@@ -174,8 +180,8 @@ def finish_delete(folder: Folder, domain: Domain, log: Log, entry: Entry, now: f
 
 def _not_allowed(job: Collector, policy: RetentionPolicy, verdicts: list[Verdict]) -> list[Verdict]:
     """Return those that the policy keeps, too."""
-    allowed = {each.id for each in _judged(job, policy, [each.id for each in verdicts])[0]} if verdicts else set()
-    return [each for each in verdicts if each.id not in allowed]
+    allowed = {verdict.id for verdict in _judged(job, policy, [verdict.id for verdict in verdicts])[0]} if verdicts else set()
+    return [verdict for verdict in verdicts if verdict.id not in allowed]
 
 
 def _judged(job: Collector, params: RetentionPolicy, ids: Sequence[str] | None = None) -> tuple[list[Verdict], list[Verdict]]:
@@ -201,24 +207,24 @@ def _in_batches(
     """Work through a plan, one batch under the lock at a time; return the verdicts for which the work was done."""
     done: set[str] = set()
     seen = 0
-    for ids in _batches([each.id for each in verdicts], job.batch):
+    for ids in _batches([verdict.id for verdict in verdicts], job.batch):
         with job.changing() as log:
             done.update(work(job, log, ids, kept))
         seen += len(ids)
         job.progress(what, seen, len(verdicts))
-    return [each for each in verdicts if each.id in done]
+    return [verdict for verdict in verdicts if verdict.id in done]
 
 
 def _still_allowed(job: Collector, ids: list[str], kept: Counter) -> list[Verdict]:
     """Return which of these the policy and holds release now, oldest first; count the others in `kept` by their reason."""
     allowed, protected = _judged(job, job.current(), ids)
-    kept.update(each.reasons[0] for each in protected)
+    kept.update(verdict.reasons[0] for verdict in protected)
     return allowed
 
 
 def _mark_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> list[str]:
     marks = job.domain.marked()
-    wanted = [each.id for each in _still_allowed(job, ids, kept) if _next_step(job, each, marks) == sweep.MARK]
+    wanted = [verdict.id for verdict in _still_allowed(job, ids, kept) if _next_step(job, verdict, marks) == sweep.MARK]
     if not wanted:
         return []
     todo = {"do": MARK, "ids": wanted, "at": job.now, "by": job.by}
@@ -232,7 +238,7 @@ def _delete_batch(job: Collector, log: Log, ids: list[str], kept: Counter) -> li
     """Delete a batch. The entry "deleting" names the ids that are to go, the entry "deleted" those that went: the domain may refuse an id
     that a hook has touched in the meantime."""
     marks = job.domain.marked()
-    wanted = [each.id for each in _still_allowed(job, ids, kept) if _next_step(job, each, marks) == sweep.DELETE]
+    wanted = [verdict.id for verdict in _still_allowed(job, ids, kept) if _next_step(job, verdict, marks) == sweep.DELETE]
     if not wanted:
         return []
     todo = {"do": DELETE, "ids": wanted}
@@ -250,7 +256,7 @@ def _log_deleted(log: Log, entry: Entry, went: list[str], now: float) -> None:
 
 
 def _unmark(job: Collector, verdicts: list[Verdict]) -> list[Verdict]:
-    by_id = {each.id: each for each in verdicts}
+    by_id = {verdict.id: verdict for verdict in verdicts}
     undone: list[Verdict] = []
     for ids in _batches(list(by_id), job.batch):
         with job.changing() as log:

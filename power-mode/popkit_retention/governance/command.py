@@ -52,10 +52,10 @@ def explain(request: Request) -> Answer:
 def apply(request: Request) -> Answer:
     verdicts = [request.controller.apply(domain, dry_run="dry-run" in request.flags) for domain in request.domains]
     lines: list[text.Line] = []
-    for each in [part for domain in verdicts for part in (domain, *domain.get("own", ()))]:
-        labels = request.controller.describe(each["domain"], verdict_views.shown_ids(each, request.most))
-        lines += verdict_views.applied(each, labels, request.now, request.most)
-    if any(part["eligible"] for each in verdicts for part in (each, *each.get("own", ()))):
+    for part in [part for domain in verdicts for part in (domain, *domain.get("own", ()))]:
+        labels = request.controller.describe(part["domain"], verdict_views.shown_ids(part, request.most))
+        lines += verdict_views.applied(part, labels, request.now, request.most)
+    if any(part["eligible"] for verdict in verdicts for part in (verdict, *verdict.get("own", ()))):
         lines += ["", *wording.what_goes(RETENTION_COMMAND)]
     return Answer(lines, {"domains": verdicts})
 

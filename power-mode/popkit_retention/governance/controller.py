@@ -80,7 +80,7 @@ class Controller(Workspace):
             "policy": state.policy(domain, self.project).to_json(),
             "updated_at": state.updated_at,
             "revision": state.revision,
-            "adjusted": [each._asdict() for each in adjusted],
+            "adjusted": [change._asdict() for change in adjusted],
             **({} if request is None else {"request": request.id, "asked": dict(request.config)}),
         }
 
@@ -105,9 +105,9 @@ class Controller(Workspace):
         none."""
         with self._deciding() as log:
             state = revisions.current(log, self.folder.policies)
-            ended = [each for each in names(domain) if project in state.own(each)] or list(names(domain))
-            for each in ended:
-                state = self._policies(log).unset(each, project)
+            ended = [name for name in names(domain) if project in state.own(name)] or list(names(domain))
+            for name in ended:
+                state = self._policies(log).unset(name, project)
         return {"project": project, "domains": ended, "revision": state.revision}
 
     def _policies(self, log: Log) -> revisions.Policies:
@@ -125,9 +125,9 @@ class Controller(Workspace):
         """Return agents' pending requests, oldest first, each with the policy in force (`now`)."""
         state, log = self.state(), self.read()
         requests: list[PendingRequest] = []
-        for each in agent_requests.pending_requests(log):
-            policy = state.policy(each.domain, each.project).to_json()
-            requests.append({**answers.request(each), "now": {key: policy[key] for key in each.config}})
+        for request in agent_requests.pending_requests(log):
+            policy = state.policy(request.domain, request.project).to_json()
+            requests.append({**answers.request(request), "now": {key: policy[key] for key in request.config}})
         return {"requests": requests}
 
     def get(self, domain: str, project: str | None = None) -> Json:
@@ -152,7 +152,7 @@ class Controller(Workspace):
         """Make an earlier revision the present one, of one domain or of both."""
         with self.changing() as log:
             state, changed = self._policies(log).rollback(revision, names(domain))
-        return {"success": True, "revision": state.revision, "domains": changed, **{each: state.policy(each).to_json() for each in changed}}
+        return {"success": True, "revision": state.revision, "domains": changed, **{name: state.policy(name).to_json() for name in changed}}
 
     def apply(
         self, domain: str, resources: Sequence[object] | None = None, options: Mapping[str, object] | None = None, dry_run: bool = False
@@ -182,14 +182,14 @@ class Controller(Workspace):
     def status(self, domain: str | None = None) -> StatusAnswer:
         """Return the status of the domains: see `status`."""
         parts = [(self.domain(name), part) for name in names(domain) for part in self.parts(name)]
-        pending = [each for each in agent_requests.pending_requests(self.read()) if domain in (None, each.domain)]
+        pending = [request for request in agent_requests.pending_requests(self.read()) if domain in (None, request.domain)]
         report = status(self.state(), parts, self.folder, self.now())
-        return {**report, "requests": [answers.request(each) for each in pending]}
+        return {**report, "requests": [answers.request(request) for request in pending]}
 
     def by_domain(self, ids: Sequence[str], domain: str | None) -> dict[str, list[str]]:
         """Return the ids that words mean, by domain; every selected domain where there are no words."""
         domains = [self.domain(name) for name in names(domain)]
-        ids_by_domain: dict[str, list[str]] = {} if ids else {each.name: [] for each in domains}
+        ids_by_domain: dict[str, list[str]] = {} if ids else {store.name: [] for store in domains}
         for word in ids:
             holder, id = find_id(domains, word, self.project)
             ids_by_domain.setdefault(holder.name, []).append(id)
@@ -197,7 +197,7 @@ class Controller(Workspace):
 
     def describe(self, domain: str, ids: Sequence[str]) -> dict[str, Json]:
         """Return id -> its description for people."""
-        return {id: asdict(each) for id, each in self.domain(domain).describe(ids).items()}
+        return {id: asdict(description) for id, description in self.domain(domain).describe(ids).items()}
 
     def explain(self, id: str, domain: str | None = None) -> ExplanationAnswer:
         """Return the explanation of one id: the rules that apply, since when, and the next change."""
@@ -219,7 +219,7 @@ class Controller(Workspace):
     def verify(self, read_data: bool = False, progress: Progress = _silent) -> VerificationAnswer:
         """Return whether policies, log and archives are as they were written; with `read_data`, check every byte in archives."""
         log = self.opened()
-        problems: list[ProblemAnswer] = [{"where": "log", "what": each} for each in log.verify()]
+        problems: list[ProblemAnswer] = [{"where": "log", "what": problem} for problem in log.verify()]
         broken = bool(problems)
         try:
             differs = revisions.differs(self.read(), self.folder.policies) if not problems else ""
@@ -228,7 +228,9 @@ class Controller(Workspace):
         if differs:
             problems.append({"where": "policies", "what": differs})
         if not problems:
-            problems += [{"where": each.where, "what": each.what} for each in restores.verify(self.folder, log, read_data, progress)]
+            problems += [
+                {"where": problem.where, "what": problem.what} for problem in restores.verify(self.folder, log, read_data, progress)
+            ]
         return {
             "ok": not problems,
             "problems": problems,
@@ -249,8 +251,8 @@ class Controller(Workspace):
         now = self.now()
         rows: list[ListedHold] = []
         for name in names(domain):
-            rows += [{**answers.hold(name, each), "in_force": each.in_force(now)} for each in self.domain(name).holds()]
-        return {"holds": [each for each in rows if everything or each["in_force"]]}
+            rows += [{**answers.hold(name, hold), "in_force": hold.in_force(now)} for hold in self.domain(name).holds()]
+        return {"holds": [row for row in rows if everything or row["in_force"]]}
 
     def release_hold(self, id: str) -> HoldAnswer:
         """End a hold; ResourceNotFound where none of that id is in force."""
@@ -270,7 +272,7 @@ class Controller(Workspace):
             with self.changing() as log:
                 archives.sweep(self.folder, log)  # copies of data that may be about to be deleted
         reports: list[CollectionPart] = []
-        for name, part in [(each, part) for each in names(domain) for part in self.parts(each)]:
+        for name, part in [(domain_name, part) for domain_name in names(domain) for part in self.parts(domain_name)]:
             if automatic and not part.policy.auto_gc:
                 continue
             job = Collector(

@@ -95,7 +95,7 @@ def _reasons(verdict: Verdict, mark: Mark | None, placeholders: list[str]) -> tu
     """Return the rules' reasons, and those of a collection: a placeholder keeps a resource that the policy would release."""
     reasons = verdict.reasons
     if placeholders:
-        reasons = (*(each for each in reasons if each != ELIGIBLE), PLACEHOLDER)
+        reasons = (*(reason for reason in reasons if reason != ELIGIBLE), PLACEHOLDER)
     if mark and mark.precedes(verdict.created_at):
         reasons = (*reasons, USED_SINCE)
     return reasons

@@ -28,9 +28,9 @@ def validated_gc_args(raw_args: Mapping[str, object]) -> dict[str, object]:
         policy, adjusted = merged(DEFAULT_POLICY, raw_args)
     except BadPolicy as error:
         raise BadRequest(str(error)) from None
-    for each in adjusted:
-        if each.key not in KEEP_LISTS:  # there it is an id that was given twice
-            raise BadRequest(f"{each.key} {each.why}; nothing was done")
+    for change in adjusted:
+        if change.key not in KEEP_LISTS:  # there it is an id that was given twice
+            raise BadRequest(f"{change.key} {change.why}; nothing was done")
     return {key: getattr(policy, key) for key in raw_args}
 
 

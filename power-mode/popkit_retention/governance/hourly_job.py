@@ -36,12 +36,12 @@ def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) 
     search cannot find yet. A domain that fails does not stop the others: its GovernanceError is raised at the end. `now` returns the time
     (seconds)."""
     now = now or (lambda: time_of_day(environ))
-    ours = popkit_home(environ)
-    if not collection.is_collection_wanted(ours) or not collection.is_collection_due(ours, now()):
+    home = popkit_home(environ)
+    if not collection.is_collection_wanted(home) or not collection.is_collection_due(home, now()):
         return {"domains": [], "unindexed": None}
-    state = policy_file.read(Folder(ours).policies)
+    state = policy_file.read(Folder(home).policies)
     # At once: a process that starts meanwhile leaves it to us.
-    files.replace_text(collection.collection_note_path(ours), collection.collection_note(now()))
+    files.replace_text(collection.collection_note_path(home), collection.collection_note(now()))
     outcomes: list[CollectionPart] = []
     unindexed: int | None = None
     failed: GovernanceError | None = None

@@ -202,7 +202,7 @@ def _masked(value: object, key: str = "") -> object:
     if isinstance(value, str):
         return mask(value) if key in PERSONAL else value
     if isinstance(value, dict):
-        return {name: _masked(each, name) for name, each in value.items()}
+        return {name: _masked(field, name) for name, field in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_masked(each, key) for each in value]
+        return [_masked(field, key) for field in value]
     return value

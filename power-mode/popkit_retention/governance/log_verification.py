@@ -32,7 +32,7 @@ def problems(db: sqlite3.Connection) -> list[str]:
         lines = ["the file is damaged: " + line.rpartition("\n")[2] for (line,) in db.execute("PRAGMA quick_check(1)") if line != "ok"]
         for what in (_walked, _misnamed, _undone, _guarded):
             lines += what(db)
-    return [one_line(each) for each in lines[:_MOST]]
+    return [one_line(line) for line in lines[:_MOST]]
 
 
 def _walked(db: sqlite3.Connection) -> list[str]:
@@ -103,8 +103,8 @@ def _undone(db: sqlite3.Connection) -> list[str]:
 
 
 def _guarded(db: sqlite3.Connection) -> list[str]:
-    there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")}
-    return [f"entries can be changed: the trigger {name} is missing" for name in sorted(_GUARDS - there)]
+    triggers = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")}
+    return [f"entries can be changed: the trigger {name} is missing" for name in sorted(_GUARDS - triggers)]
 
 
 def _missing(first: int, last: int) -> str:

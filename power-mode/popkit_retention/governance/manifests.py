@@ -186,8 +186,8 @@ def _manifest(value: object, sha256: str) -> Manifest:
     items: list[Item] = []
     offset = total = 0
     ids: set[str] = set()
-    for number, each in enumerate(fields["items"]):
-        item = Item(**_object(each, _ITEM_KEYS, f"item {number}"))
+    for number, raw in enumerate(fields["items"]):
+        item = Item(**_object(raw, _ITEM_KEYS, f"item {number}"))
         _check_item(item, number, offset)
         if item.id in ids:
             raise ValueError(f"names {item.id!r:.60} twice")

@@ -54,7 +54,7 @@ class RetentionPolicy:
 
 
 DEFAULT_POLICY = RetentionPolicy()
-KEYS = tuple(each.name for each in fields(RetentionPolicy))
+KEYS = tuple(field.name for field in fields(RetentionPolicy))
 
 
 def check_domain(domain: object) -> str:

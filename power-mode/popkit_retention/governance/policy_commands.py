@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def show(request: Request) -> Answer:
     status = request.controller.status(request.domain)
     requests = request.controller.requests()
-    status["requests"] = [each for each in requests["requests"] if each["domain"] in request.domains]
+    status["requests"] = [pending for pending in requests["requests"] if pending["domain"] in request.domains]
     return Answer(policy_views.shown(status, request.now, RETENTION_COMMAND), status)
 
 
@@ -52,12 +52,12 @@ def set_policies(request: Request) -> Answer:
 
 def accept(request: Request) -> Answer:
     accepted = [request.controller.accept(id) for id in dict.fromkeys(request.arguments)]
-    return Answer([line for each in accepted for line in policy_views.accepted(each, RETENTION_COMMAND)], {"accepted": accepted})
+    return Answer([line for answer in accepted for line in policy_views.accepted(answer, RETENTION_COMMAND)], {"accepted": accepted})
 
 
 def decline(request: Request) -> Answer:
     declined = [request.controller.decline(id) for id in dict.fromkeys(request.arguments)]
-    return Answer([f"Declined {each['request']}. Nothing else changed." for each in declined], {"declined": declined})
+    return Answer([f"Declined {answer['request']}. Nothing else changed." for answer in declined], {"declined": declined})
 
 
 def unset(request: Request) -> Answer:

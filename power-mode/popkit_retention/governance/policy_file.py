@@ -55,8 +55,8 @@ class State:
 
     def with_own(self, domain: str, own: Mapping[str, Own]) -> State:
         """Return the same with these projects' own policies in a domain."""
-        present = {each: self.own(each) for each in DOMAINS if self.own(each)}
-        return replace(self, projects={each: policies for each, policies in {**present, domain: own}.items() if policies})
+        present = {name: self.own(name) for name in DOMAINS if self.own(name)}
+        return replace(self, projects={name: policies for name, policies in {**present, domain: own}.items() if policies})
 
     def collects(self, domain: str) -> bool:
         """Return whether the hourly job has anything to collect in a domain."""

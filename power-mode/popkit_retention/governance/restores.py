@@ -183,10 +183,10 @@ def _refusal(manifest: Manifest, damaged: list[str]) -> str:
 
 def _logged(log: Log) -> dict[str, str]:
     """Return the archives that the log says were written, and the hashes of their manifests."""
-    abandoned = {each.details.get("of") for each in log.entries(action="abandoned")}
+    abandoned = {entry.details.get("of") for entry in log.entries(action="abandoned")}
     deleted = removed(log)
     entries = log.entries(action="archived")
-    written = [each for each in entries if each.number not in abandoned and each.details.get("archive_id") not in deleted]
+    written = [entry for entry in entries if entry.number not in abandoned and entry.details.get("archive_id") not in deleted]
     return {str(entry.details.get("archive_id")): str(entry.details.get("sha256")) for entry in written}
 
 

@@ -32,7 +32,7 @@ def current(log: Log, path: str) -> State:
     """Return the policies in force. Damaged where the file is, or where it is missing or older than what the log says was written: without
     its keep lists too much would be deleted."""
     # Read before the file: a file that is written meanwhile can only be newer.
-    written = next((each for each in log.entries(most=2, action=CONFIGURED) if each.todo is None), None)
+    written = next((entry for entry in log.entries(most=2, action=CONFIGURED) if entry.todo is None), None)
     state = policy_file.read(path)
     if written and state.revision < _revision(written):
         what = f"has revision {state.revision}" if state.revision else "is missing or has no revision"
@@ -102,7 +102,7 @@ class Policies:
         revision = max(state.revision, _last(self.log).revision) + 1
         after = replace(state, version=policy_file.VERSION, revision=revision, updated_at=stamp(self.now))
         whole = after.to_json()
-        details = {"revision": after.revision, "policies": {each: whole[each] for each in DOMAINS}, "projects": whole["projects"], **more}
+        details = {"revision": after.revision, "policies": {name: whole[name] for name in DOMAINS}, "projects": whole["projects"], **more}
         entry = self.log.append(CONFIGURED, domain, ids, details, self.by, self.now, todo={"do": CONFIGURE, "state": whole})
         policy_file.write(self.path, after)
         self.log.done(entry.number)

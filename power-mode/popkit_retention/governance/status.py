@@ -38,7 +38,7 @@ def status(state: State, parts: Iterable[tuple[Domain, Part]], folder: Folder, n
     own: list[PartStatus] = []
     for domain, part in parts:
         (own if part.is_own else whole).append({**_of_domain(domain, part, now), **part.named})
-    names = [each["domain"] for each in whole]
+    names = [part_status["domain"] for part_status in whole]
     sizes = [summary.get("total_size_bytes", 0) for summary in archives.summaries(folder) if summary["domain"] in names]
     stored: Stored = {"count": len(sizes), "bytes": sum(sizes)}
     return {"revision": state.revision, "updated_at": state.updated_at, "domains": whole, "own": own, "archives": stored}

@@ -82,16 +82,16 @@ class RetentionTile(Tile):
         with self._opened() as controller:
             status = controller.status()
             holds = controller.holds()
-            problems = [*self._log_problems(controller), *(each["unavailable"] for each in status["domains"] if each["unavailable"])]
+            problems = [*self._log_problems(controller), *(part["unavailable"] for part in status["domains"] if part["unavailable"])]
             whole = not self._verified[1]
             zones = self._zones(problems)
         return RetentionOverview(
-            policies=[_policy(each, status) for each in status["domains"]],
-            holds=[self._hold(each) for each in holds["holds"]],
+            policies=[_policy(part, status) for part in status["domains"]],
+            holds=[self._hold(hold) for hold in holds["holds"]],
             zones=zones,
             sizes=self._sizes(),
             log_whole=whole,
-            operations=[_undo(each) for each in status["domains"] if each["marked"]],
+            operations=[_undo(part) for part in status["domains"] if part["marked"]],
             problems=[text.clean(problem) for problem in problems],
         )
 
@@ -153,7 +153,7 @@ class RetentionTile(Tile):
         with self._opened() as controller:
             log = controller.log(limit)
             total = controller.read().count()
-        return RetentionLog(entries=[_entry(each) for each in log["entries"]], total=total)
+        return RetentionLog(entries=[_entry(entry) for entry in log["entries"]], total=total)
 
     def do(self, id: str, session: str = "", why: str = "", until: float | None = None) -> OperationResult:
         """Run an operation that is offered, or hold a session; NotOffered for anything else."""
@@ -184,7 +184,7 @@ class RetentionTile(Tile):
                 if id == HOLD and lacking:
                     return self._add_hold(controller, session, why, None, lacking)
                 if id == RELEASE and mine:
-                    return _done([line for each in mine for line in self._released(controller, each["id"])])
+                    return _done([line for hold in mine for line in self._released(controller, hold["id"])])
             except (BadRequest, NothingThere) as error:
                 return OperationResult(done=False, text=text.clean(error))
         raise NotOffered("that is not offered now: the holds of the session have changed. Load it again")
@@ -230,24 +230,24 @@ def _whose(hold: HoldAnswer) -> str:
 
 def _holds_of(controller: Controller, session: str) -> list[ListedHold]:
     holds = controller.holds()
-    return [each for each in holds["holds"] if each["scope"] == SESSION and each["target"] == session]
+    return [hold for hold in holds["holds"] if hold["scope"] == SESSION and hold["target"] == session]
 
 
 def _lacking(holds: Sequence[HoldAnswer]) -> list[str]:
     """Return the domains without any of these holds."""
-    return [domain for domain in DOMAINS if domain not in {each["domain"] for each in holds}]
+    return [domain for domain in DOMAINS if domain not in {hold["domain"] for hold in holds}]
 
 
 def _policy(part: PartStatus, status: StatusAnswer) -> RetentionPolicyShown:
     policy, counts, domain = part["policy"], part["counts"], part["domain"]
-    own, requests = (sum(each["domain"] == domain for each in status[name]) for name in ("own", "requests"))
+    own, requests = (sum(part["domain"] == domain for part in status[name]) for name in ("own", "requests"))
     words = ["nothing is stored yet"]
     if counts["total"]:
         words = [
             f"stored: {wording.counted(counts['total'], domain)}",
             f"may be deleted: {wording.eligible(counts['eligible'], part['left_out'])}",
         ]
-        words += [f"protected: {each.strip()}" for each in wording.counts_by_reason(part["reasons"], policy["older_than_days"])]
+        words += [f"protected: {reason.strip()}" for reason in wording.counts_by_reason(part["reasons"], policy["older_than_days"])]
     words += (
         [f"{units.counted(own, 'project')} with a policy of {'its' if own == 1 else 'their'} own: popkit retention show"] if own else []
     )

@@ -108,7 +108,7 @@ def retention_apply(call: ToolCall) -> Json:
     most = call.whole("most", SHOWN if resources is None else len(resources))
     with _controller(call) as controller:
         verdict = controller.apply(domain, resources, call.get("options"))
-        own = [_shown(controller, domain, each, most, labelled=True) for each in verdict.pop("own", ())]
+        own = [_shown(controller, domain, part, most, labelled=True) for part in verdict.pop("own", ())]
         return {**_shown(controller, domain, verdict, most, resources is None), **({"own": own} if own else {})}
 
 
@@ -121,14 +121,14 @@ def _shown(controller: Controller, domain: str, verdict: AppliedAnswer, most: in
             not_shown[name] = len(listed) - most
             verdict[name] = listed = listed[:most]
         if labelled and listed:
-            labels = controller.describe(domain, [each["id"] for each in listed])
-            verdict[name] = [{**each, **_label(labels.get(each["id"]))} for each in listed]
+            labels = controller.describe(domain, [resource["id"] for resource in listed])
+            verdict[name] = [{**resource, **_label(labels.get(resource["id"]))} for resource in listed]
     return {**verdict, **({"not_shown": not_shown} if not_shown else {})}
 
 
 def retention_archive(call: ToolCall) -> Json:
     resources = call.get("resources")
-    ids = None if resources is None else [_id(each) for each in resources]
+    ids = None if resources is None else [_id(resource) for resource in resources]
     options = dict(call.get("options", {}))
     note = options.pop("note", "")
     if not isinstance(note, str) or len(note) > LONGEST_NOTE:

@@ -95,8 +95,8 @@ def context_search(call: ToolCall) -> dict[str, Any]:
         folders = None if call.wide else archived.folders_of(db, call.project or "")
         matches = searching.search(db, call["query"], mask, folders, most=most + 1)
     results = [
-        {"handle": each.record.id, "label": each.record.label, "archived_at": each.record.created_at, "lines": each.lines}
-        for each in matches[:most]
+        {"handle": match.record.id, "label": match.record.label, "archived_at": match.record.created_at, "lines": match.lines}
+        for match in matches[:most]
     ]
     return {"results": results, "more": len(matches) > most, **({"not_searched": unindexed} if unindexed else {})}
 

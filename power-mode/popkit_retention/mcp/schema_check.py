@@ -56,7 +56,7 @@ def _wrong_list(schema: Schema, value: list, path: str) -> str:
     items = schema.get("items")
     if not items:
         return ""
-    return next(filter(None, (wrong(items, each, f"{path}[{place}]") for place, each in enumerate(value))), "")
+    return next(filter(None, (wrong(items, item, f"{path}[{place}]") for place, item in enumerate(value))), "")
 
 
 def _wrong_object(schema: Schema, value: dict, path: str) -> str:

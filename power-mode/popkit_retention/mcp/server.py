@@ -192,13 +192,13 @@ class Server:
         if not values:
             raise ProtocolFault(INVALID_REQUEST, "the batch is empty")
         messages = [_read(value) for value in values]
-        answered = [each for each in messages if isinstance(each, ProtocolFault) or (each is not None and each.is_request)]
+        answered = [message for message in messages if isinstance(message, ProtocolFault) or (message is not None and message.is_request)]
         together = Batch(self._send, len(answered))
-        for each in messages:
-            if isinstance(each, ProtocolFault):
-                together(each.answer())
-            elif each is not None:
-                self._message(each, together, in_batch=True)
+        for message in messages:
+            if isinstance(message, ProtocolFault):
+                together(message.answer())
+            elif message is not None:
+                self._message(message, together, in_batch=True)
 
     def _one(self, value: object, reply: Reply) -> None:
         message = json_rpc.message_of(value)

@@ -92,6 +92,6 @@ def _sender(out: int) -> Callable[[object], None]:
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, signal.SIG_IGN)  # once is enough
+    for signum in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(signum, signal.SIG_IGN)  # once is enough
     raise _Ended

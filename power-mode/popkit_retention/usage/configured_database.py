@@ -108,7 +108,7 @@ def report(environ: Mapping[str, str], session: str = "", user: str = "", now: f
     user = user or config["user"] or login_name(environ)
     unchecked = unchecked_this_month(environ, now)
     with open_store(environ) as store:
-        session = session or next((each.session_id for each in store.by_session(user=user, most=1)), "")
+        session = session or next((snapshot.session_id for snapshot in store.by_session(user=user, most=1)), "")
         standings = budgets.standings(store, budgets.limits_of(config), session or _NEXT_SESSION, user, now)
         return {
             "database": store.words,

@@ -174,7 +174,7 @@ class _Run:
                 self._store.record(db, used)
                 self._replication.enqueue(db, used)
                 db.insert(*_MARK, [{"path": path, **mark._asdict()} for path, mark in marks.items()])
-        return len({(each.source, each.request_id) for each in used})
+        return len({(row.source, row.request_id) for row in used})
 
 
 def _rest(source: _Source, mark: Mark | None) -> int:

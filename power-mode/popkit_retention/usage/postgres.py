@@ -253,7 +253,7 @@ class _Statements(Statements):
         for at in range(0, len(rows), _ROWS):
             some = rows[at : at + _ROWS]
             marked = ", ".join(re.sub(r":(\w+)", rf":\g<1>_{number}", row) for number in range(len(some)))
-            values = {f"{name}_{number}": value for number, one in enumerate(some) for name, value in one.items()}
+            values = {f"{name}_{number}": value for number, row in enumerate(some) for name, value in row.items()}
             self._connection.run(f"{head} {marked} {tail}", **values)
 
 

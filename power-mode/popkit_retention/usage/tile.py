@@ -142,13 +142,13 @@ class UsageTile(Tile):
             states = budgets.standings(store, limits, "", user or user_in(self.app_state.environ), now)
             used = dict(store.by_day(since, user)) if store is not None else {}
             if store is not None and (limits.session_tokens is not None or limits.session_usd is not None):
-                newest = [each.session_id for each in store.by_session(month_of(now), user, LIMITED)]
+                newest = [snapshot.session_id for snapshot in store.by_session(month_of(now), user, LIMITED)]
                 alone = limits._replace(month_tokens=None, month_usd=None)
-                states += [each for session in newest for each in budgets.standings(store, alone, session, "", now)]
+                states += [standing for session in newest for standing in budgets.standings(store, alone, session, "", now)]
             users = store.users() if store is not None else []
         return Budgets(
             configured={name: limit for name, limit in limits._asdict().items() if limit is not None},
-            limits=[BudgetShown.model_validate(budgets.to_json(each)) for each in states],
+            limits=[BudgetShown.model_validate(budgets.to_json(standing)) for standing in states],
             user=user,
             usage=[_day(day, used.get(day, Sum())) for day in self.app_state.days(DAYS, used)],
             users=users,
@@ -159,7 +159,7 @@ class UsageTile(Tile):
         """Return rows of sessions that only the database has, the newest first; where it does not respond, those of its last answer."""
         self._follow_configuration()
         shared = self.database()[1]
-        return [self._row(each, shared) for each in self._newest() if each.session_id not in here]
+        return [self._row(snapshot, shared) for snapshot in self._newest() if snapshot.session_id not in here]
 
     def check_others(self) -> None:
         """Raise Unusable where the database may know sessions that `others` does not have yet."""
@@ -171,7 +171,7 @@ class UsageTile(Tile):
         """Return a stamp that changes with each booking in a database that others write to; "" for our own, whose files show it."""
         if not self.database()[1]:
             return ""
-        return repr([(each.session_id, each.at, each.used.requests) for each in self._newest()])
+        return repr([(snapshot.session_id, snapshot.at, snapshot.used.requests) for snapshot in self._newest()])
 
     def _newest(self) -> list[SessionUsed]:
         """Return the newest sessions, queried again when there may be more: every FRESH_S for a server, else when the file has changed."""
@@ -214,7 +214,7 @@ class UsageTile(Tile):
         """Return the layers of the contexts that were assembled for a session, oldest first."""
         with self.opened_store() as store:
             snapshots = store.snapshots(id, most) if store is not None else []
-        return Series(points=[_point(each, number) for number, each in enumerate(reversed(snapshots), 1)])
+        return Series(points=[_point(snapshot, number) for number, snapshot in enumerate(reversed(snapshots), 1)])
 
 
 def _stamp(path: str) -> object:

@@ -93,8 +93,8 @@ def _unchecked(row: Mapping[str, Any]) -> Unchecked:
 def unchecked_since(folder: str, day: str) -> Unchecked | None:
     """Return the requests of all silences that ended on a local day ("2026-11-01") or later, with the newest reason; None where there are
     none. OSError."""
-    found = [each for each in map(_unchecked, _rows(os.path.join(folder, FILE))) if day_of(each.until) >= day]
+    found = [period for period in map(_unchecked, _rows(os.path.join(folder, FILE))) if day_of(period.until) >= day]
     if not found:
         return None
-    newest = max(found, key=lambda each: each.until)
-    return Unchecked(min(each.since for each in found), newest.until, sum(each.requests for each in found), newest.why)
+    newest = max(found, key=lambda period: period.until)
+    return Unchecked(min(period.since for period in found), newest.until, sum(period.requests for period in found), newest.why)

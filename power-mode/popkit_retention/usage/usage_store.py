@@ -112,7 +112,7 @@ class UsageStore:
 
     def write(self, used: Iterable[Used] = (), snapshots: Iterable[Snapshot] = ()) -> None:
         """Record requests and keep snapshots, in one transaction. NotWritable where the same would fail again."""
-        rows, stored = list(used), [_snapshot_values(each) for each in snapshots]
+        rows, stored = list(used), [_snapshot_values(snapshot) for snapshot in snapshots]
         with self.writing() as db:
             self.record(db, rows)
             if stored:  # one that exists stays as it is: the answer to a COMMIT may have been lost

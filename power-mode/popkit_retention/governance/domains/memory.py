@@ -205,14 +205,14 @@ class MemoryDomain:
                 return self._add(store, contents, now)
 
     def _add(self, store: Store, contents: Sequence[Content], now: float) -> list[str]:
-        there = {item.id for item in store.get([content.id for content in contents])}
+        stored = {item.id for item in store.get([content.id for content in contents])}
         batch = Batch()
         for content in contents:
-            if content.id in there:
+            if content.id in stored:
                 continue
             item, full = read_back(content, now)
             batch.add.append(item)
-            there.add(item.id)
+            stored.add(item.id)
             if full is not None:
                 batch.originals[item.id] = full
             batch.log.append(audited(now, "restored", item.project, item.id, reasons=["it was restored from an archive"]))

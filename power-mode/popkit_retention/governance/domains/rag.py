@@ -104,11 +104,11 @@ class RagDomain:
         with self._using() as db:
             for id in ids:
                 record = archive.record(db, id) if db else None
-                whose = archive.chain(db, record.task_id) if db and record else None
-                if record and whose:
+                context = archive.chain(db, record.task_id) if db and record else None
+                if record and context:
                     stage = f"Archived on {record.created_at[:10]}, {_KEPT.get(record.zone, 'damaged')}"
-                    label, key = mask(record.label), self._key(whose.project)
-                    descriptions[id] = Described(id, label, key, whose.session_id, record.size, stage)
+                    label, key = mask(record.label), self._key(context.project)
+                    descriptions[id] = Described(id, label, key, context.session_id, record.size, stage)
         return descriptions
 
     def placeholders(self, ids: Sequence[str]) -> dict[str, list[str]]:
@@ -167,9 +167,9 @@ class RagDomain:
                 if db is None:
                     return
                 record, text = archive.record(db, id), _text_of(db, id)
-                whose = archive.chain(db, record.task_id) if record else None
-                if record and whose and text is not None:
-                    yield Content(id, to_bytes(text), _about(record, whose))
+                context = archive.chain(db, record.task_id) if record else None
+                if record and context and text is not None:
+                    yield Content(id, to_bytes(text), _about(record, context))
 
     def put_back(self, contents: Iterable[Content], now: float) -> list[str]:
         with self._using(create=True) as db:
@@ -214,8 +214,8 @@ class RagDomain:
         return key
 
     def _project_of(self, db: Connection, record: Record | None) -> str | None:
-        whose = archive.chain(db, record.task_id) if record else None
-        return self._key(whose.project) if whose else None
+        context = archive.chain(db, record.task_id) if record else None
+        return self._key(context.project) if context else None
 
 
 def _unusable(path: str, error: Exception) -> DomainUnavailable:
@@ -238,10 +238,10 @@ def _text_of(db: Connection, id: str) -> str | None:
     return stored["content"] if stored and stored["content_available"] else None
 
 
-def _about(record: Record, whose: archive.Chain) -> dict[str, object]:
+def _about(record: Record, context: archive.Chain) -> dict[str, object]:
     return {
-        "task_id": whose.task_id, "session_id": whose.session_id, "agent_id": whose.agent_id, "project": whose.project,
-        "transcript": whose.transcript, "tool_use_id": record.tool_use_id, "type": record.type, "label": record.label,
+        "task_id": context.task_id, "session_id": context.session_id, "agent_id": context.agent_id, "project": context.project,
+        "transcript": context.transcript, "tool_use_id": record.tool_use_id, "type": record.type, "label": record.label,
         "subjects": record.subjects, "tokens": record.tokens, "timestamp": record.timestamp, "content_hash": record.content_hash,
     }  # fmt: skip
 

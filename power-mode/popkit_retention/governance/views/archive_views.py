@@ -32,21 +32,21 @@ def archives(listed: Sequence[ArchiveSummary], now: float, command: str) -> list
     """Return all archives."""
     if not listed:
         return text.wrap(f"There are no archives. {command} admin archive writes one of what may be deleted.")
-    return [line for each in listed for line in _archive(each, now)]
+    return [line for archive in listed for line in _archive(archive, now)]
 
 
 def to_remove(archives: Sequence[ArchiveSummary], now: float) -> list[text.Line]:
     """Return the archives that are about to be deleted."""
-    return [line for each in archives for line in _archive(each, now)]
+    return [line for archive in archives for line in _archive(archive, now)]
 
 
-def _archive(each: ArchiveSummary, now: float) -> list[text.Line]:
-    lines: list[text.Line] = [text.clean(each["archive_id"])]
-    if "problem" in each:
-        return lines + text.wrap(f"  Broken: {each['problem']}", indent="  ")
-    amount = f"{wording.counted(each['resource_count'], each['domain'])}, {size(each['total_size_bytes'])}"
-    lines += text.wrap(f"  {amount}, {ago(wording.seconds_of(each['created_at']), now)}", indent="  ")
-    return lines + (text.wrap(f"  {text.clean(each['note'])}", indent="  ") if each["note"] else [])
+def _archive(archive: ArchiveSummary, now: float) -> list[text.Line]:
+    lines: list[text.Line] = [text.clean(archive["archive_id"])]
+    if "problem" in archive:
+        return lines + text.wrap(f"  Broken: {archive['problem']}", indent="  ")
+    amount = f"{wording.counted(archive['resource_count'], archive['domain'])}, {size(archive['total_size_bytes'])}"
+    lines += text.wrap(f"  {amount}, {ago(wording.seconds_of(archive['created_at']), now)}", indent="  ")
+    return lines + (text.wrap(f"  {text.clean(archive['note'])}", indent="  ") if archive["note"] else [])
 
 
 def restored(answer: RestoreAnswer) -> list[text.Line]:

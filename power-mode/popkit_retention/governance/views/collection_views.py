@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 def is_idle(answer: CollectionAnswer) -> bool:
     """Return whether a collection has nothing to do."""
-    return not any(each["marks"] or each["deletes"] or each["unmarked"] for each in answer["domains"])
+    return not any(part["marks"] or part["deletes"] or part["unmarked"] for part in answer["domains"])
 
 
 def collected(answer: CollectionAnswer, now: float, most: int | None, command: str) -> list[text.Line]:
     """Return what a collection would do, or has done. `command`: how the reader calls us."""
     lines: list[text.Line] = []
-    for each in answer["domains"]:
-        lines += ["", *text.wrap(f"{_named(each)}: {wording.NAMED[each['domain']]}"), *_of_domain(each, answer["dry_run"], now, most)]
-    if answer["dry_run"] and any(each["kept"].get(PLACEHOLDER) for each in answer["domains"]):
+    for part in answer["domains"]:
+        lines += ["", *text.wrap(f"{_named(part)}: {wording.NAMED[part['domain']]}"), *_of_domain(part, answer["dry_run"], now, most)]
+    if answer["dry_run"] and any(part["kept"].get(PLACEHOLDER) for part in answer["domains"]):
         lines += ["", "To also collect what placeholders refer to:", f"  {command} gc --placeholders"]
     return lines + _marked(answer, command)
 
@@ -39,16 +39,16 @@ def _named(part: CollectionPart) -> str:
 def done(answer: CollectionAnswer, command: str) -> list[text.Line]:
     """Return what a collection has done, after it was shown and confirmed."""
     lines: list[text.Line] = []
-    for each in answer["domains"]:
-        outcomes = {"deleted for good": len(each["deletes"]), "marked": len(each["marks"]), "unmarked": len(each["unmarked"])}
-        words = [f"{wording.counted(count, each['domain'])} {outcome}" for outcome, count in outcomes.items() if count]
-        lines += text.wrap(f"{_named(each)}: {', '.join(words)}") if words else []
+    for part in answer["domains"]:
+        outcomes = {"deleted for good": len(part["deletes"]), "marked": len(part["marks"]), "unmarked": len(part["unmarked"])}
+        words = [f"{wording.counted(count, part['domain'])} {outcome}" for outcome, count in outcomes.items() if count]
+        lines += text.wrap(f"{_named(part)}: {', '.join(words)}") if words else []
     return (lines or ["Nothing was left to do."]) + _marked(answer, command)
 
 
 def _marked(answer: CollectionAnswer, command: str) -> list[text.Line]:
     """Return what happens to the marks that were just made."""
-    if answer["dry_run"] or not any(each["marks"] for each in answer["domains"]):
+    if answer["dry_run"] or not any(part["marks"] for part in answer["domains"]):
         return []
     words = (
         "Everything that was just marked stays for 24 h. After that, the next collection deletes it: your next gc, or the hourly one"

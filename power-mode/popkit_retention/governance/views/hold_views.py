@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def held(added: Sequence[HoldAnswer], now: float, command: str) -> list[text.Line]:
     """Return holds that were just added."""
-    lines = [line for each in added for line in _hold(each, now)]
+    lines = [line for hold in added for line in _hold(hold, now)]
     return [
         *lines,
         "To release it:" if len(added) == 1 else "To release one of them:",
@@ -30,7 +30,7 @@ def holds(listed: Sequence[ListedHold], now: float, everything: bool, command: s
     if not listed:
         none = "There are no holds." if everything else "No hold is in force."
         return text.wrap(f"{none} {command} hold add ID --why TEXT adds one.")
-    return [line for each in listed for line in _hold(each, now)]
+    return [line for hold in listed for line in _hold(hold, now)]
 
 
 def released(hold: HoldAnswer, now: float) -> list[text.Line]:

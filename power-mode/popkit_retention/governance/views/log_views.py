@@ -22,7 +22,7 @@ def verified(answer: VerificationAnswer) -> list[text.Line]:
     checked = f"policies, {entries} of the log, {units.counted(answer['archives'], 'archive')}"
     if answer["ok"]:
         return text.wrap(f"Everything is as it was written: {checked}.")
-    lines = [line for each in answer["problems"] for line in text.wrap(f"Broken: {each['where']}: {each['what']}", indent="  ")]
+    lines = [line for problem in answer["problems"] for line in text.wrap(f"Broken: {problem['where']}: {problem['what']}", indent="  ")]
     return [*lines, *text.wrap(f"Checked: {checked}; {units.counted(len(answer['problems']), 'problem')}.")]
 
 
@@ -30,11 +30,11 @@ def logged(entries: Sequence[EntryAnswer], now: float) -> list[text.Line]:
     """Return entries of the log."""
     if not entries:
         return ["The log has no such entry."]
-    columns = max(len(str(each["number"])) for each in entries)
+    columns = max(len(str(entry["number"])) for entry in entries)
     lines = []
-    for each in entries:
-        head = f"{each['number']:>{columns}}  "
-        event = f"{ago(wording.seconds_of(each['at']), now)}, {wording.named_actor(each['by'])}: {entry_in_words(each)}"
+    for entry in entries:
+        head = f"{entry['number']:>{columns}}  "
+        event = f"{ago(wording.seconds_of(entry['at']), now)}, {wording.named_actor(entry['by'])}: {entry_in_words(entry)}"
         lines += text.pair(head, event, len(head))
     return lines
 
