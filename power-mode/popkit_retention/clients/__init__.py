@@ -1,4 +1,4 @@
-"""Clients of the providers, wrapped so that their requests go with a built context. Neither package is imported."""
+"""Clients of the providers, wrapped so that they send a built context. Neither package is imported."""
 
 from __future__ import annotations
 

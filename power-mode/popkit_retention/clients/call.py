@@ -1,4 +1,4 @@
-"""One call of a wrapped client: its settings, the request that is sent, the one to the fallback model. Neither package is imported."""
+"""One call of a wrapped client: its settings, its request, the request to the fallback model. Neither package is imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calls of the providers' packages that cost: those that are checked, and those whose usage is not known here."""
+"""The calls of the providers' packages that cost: the calls that are checked, the calls whose usage is unknown here."""
 
 from __future__ import annotations
 

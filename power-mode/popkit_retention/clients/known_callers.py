@@ -1,4 +1,4 @@
-"""The callers of answers, by the ids of the answers, which later calls name: a previous response, a background response, a batch."""
+"""The callers of answers by id, because a later call names an answer: a previous response, a background response, a batch."""
 
 from __future__ import annotations
 

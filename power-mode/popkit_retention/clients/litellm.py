@@ -1,4 +1,4 @@
-"""Sends built contexts for all users of a team's LiteLLM proxy. In its config.yaml:
+"""The callback that sends built contexts for all users of a team's LiteLLM proxy. In its config.yaml:
 
     litellm_settings:
       callbacks: popkit_retention.clients.litellm.popkit_context

@@ -1,4 +1,4 @@
-"""The user in a request of Claude Code's. Pure."""
+"""The user of a request that Claude Code sends. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Requests of agents: a change that keeps less waits for the user's approval, for only the project that the agent asked from.
+"""Requests of agents to keep less, which wait for the user's approval and concern only the project of the agent.
 
-A request is an entry of the log, and waits until another entry accepts or declines it. The caller holds the lock and has finished what
-others left undone.
+A request is an entry of the log. It stays pending until another entry accepts or declines it. The caller holds the lock, and operations
+that a killed process left unfinished are complete.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .policies import Adjusted
 
 
-MOST_REQUESTS = 20  # that wait at once, so that an agent that keeps asking cannot fill the log
+MOST_REQUESTS = 20  # pending at once: an agent that keeps asking must not fill the log
 _LETTER = "r"  # the first letter of a request's id
 
 
@@ -41,9 +41,9 @@ class Request:
 def configure_for_agent(
     policies: Policies, domain: str, project: str | None, config: Mapping[str, object]
 ) -> tuple[State, list[Adjusted], Request | None]:
-    """Apply an agent's change at once if it only keeps more than the policy in force in its project; in the project's own policy where it
-    has one, else in the user's. Turn any other change into a request as a whole, and change nothing. Return (state, adjusted, request or
-    None)."""
+    """Apply an agent's change at once if it keeps at least as much as the policy in force in its project: to the project's own policy where
+    it has one, else to the user's. Any other change becomes a request as a whole, and the policies stay unchanged. Return (state, adjusted,
+    request or None)."""
     state = current(policies.log, policies.path)
     before = state.policy(domain, project)
     after, adjusted = merged(before, config)
@@ -56,7 +56,7 @@ def configure_for_agent(
 
 
 def ask_for(log: Log, domain: str, project: str | None, config: Mapping[str, object], by: str, now: float) -> Request:
-    """Record a request; return it, or the pending one where the same was requested before. BadRequest where too many are pending."""
+    """Record a request and return it, or return the pending request for the same values. BadRequest if too many are pending."""
     if project is None:
         raise BadRequest(
             "this would keep less, which needs the user's approval for one project, and this is not a project. Nothing was changed"
@@ -75,7 +75,7 @@ def ask_for(log: Log, domain: str, project: str | None, config: Mapping[str, obj
 
 
 def pending_requests(log: Log) -> list[Request]:
-    """Return the requests that nobody has answered, oldest first."""
+    """Return the pending requests, oldest first."""
     requests = [entry for entry in reversed(log.entries(action=REQUESTED)) if entry.ids]
     return [_request_of(entry) for entry in requests if not _is_answered(log, entry.ids[0])]
 
@@ -89,7 +89,7 @@ def find_request(log: Log, id: str) -> Request:
 
 
 def decline_request(log: Log, request: Request, by: str, now: float) -> None:
-    """Decline a request: it is pending no longer, and nothing else changes."""
+    """Decline a request. The policies stay unchanged."""
     log.append(DECLINED, request.domain, [request.id], {"project": request.project, "config": request.config}, by, now)
 
 

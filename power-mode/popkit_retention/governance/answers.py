@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def policy(params: RetentionPolicy) -> Json:
-    """Return the policy in such parameters."""
+    """Return the keys of a policy, without those that only one call has."""
     return {key: value for key, value in params.to_json().items() if key in KEYS}
 
 
@@ -104,7 +104,7 @@ def collection(domain: str, result: Collection, described: Mapping[str, Describe
 
 
 def when(seconds: float | None) -> str | None:
-    """Return a time; None stays None."""
+    """Return a time in seconds as ISO 8601; None for None."""
     return None if seconds is None else stamp(seconds)
 
 

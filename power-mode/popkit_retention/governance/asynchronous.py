@@ -1,4 +1,4 @@
-"""`AsyncGovernance`: the words of the controller, awaited."""
+"""`AsyncGovernance`, whose methods are those of the controller, awaited."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class AsyncGovernance:
-    """A `Controller` for asyncio: every method works with one of its own, in a thread, so that tasks may share this object. `options`: as
-    `Controller` takes them."""
+    """A `Controller` for asyncio. Every call opens a controller of its own in a thread, so tasks may share this object. `options` go to
+    `Controller`."""
 
     def __init__(self, environ: Mapping[str, str] | None = None, **options: Any) -> None:
         self._environ = os.environ if environ is None else environ

@@ -67,7 +67,7 @@ class Collection:
 @dataclass(frozen=True)
 class Collector:
     """The parameters of a collection. `changing` takes the lock, finishes what others left undone, and yields the log · `current` returns
-    the parameters in force, `without` the projects that another policy now rules: changes made in the meantime are obeyed · `now` in
+    the parameters in force, `without` the projects that another policy now rules: changes made in the meantime apply · `now` in
     seconds · `progress(what, done, of)` is called after each `batch`, and may raise to stop between two."""
 
     changing: Changing
@@ -179,7 +179,7 @@ def finish_delete(folder: Folder, domain: Domain, log: Log, entry: Entry, now: f
 
 
 def _not_allowed(job: Collector, policy: RetentionPolicy, verdicts: list[Verdict]) -> list[Verdict]:
-    """Return those that the policy keeps, too."""
+    """Return the verdicts whose resources this policy keeps as well."""
     allowed = {verdict.id for verdict in _judged(job, policy, [verdict.id for verdict in verdicts])[0]} if verdicts else set()
     return [verdict for verdict in verdicts if verdict.id not in allowed]
 
@@ -216,7 +216,8 @@ def _in_batches(
 
 
 def _still_allowed(job: Collector, ids: list[str], kept: Counter) -> list[Verdict]:
-    """Return which of these the policy and holds release now, oldest first; count the others in `kept` by their reason."""
+    """Judge these ids again and return the verdicts on those that policy and holds release, oldest first. Count the others in `kept`, by
+    their deciding reason."""
     allowed, protected = _judged(job, job.current(), ids)
     kept.update(verdict.reasons[0] for verdict in protected)
     return allowed

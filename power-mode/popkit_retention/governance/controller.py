@@ -1,4 +1,4 @@
-"""The controller, through which command line, agents, hourly job enter governance."""
+"""The controller, which the command line, agents' tools, the dashboard and the hourly job call."""
 
 from __future__ import annotations
 

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WAIT_S = 30.0
-# A process that has just had the lock leaves others time to take it: each tries every 2 ms.
+# After releasing the lock a process pauses before it takes it again: waiting processes try every 2 ms.
 _PAUSE_S = 0.005
-# A process that closes such a file gives up its lock, though it has it open a second time: so the thread that holds one does not open it
-# again.
+# Closing any descriptor of a lock file releases the process's lock on it, so a thread that holds the lock must not open the file again.
 _threads = threading.RLock()
 _held: set[str] = set()
 _left_at: dict[str, float] = {}

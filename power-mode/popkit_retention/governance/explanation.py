@@ -1,4 +1,4 @@
-"""The explanation of one resource: the rules that keep or release it, its next step. Reads only."""
+"""The explanation of one resource: the rules that keep or release it, its next step. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Next:
-    """The next change, and its time (seconds); None: with the next collection."""
+    """The next change of a resource. `at`: its time in seconds, None if it comes with the next collection."""
 
     what: str
     at: float | None

@@ -1,4 +1,4 @@
-"""What governance brings: the retention of stored data."""
+"""The feature governance: the retention of stored data."""
 
 from __future__ import annotations
 

@@ -23,13 +23,13 @@ class GcParams(RetentionPolicy):
 
 def validated_gc_args(raw_args: Mapping[str, object]) -> dict[str, object]:
     """Return the arguments of a call, as a policy has them. BadRequest for an unknown name, a wrong type and an argument out of bounds: a
-    policy would be clamped, but a call must not delete anything other than it names."""
+    policy is clamped, but a call must not delete anything other than what it names."""
     try:
         policy, adjusted = merged(DEFAULT_POLICY, raw_args)
     except BadPolicy as error:
         raise BadRequest(str(error)) from None
     for change in adjusted:
-        if change.key not in KEEP_LISTS:  # there it is an id that was given twice
+        if change.key not in KEEP_LISTS:  # in a keep list the adjustment only drops an id that was given twice
             raise BadRequest(f"{change.key} {change.why}; nothing was done")
     return {key: getattr(policy, key) for key in raw_args}
 

@@ -1,4 +1,4 @@
-"""Check governance for doctor, which learns from here which files are governance's."""
+"""The check of governance for `popkit doctor`, which learns its files from here."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _summary(facts: Mapping[str, Any]) -> str:
 
 
 def _is_locked(folder: Folder) -> bool:
-    """Return whether another process is at work: it will finish what it has begun."""
+    """Return whether another process holds the lock: it finishes its own operations."""
     try:
         with folder.lock(0.0):
             pass

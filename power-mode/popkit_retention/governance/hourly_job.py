@@ -1,5 +1,5 @@
-"""The hourly job, which collects each domain whose policy has `auto_gc`, at most once an hour. It asks nobody, and deletes nothing that a
-placeholder in a transcript leads to. It also indexes the contents that the archive has queued. Hooks start it when a session ends
+"""The hourly job, which collects each domain whose policy has `auto_gc`, at most once an hour. It asks nobody, and it deletes nothing that
+a placeholder in a transcript leads to. It also indexes the contents that the archive has queued. Hooks start it when a session ends
 (`popkit_retention.core.state.jobs`), in the child process that learns where there is one. `environ` says where our folder is."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def collect(environ: Mapping[str, str], now: Callable[[], float] | None = None) 
     if not collection.is_collection_wanted(home) or not collection.is_collection_due(home, now()):
         return {"domains": [], "unindexed": None}
     state = policy_file.read(Folder(home).policies)
-    # At once: a process that starts meanwhile leaves it to us.
+    # Noted before the work begins, so that a process that starts meanwhile leaves the collection to this one.
     files.replace_text(collection.collection_note_path(home), collection.collection_note(now()))
     outcomes: list[CollectionPart] = []
     unindexed: int | None = None

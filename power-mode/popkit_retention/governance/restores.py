@@ -88,11 +88,11 @@ def restore(
     sound = ((item, data) for item, data in _read(folder, manifest) if data is not None)
     for batch in _batches(sound, most):
         with changing() as log:
-            there = {each.id for each in domain.resources(now, ids=[content.id for content in batch])}
-            missing = [content for content in batch if content.id not in there]
+            present = {resource.id for resource in domain.resources(now, ids=[content.id for content in batch])}
+            missing = [content for content in batch if content.id not in present]
             if missing:
                 restored += _put_back(domain, log, archive_id, missing, now, by)
-        already += [content.id for content in batch if content.id in there]
+        already += [content.id for content in batch if content.id in present]
         seen += len(batch)
         progress("restored", seen, len(manifest.items) - len(damaged))
     return Restored(archive_id, domain.name, restored, already, damaged)

@@ -128,13 +128,13 @@ def history(log: Log, domain: str | None = None) -> list[dict[str, object]]:
     before = State()
     for entry in reversed(log.entries(action=CONFIGURED)):
         after = _state_of(entry)
-        for each in (each for each in ([entry.domain] if entry.domain else DOMAINS) if domain in (None, each)):
-            revision = {"revision": _revision(entry), "at": entry.at, "by": entry.by, "domain": each}
+        for name in (name for name in ([entry.domain] if entry.domain else DOMAINS) if domain in (None, name)):
+            revision = {"revision": _revision(entry), "at": entry.at, "by": entry.by, "domain": name}
             revision.update({key: entry.details[key] for key in ("rolled_back_to",) if key in entry.details})
-            own = [key for key in {**before.own(each), **after.own(each)} if before.own(each).get(key) != after.own(each).get(key)]
-            if before.policy(each) != after.policy(each) or not own:
-                rows.append({**revision, "changed": changes(before.policy(each), after.policy(each))})
-            rows += [{**revision, "project": key, "changed": changes(before.policy(each, key), after.policy(each, key))} for key in own]
+            own = [key for key in {**before.own(name), **after.own(name)} if before.own(name).get(key) != after.own(name).get(key)]
+            if before.policy(name) != after.policy(name) or not own:
+                rows.append({**revision, "changed": changes(before.policy(name), after.policy(name))})
+            rows += [{**revision, "project": key, "changed": changes(before.policy(name, key), after.policy(name, key))} for key in own]
         before = after
     return rows[::-1]
 
@@ -175,8 +175,8 @@ def differs(log: Log, path: str) -> str:
     )
 
 
-def _is_same(one: State, other: State, domain: str) -> bool:
-    return (one.policy(domain), one.own(domain)) == (other.policy(domain), other.own(domain))
+def _is_same(state: State, other: State, domain: str) -> bool:
+    return (state.policy(domain), state.own(domain)) == (other.policy(domain), other.own(domain))
 
 
 def _last(log: Log) -> State:

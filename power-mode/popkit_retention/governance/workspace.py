@@ -170,11 +170,11 @@ class Workspace:
         `details`: how. Ids without content are left out."""
         holder, now = self.domain(domain), self.now()
         with self.changing() as log:
-            there = [resource.id for resource in holder.resources(now, ids=ids)]
-            if not there:
+            present = [resource.id for resource in holder.resources(now, ids=ids)]
+            if not present:
                 yield
                 return
-            entry = log.append("deleting", domain, there, details, self.by, now, {"do": collection.DELETE, "ids": there})
+            entry = log.append("deleting", domain, present, details, self.by, now, {"do": collection.DELETE, "ids": present})
             yield
             collection.finish_delete(self.folder, holder, log, entry, now)
         self.publish_marks(holder)

@@ -1,4 +1,4 @@
-"""A call of a tool, as the tool sees it: the project, the arguments, where progress goes."""
+"""The call of a tool, as the tool receives it: project, arguments, progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the MCP server brings: a command, over which agents have the tools of all features."""
+"""The feature mcp: a command that serves the tools of all features to agents."""
 
 from __future__ import annotations
 

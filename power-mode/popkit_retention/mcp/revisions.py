@@ -1,4 +1,4 @@
-"""The revisions of MCP, as far as they differ for a server. Pure."""
+"""The revisions of MCP, with the differences that a server has to know. Pure."""
 
 from __future__ import annotations
 

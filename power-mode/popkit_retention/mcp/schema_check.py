@@ -1,4 +1,4 @@
-"""The check of values against JSON Schemas, as far as they are used here. Pure."""
+"""The validation of values against the subset of JSON Schema that the tools use. Pure."""
 
 from __future__ import annotations
 

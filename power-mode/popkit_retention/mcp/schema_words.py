@@ -1,4 +1,4 @@
-"""Helpers to write JSON Schemas in few words. Pure."""
+"""Shorthands for JSON Schemas. Pure."""
 
 from __future__ import annotations
 

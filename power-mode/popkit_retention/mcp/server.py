@@ -1,4 +1,4 @@
-"""The server of one connection, which takes lines, passes answers to `send`, knows no streams. Tools run one after another in a
+"""The server of one connection, which takes lines and passes its answers to `send`; it knows no streams. Tools run one after another in a
 thread beside the one that reads: while a tool runs, pings are answered and cancellations accepted."""
 
 from __future__ import annotations

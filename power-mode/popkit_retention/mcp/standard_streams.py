@@ -1,4 +1,4 @@
-"""Serve the tools on the standard streams. Nothing else can print there, and the server ends when the client has gone."""
+"""The tools on the standard streams. Nothing else can print there, and the server ends when the client has gone."""
 
 from __future__ import annotations
 

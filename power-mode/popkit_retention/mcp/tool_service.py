@@ -1,4 +1,4 @@
-"""Serve the tools of all features: arguments are checked, errors say what to do, answers are data and text."""
+"""The service that runs the tools of all features. It checks the arguments; its errors say what to do, its answers are data and text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What usage brings: `popkit budget`, over one database of the requests of all sessions."""
+"""The feature usage: `popkit budget`, over one database of the requests of all sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read a growing file from where the last reading of it ended."""
+"""The reading of a growing file, from where the last reading ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Import the `context.sqlite` in which an earlier PopKit kept usage, once."""
+"""The import, once, of the `context.sqlite` in which an earlier PopKit kept usage."""
 
 from __future__ import annotations
 

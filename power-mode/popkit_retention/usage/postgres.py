@@ -1,4 +1,4 @@
-"""Usage in a team's shared PostgreSQL, through one connection that threads take turns with. The first process that opens it creates its
+"""Usage in a team's shared PostgreSQL, through one connection that threads use in turn. The first process that opens it creates its
 tables."""
 
 from __future__ import annotations

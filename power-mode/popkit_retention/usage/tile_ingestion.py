@@ -1,4 +1,4 @@
-"""Ingest the usage of all sessions while the page's server runs."""
+"""The ingestion of the usage of all sessions while the page's server runs."""
 
 from __future__ import annotations
 

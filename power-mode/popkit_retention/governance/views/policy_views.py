@@ -25,20 +25,20 @@ _KEY_COLUMNS = 18
 def shown(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     """Return both policies, and how much is stored, may be deleted, is marked and is held. `command`: how the reader calls us."""
     lines = text.title("Retention: what stored data may be deleted")
-    for each in answer.get("requests", ()):
-        lines += [*_request(each, now, command), ""]
+    for request in answer.get("requests", ()):
+        lines += [*_request(request, now, command), ""]
     changed = f"revision {answer['revision']:,}, set {ago(seconds_of(answer['updated_at']), now)}" if answer["revision"] else "the defaults"
     lines += pair("Policies", changed)
-    for each in answer["domains"]:
-        others = any(own["domain"] == each["domain"] for own in answer.get("own", ()))
-        lines += ["", *_domain(each, now, command, ", except for the projects below" if others else "")]
-    for each in answer.get("own", ()):
-        lines += ["", *_own(each, command)]
+    for part in answer["domains"]:
+        others = any(own["domain"] == part["domain"] for own in answer.get("own", ()))
+        lines += ["", *_domain(part, now, command, ", except for the projects below" if others else "")]
+    for part in answer.get("own", ()):
+        lines += ["", *_own(part, command)]
     lines.append("")
     lines += pair(
         "Archives", f"{answer['archives']['count']:,}, {size(answer['archives']['bytes'])}" if answer["archives"]["count"] else "none"
     )
-    if any(each["counts"]["eligible"] for each in (*answer["domains"], *answer.get("own", ())) if not each["unavailable"]):
+    if any(part["counts"]["eligible"] for part in (*answer["domains"], *answer.get("own", ())) if not part["unavailable"]):
         lines += ["", *wording.what_goes(command)]
     return lines
 
@@ -109,7 +109,9 @@ def _marked(part: PartStatus, now: float, command: str) -> str:
 
 def out_of_bounds(adjusted: Mapping[str, Sequence[Adjusted]]) -> str:
     """Return what is wrong with values that no policy keeps as they were given, by domain."""
-    return ", ".join(f"{domain}.{each.key} {each.why}, not {value(each.given)}" for domain, found in adjusted.items() for each in found)
+    return ", ".join(
+        f"{domain}.{change.key} {change.why}, not {value(change.given)}" for domain, found in adjusted.items() for change in found
+    )
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[object, object]]:
@@ -125,11 +127,11 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Mapping[str, object]]
 
 def configured(before: Mapping[str, Any], results: Sequence[Mapping[str, Any]], command: str) -> list[text.Line]:
     """Return what `set` has done. `before`: the policies before it; `command`: how the reader calls us."""
-    changed = changes(before, {each["domain"]: each["policy"] for each in results})
+    changed = changes(before, {result["domain"]: result["policy"] for result in results})
     if not changed:
         return text.wrap("Nothing changed: the policies are as they were.")
-    head = f"The policies changed. They are now revision {max(each['revision'] for each in results):,}:"
-    own = sorted({key for each in results for key in before.get("projects", {}).get(each["domain"], ())})
+    head = f"The policies changed. They are now revision {max(result['revision'] for result in results):,}:"
+    own = sorted({key for result in results for key in before.get("projects", {}).get(result["domain"], ())})
     theirs = text.wrap(f"Not in {text.listed(list(map(text.clean, own)), 3)}: {command} show says what applies there.") if own else []
     return [head, *_changed(changed), *theirs, "To undo this:", f"  {command} admin rollback {before['revision']}"]
 
