@@ -19,7 +19,7 @@ def text_record(number: int, text: str, **fields) -> NewRecord:
 
 
 def found(db: sqlite3.Connection, question: str, **where) -> list[str]:
-    return [each.record.id for each in search(db, question, mask, **where)]
+    return [match.record.id for match in search(db, question, mask, **where)]
 
 
 def retrieve(db: sqlite3.Connection, id: str) -> bool:

@@ -231,7 +231,7 @@ def test_verify_names_the_first_broken_record_and_exits_1(shell: Shell, ids: lis
     code, shown, _ = shell("verify")
     assert (code, f"Broken: {ids[2]}, number 3 of session-1" in shown, "1 broken" in shown) == (1, True, True)
     code, shown, _ = shell("verify", "--json")
-    assert (code, [each["id"] for each in json.loads(shown)["broken"]]) == (1, [ids[2]])
+    assert (code, [problem["id"] for problem in json.loads(shown)["broken"]]) == (1, [ids[2]])
 
 
 def test_a_tampered_record_is_not_shown(shell: Shell, ids: list[str]) -> None:

@@ -66,7 +66,7 @@ class Archiving(RuleBasedStateMachine):
     def every_record_is_what_it_should_be(self) -> None:
         for name, ids in self.chains.items():
             assert [archive.get_record_position(self.db, id) for id in ids] == list(range(len(ids), 0, -1))
-            assert [each.id for each in archive.find_records(self.db, task_id=name)] == ids[::-1]
+            assert [record.id for record in archive.find_records(self.db, task_id=name)] == ids[::-1]
         for id, (text, zone) in self.known.items():
             found, columns = archive.retrieve_record(self.db, id), row(self.db, id)
             assert found["zone"] == zone

@@ -73,14 +73,14 @@ def test_a_hold_ends_at_its_own_date_or_when_it_is_released_and_only_once(db: sq
     ids = fill(db, 2)
     add_hold(db, hold(ITEM, ids[0], until=NOW + 5))
     add_hold(db, hold(SESSION, "nobody", id="h1"))
-    assert [(each.scope, each.target) for each in all_holds(db)] == [(ITEM, ids[0])], "one of the same id is left as it is"
+    assert [(hold.scope, hold.target) for hold in all_holds(db)] == [(ITEM, ids[0])], "one of the same id is left as it is"
     assert delete_records(db, ids[:1], NOW + 4.9) == []
     assert delete_records(db, ids[:1], NOW + 5) == ids[:1]
     assert not release_hold(db, "h1", NOW + 6), "it has ended by itself"
     add_hold(db, hold(ITEM, ids[1], id="h2"))
     assert release_hold(db, "h2", NOW)
     assert not release_hold(db, "h2", NOW)
-    assert [each.released_at for each in all_holds(db)] == [None, NOW]
+    assert [hold.released_at for hold in all_holds(db)] == [None, NOW]
     assert not release_hold(db, "h3", NOW)
 
 
@@ -151,7 +151,7 @@ def test_marks_are_kept_with_who_and_since_when(db: sqlite3.Connection) -> None:
     ids = fill(db, 3)
     assert mark(db, [*ids[:2], "nothing", "a\0b\ud800"], 5.0, "job") == ids[:2]
     assert mark(db, ids, 6.0, "user") == ids[2:]
-    assert [(each.id, each.at, each.by) for each in marked(db).values()] == [
+    assert [(mark.id, mark.at, mark.by) for mark in marked(db).values()] == [
         *sorted((id, 5.0, "job") for id in ids[:2]),
         (ids[2], 6.0, "user"),
     ]
@@ -214,7 +214,7 @@ def test_a_longer_handle_comes_back_as_long_as_it_was(db: sqlite3.Connection) ->
     archive_record(db, first[0], hot_max=1, warm_max=1)
     again = add_records(db, CHAIN, [new(1)]).ids
     assert len(again[0]) == 9
-    everything = [each.id for each in archive.find_records(db)]
+    everything = [record.id for record in archive.find_records(db)]
     delete_records(db, everything, NOW)
     assert bring_back(db, [Returning(again[0], CHAIN, new(1))], NOW) == again
     assert archive.record(db, again[0]).id == again[0]

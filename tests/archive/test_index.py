@@ -181,7 +181,7 @@ def check(path: Path) -> None:
         assert report.broken == report.problems == []
         assert index.index_queued(db) == 0
         there = {id for (id,) in db.execute("SELECT id FROM thought_records WHERE zone IS NULL OR zone <> 'cold'")}
-        assert {each.record.id for each in search(db, "content", str, most=9_999)} == there
+        assert {match.record.id for match in search(db, "content", str, most=9_999)} == there
 
 
 def test_processes_that_add_index_delete_and_search_at_once_lose_nothing(forks: Forks, tmp_path: Path, count) -> None:
@@ -221,9 +221,9 @@ def test_an_index_that_is_rebuilt_during_a_search_is_searched_as_it_was(tmp_path
     with closing(archive.open_archive(path)) as db:
         fill(db, 9)
         index.index_queued(db)
-        there = [each.record.id for each in search(db, "value", str)]
+        there = [match.record.id for match in search(db, "value", str)]
         db.set_trace_callback(begin_again)
-        found = [each.record.id for each in search(db, "value", str)]
+        found = [match.record.id for match in search(db, "value", str)]
         db.set_trace_callback(None)
     assert tried
     assert found == there != []

@@ -83,7 +83,7 @@ def test_what_is_no_regular_file_is_refused_untouched(tmp_path: Path, kind: str)
 def test_any_name_is_only_a_name(tmp_path: Path, name: str) -> None:
     with closing(open_archive(str(tmp_path / name))) as db:
         fill(db, 1)
-    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_the_connection_waits_checks_and_writes_through(opened: sqlite3.Connection) -> None:

@@ -107,8 +107,8 @@ def test_hostile_names_are_kept_as_text(db: sqlite3.Connection) -> None:
     record = archive.record(db, id)
     assert record.label == evil.replace("\ud800", "\\ud800").replace("\0", "\\x00") == record.subjects[0]
     assert retrieve_record(db, id)["content"] == evil
-    assert [each.id for each in find_records(db, task_id=evil)] == [each.id for each in find_records(db, session_id=evil)] == [id]
-    assert [each.id for each in archive.records_of_tool_use(db, evil)] == [id]
+    assert [record.id for record in find_records(db, task_id=evil)] == [record.id for record in find_records(db, session_id=evil)] == [id]
+    assert [record.id for record in archive.records_of_tool_use(db, evil)] == [id]
     assert verify(db).broken == []
 
 
@@ -117,7 +117,7 @@ def test_records_are_found_newest_first_by_chain_session_time_and_whatever_else(
     old, sub, new_ = (fill(db, 2, chain, at) for chain, at in ((main, 100.0), (agent, 200.0), (other, 300.0)))
 
     def ids(**wanted) -> list[str]:
-        return [each.id for each in find_records(db, **wanted)]
+        return [record.id for record in find_records(db, **wanted)]
 
     assert ids() == [*reversed(new_), *reversed(sub), *reversed(old)]
     assert ids(task_id="session-1") == [*reversed(old)]
@@ -129,7 +129,7 @@ def test_records_are_found_newest_first_by_chain_session_time_and_whatever_else(
         assert ids(limit=limit) == ids()[:limit]
     assert ids(limit=-1) == []
     assert ids(matches=lambda each: each.label == "Read src/1.py", limit=2) == [new_[1], sub[1]]
-    assert [each.id for each in archive.records_of_tool_use(db, "toolu_0001")] == [new_[1], sub[1], old[1]]
+    assert [record.id for record in archive.records_of_tool_use(db, "toolu_0001")] == [new_[1], sub[1], old[1]]
 
 
 def test_the_beginning_of_a_handle_is_enough(db: sqlite3.Connection) -> None:
@@ -151,8 +151,8 @@ def test_a_clear_remembers_what_it_took_until_it_is_undone(db: sqlite3.Connectio
     add_records(db, Chain("session-2", "session-2"), [new(6)], clear_at=3_000.0)
     assert first.ids[0] == ids[0]
     assert archive.record(db, first.ids[1]).created_at == "1970-01-01T00:16:40.000Z"
-    assert [each.id for each in archive.records_of_clear(db, first.clear_id)] == first.ids
-    assert [(each.id, each.at, each.undone_at, each.records) for each in archive.clears_of(db, "session-1")] == [
+    assert [record.id for record in archive.records_of_clear(db, first.clear_id)] == first.ids
+    assert [(clear.id, clear.at, clear.undone_at, clear.records) for clear in archive.clears_of(db, "session-1")] == [
         (second.clear_id, 2_000.5, None, 1),
         (first.clear_id, 1_000.0, None, 2),
     ]
@@ -183,7 +183,7 @@ def test_a_list_goes_on_where_somebody_has_changed_a_record(db: sqlite3.Connecti
     for id, value in zip(ids, ("7", "{nonsense", None)):
         tamper(db, id, "source", value)
         tamper(db, id, "subjects", value or '"text"')
-    assert [(each.id, each.subjects, each.source) for each in find_records(db)] == [(id, [], None) for id in reversed(ids)]
+    assert [(record.id, record.subjects, record.source) for record in find_records(db)] == [(id, [], None) for id in reversed(ids)]
 
 
 def _steps(db: sqlite3.Connection, work) -> int:
@@ -235,7 +235,7 @@ def test_a_pattern_finds_by_the_index_what_a_walk_would_find(db: sqlite3.Connect
     subjects = {"Read a": ["/p/src/a.py"], "Read b": ["/p/b.py"], "Bash": ["npm test"], "Read c": ["/p/src/my file.txt"]}
     add_records(db, CHAIN, [new(n, label=label, subjects=given) for n, (label, given) in enumerate(subjects.items())])
     walked = find_records(db, matches=lambda record: any(globs.matches(pattern, subject) for subject in record.subjects))
-    assert [each.label for each in matching(db, pattern)] == [each.label for each in walked] == labels
+    assert [record.label for record in matching(db, pattern)] == [record.label for record in walked] == labels
 
 
 # --- deletion ----------------------------------------------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ def test_what_was_pruned_is_not_in_the_file_any_more(tmp_path) -> None:
     db.close()
     assert b"precious secret" not in path.read_bytes()
     assert path.stat().st_size <= size
-    assert [each.name for each in tmp_path.iterdir()] == ["archive.sqlite"]
+    assert [path.name for path in tmp_path.iterdir()] == ["archive.sqlite"]
 
 
 def test_a_file_that_cannot_be_rewritten_has_lost_the_contents_all_the_same(tmp_path) -> None:

@@ -37,7 +37,7 @@ CHANGES = {
 
 
 def _found(db: sqlite3.Connection) -> list[tuple[str, int, str]]:
-    return [(each.task_id, each.place, each.id) for each in verify(db).broken]
+    return [(problem.task_id, problem.place, problem.id) for problem in verify(db).broken]
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_a_change_in_any_column_is_named(db: sqlite3.Connection, ids: list[str],
     broken = verify(db).broken
     # A record whose number was changed is missing in its place, which the next one shows; one whose id was changed has the new id.
     at = {"place": ids[5], "id": "aaaaaaaa"}.get(column, ids[4])
-    assert [(each.task_id, each.place, each.id) for each in broken] == [("session-1", 5, at)]
+    assert [(problem.task_id, problem.place, problem.id) for problem in broken] == [("session-1", 5, at)]
     assert broken[0].what
 
 
@@ -75,7 +75,7 @@ def test_bytes_that_are_no_text_are_named_and_end_nothing(db: sqlite3.Connection
     db.execute("PRAGMA foreign_keys = OFF")
     db.execute(f"UPDATE thought_records SET {column} = CAST(x'ff41' AS TEXT) WHERE id = ?", (ids[4],))  # noqa: S608
     report = verify(db)
-    assert "session-1" in [each.task_id for each in report.broken]
+    assert "session-1" in [problem.task_id for problem in report.broken]
     assert (report.chains, report.records) >= (3, 9)
     assert db.text_factory is str, "the connection is as it was"
 
@@ -97,7 +97,7 @@ def test_bytes_that_are_no_text_are_named_and_end_nothing(db: sqlite3.Connection
 def test_it_says_what_is_wrong(db: sqlite3.Connection, ids: list[str], place: int, column: str, value: object, why: str) -> None:
     tamper(db, ids[place], column, value)
     broken = verify(db).broken
-    assert [each.id for each in broken] == [ids[place]]
+    assert [problem.id for problem in broken] == [ids[place]]
     assert why in broken[0].what
 
 

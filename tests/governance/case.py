@@ -28,11 +28,11 @@ class Case:
         stock.close()
         self.due, self.ready, self.young = set(self.ids[:size]), set(self.ids[size : 2 * size]), set(self.ids[2 * size :])
         with at_work(self.template, kind, NOW - DAY) as workspace:
-            assert {each.id for each in workspace.gc(NOW - DAY).marks} == self.due
+            assert {verdict.id for verdict in workspace.gc(NOW - DAY).marks} == self.due
             self.before = self.data(workspace)
 
     def data(self, workspace: Workspace) -> dict[str, bytes]:
-        return {each.id: each.data for each in workspace.domain.contents(self.ids)}
+        return {content.id: content.data for content in workspace.domain.contents(self.ids)}
 
     def world(self) -> dict[str, str]:
         lay_down(self.template, self.home)

@@ -94,7 +94,7 @@ class Workspace:
 
 
 def ids(verdicts: list) -> list[str]:
-    return [each.id for each in verdicts]
+    return [verdict.id for verdict in verdicts]
 
 
 def path_of(workspace: Workspace, archive_id: str, *names: str) -> Path:

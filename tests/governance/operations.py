@@ -65,10 +65,12 @@ def configure_often(number: int, often: int) -> None:
     """Configures one key of both domains, so often, to values that nobody else sets; prints what it was answered."""
     for turn in range(often):
         for domain in DOMAINS:
-            mine = {"keep_session_ids": [f"{domain}-{number}-{turn}"]} if number % 2 else {"keep_context_ids": [number * 1000 + turn + 1]}
+            keep_list = (
+                {"keep_session_ids": [f"{domain}-{number}-{turn}"]} if number % 2 else {"keep_context_ids": [number * 1000 + turn + 1]}
+            )
             with Controller(os.environ) as controller:
-                answer = controller.configure(domain, mine)
-            print(json.dumps([answer["revision"], domain, mine, answer["policy"]]), flush=True)
+                answer = controller.configure(domain, keep_list)
+            print(json.dumps([answer["revision"], domain, keep_list, answer["policy"]]), flush=True)
 
 
 def hold(domain: str, ids: list[str], now: float) -> None:
@@ -93,8 +95,8 @@ def configure(domain: str, config: dict) -> None:
 def accept() -> None:
     """The user's approval to all that waits, in the home that the environment names."""
     with Controller(os.environ) as controller:
-        for each in controller.requests()["requests"]:
-            controller.accept(each["request"])
+        for request in controller.requests()["requests"]:
+            controller.accept(request["request"])
 
 
 def roll_back(revision: int) -> None:

@@ -107,7 +107,7 @@ class Rag:
         self.db.execute("INSERT OR REPLACE INTO brought_back VALUES (?, ?)", (id, at))
 
     def problems(self) -> list[str]:
-        return [f"{each.id} {each.what}" for each in verify(self.db).broken] + marks.problems(self.db)
+        return [f"{problem.id} {problem.what}" for problem in verify(self.db).broken] + marks.problems(self.db)
 
     def close(self) -> None:
         self.domain.close()

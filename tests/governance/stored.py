@@ -57,8 +57,10 @@ class KeptDomain:
         return [word] if word in self.things else sorted(id for id in self.things if id.startswith(word))[:5]
 
     def describe(self, ids: Sequence[str]) -> dict[str, Described]:
-        there = {id: self.things[id] for id in ids if id in self.things}
-        return {id: Described(id, f"Thing {id}", one.project, one.session, len(one.data), "It is kept.") for id, one in there.items()}
+        present = {id: self.things[id] for id in ids if id in self.things}
+        return {
+            id: Described(id, f"Thing {id}", thing.project, thing.session, len(thing.data), "It is kept.") for id, thing in present.items()
+        }
 
     def placeholders(self, ids: Sequence[str]) -> dict[str, list[str]]:
         return {id: self.things[id].placeholders for id in ids if id in self.things and self.things[id].placeholders}
@@ -86,8 +88,8 @@ class KeptDomain:
         return [id for id in ids if self.marks.pop(id, None)]
 
     def delete(self, ids: Sequence[str], now: float) -> list[str]:
-        there = [id for id in ids if id in self.marks and id in self.things and id not in self.refuses]
-        gone = [id for id in there if not self._is_held(id, now) and not self.things[id].pinned]
+        present = [id for id in ids if id in self.marks and id in self.things and id not in self.refuses]
+        gone = [id for id in present if not self._is_held(id, now) and not self.things[id].pinned]
         for id in gone:
             del self.things[id], self.marks[id]
         self.copies -= {id for id in ids if id not in self.things}
@@ -101,10 +103,10 @@ class KeptDomain:
 
     def put_back(self, contents: Iterable[Content], now: float) -> list[str]:
         back = []
-        for each in contents:
-            if each.id not in self.things:
-                self.things[each.id] = Thing(each.data, now, **each.about)
-                back.append(each.id)
+        for content in contents:
+            if content.id not in self.things:
+                self.things[content.id] = Thing(content.data, now, **content.about)
+                back.append(content.id)
         return back
 
     def compact(self) -> bool:

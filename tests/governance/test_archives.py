@@ -95,7 +95,7 @@ def test_ids_that_are_unknown_or_given_twice_are_passed_over(workspace: Workspac
 def test_an_archive_is_in_the_log_and_in_the_list(workspace: Workspace):
     first = workspace.archive("aaaa", "dddd", note="key sk-ant-api03-" + "x" * 90)
     second = workspace.archive("bbbb", now=NOW + 1)
-    assert [each["archive_id"] for each in archives.summaries(workspace.folder)] == [second.archive_id, first.archive_id]
+    assert [summary["archive_id"] for summary in archives.summaries(workspace.folder)] == [second.archive_id, first.archive_id]
     assert archives.summaries(workspace.folder)[1] == first.summary()
     [_, entry] = workspace.log.entries(action="archived")
     assert entry.ids == ["aaaa", "dddd"]
@@ -230,7 +230,7 @@ def test_many_small_resources_are_two_files(workspace: Workspace):
 def test_a_removed_archive_is_gone_and_nothing_misses_it(workspace: Workspace):
     kept, manifest = workspace.archive("aaaa"), workspace.archive("bbbb")
     assert workspace.remove(manifest.archive_id)["resource_count"] == 1
-    assert [each.name for each in Path(workspace.folder.archives).iterdir()] == [kept.archive_id]
+    assert [path.name for path in Path(workspace.folder.archives).iterdir()] == [kept.archive_id]
     assert workspace.logged("removed") == [["bbbb"]]
     assert workspace.verify() == []
     with pytest.raises(ResourceNotFound):

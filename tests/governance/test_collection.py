@@ -201,7 +201,7 @@ def test_a_policy_changed_between_the_plan_and_the_deletion_is_obeyed(workspace:
 def test_a_policy_that_keeps_what_is_marked_takes_the_marks_back(workspace: Workspace, keys: dict, reason: str):
     workspace.gc()
     workspace.configure(**keys)
-    assert {each.id: each.reasons[0] for each in workspace.gc(LATER).unmarked} == dict.fromkeys(["oldest", "older", "old"], reason)
+    assert {verdict.id: verdict.reasons[0] for verdict in workspace.gc(LATER).unmarked} == dict.fromkeys(["oldest", "older", "old"], reason)
     assert workspace.domain.marked() == {}
 
 
@@ -226,7 +226,7 @@ def test_the_policy_takes_back_what_a_call_marked_against_it(workspace: Workspac
 def test_what_is_touched_after_it_was_marked_is_unmarked(workspace: Workspace):
     workspace.gc()
     workspace.domain.things["old"].at = NOW + 1
-    assert [(each.id, each.reasons) for each in workspace.gc(LATER).unmarked] == [("old", ("within_retention_period",))]
+    assert [(verdict.id, verdict.reasons) for verdict in workspace.gc(LATER).unmarked] == [("old", ("within_retention_period",))]
 
 
 def test_a_mark_from_before_the_last_touch_does_not_count_as_a_day_of_grace(workspace: Workspace):
@@ -234,7 +234,7 @@ def test_a_mark_from_before_the_last_touch_does_not_count_as_a_day_of_grace(work
     workspace.domain.things["old"].at = NOW + 1
     done = workspace.gc(NOW + 40 * DAY)
     assert "old" not in ids(done.deletes)
-    assert [(each.id, each.reasons) for each in done.unmarked] == [("old", ("used_since_marked",))]
+    assert [(verdict.id, verdict.reasons) for verdict in done.unmarked] == [("old", ("used_since_marked",))]
     assert ids(done.marks) == ["new", "old"]
     assert workspace.domain.marked()["old"].at == NOW + 40 * DAY
 
@@ -248,7 +248,7 @@ def test_what_has_a_placeholder_is_kept_and_the_transcripts_are_named(workspace:
     workspace.domain.things["old"].placeholders = ["/home/dev/session-2.jsonl"]
     later = workspace.gc(LATER)
     assert ids(later.deletes) == ["oldest"]
-    assert [(each.id, each.reasons) for each in later.unmarked] == [("old", ("placeholder_in_transcript",))]
+    assert [(verdict.id, verdict.reasons) for verdict in later.unmarked] == [("old", ("placeholder_in_transcript",))]
 
 
 def test_who_insists_deletes_what_has_a_placeholder_and_is_told_where(workspace: Workspace):

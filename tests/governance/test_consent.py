@@ -144,8 +144,8 @@ def test_each_project_is_collected_by_its_own_policy(house: Home) -> None:
     house.accepted(OTHER, older_than_days=20, limit=9_000)
     with house.user() as controller:
         domains = controller.gc("memory")["domains"]
-        assert [each.get("project") for each in domains] == [None, OTHER, SHOP]
-        assert [[row["id"] for row in each["marks"]] for each in domains] == [[], ["o60"], ["s60", "s10"]]
+        assert [part.get("project") for part in domains] == [None, OTHER, SHOP]
+        assert [[row["id"] for row in part["marks"]] for part in domains] == [[], ["o60"], ["s60", "s10"]]
         house.now += 1.5 * DAY
         controller.gc("memory")
     assert house.ids() == ["o10"]
@@ -157,7 +157,7 @@ def test_a_collection_by_the_users_policy_leaves_the_marks_of_other_projects_alo
         controller.gc("memory")
         assert set(controller.domain("memory").marked()) == {"s10", "s60", "o60"}
         again = controller.gc("memory", dry_run=True)["domains"]
-        assert [each["unmarked"] for each in again] == [[], []]
+        assert [part["unmarked"] for part in again] == [[], []]
         controller.unset(SHOP)
         (collected,) = controller.gc("memory")["domains"]
         assert [row["id"] for row in collected["unmarked"]] == ["s10"], "what the user's policy keeps is kept again"
@@ -177,12 +177,12 @@ def test_apply_status_explain_and_archive_go_by_the_policy_of_the_project(house:
     with house.user() as controller:
         applied = controller.apply("memory")
         assert [row["id"] for row in applied["eligible"]] == ["o60"]
-        assert [(each["project"], each["counts"]["eligible"], each["policy_applied"]["older_than_days"]) for each in applied["own"]] == [
+        assert [(part["project"], part["counts"]["eligible"], part["policy_applied"]["older_than_days"]) for part in applied["own"]] == [
             (SHOP, 2, 7)
         ]
         status = controller.status("memory")
-        assert [each["counts"]["total"] for each in status["domains"]] == [2]
-        assert [(each["project"], each["counts"]["total"]) for each in status["own"]] == [(SHOP, 2)]
+        assert [part["counts"]["total"] for part in status["domains"]] == [2]
+        assert [(part["project"], part["counts"]["total"]) for part in status["own"]] == [(SHOP, 2)]
         assert (controller.explain("s10")["state"], controller.explain("o10")["state"]) == ("eligible", "kept")
         assert controller.archive("memory")["resource_count"] == 3
     with house.agent() as agent:
@@ -214,7 +214,10 @@ def test_history_tells_whose_policy_changed_and_a_rollback_takes_it_back(house: 
     house.accepted(older_than_days=7)
     house.accepted(domain="rag", limit=9_000)
     with house.user() as controller:
-        versions = [(each["revision"], each["domain"], each.get("project"), each["changed"]) for each in controller.history()["versions"]]
+        versions = [
+            (version["revision"], version["domain"], version.get("project"), version["changed"])
+            for version in controller.history()["versions"]
+        ]
         assert versions == [
             (3, "rag", SHOP, {"limit": [5_000, 9_000]}),
             (2, "memory", SHOP, {"older_than_days": [30, 7]}),

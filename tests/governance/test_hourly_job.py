@@ -60,17 +60,17 @@ def collecting(home: Path):
 def test_it_marks_and_a_day_later_deletes_in_the_jobs_name(collecting: Collecting) -> None:
     collecting.configure(auto_gc=True)
     (collected,) = collecting.collect()
-    assert [each["id"] for each in collected["marks"]] == ["m1", "m2"]
+    assert [verdict["id"] for verdict in collected["marks"]] == ["m1", "m2"]
     assert collecting.kept.store.value("governed") == {"m1": "job", "m2": "job"}
     collecting.kept.memory.undo(["m2"])
     collecting.kept.memory.pin(["m2"])
     (collected,) = collecting.collect(DAY)
-    assert [each["id"] for each in collected["deletes"]] == ["m1"]
+    assert [verdict["id"] for verdict in collected["deletes"]] == ["m1"]
     assert collecting.ids() == ["m2", "young"]
     with collecting.controller() as controller:
         log = controller.log()["entries"]
         assert controller.verify()["ok"]
-    assert {each["by"] for each in log if each["action"] in ("marked", "deleting", "deleted")} == {"job"}  # type: ignore[attr-defined]
+    assert {entry["by"] for entry in log if entry["action"] in ("marked", "deleting", "deleted")} == {"job"}  # type: ignore[attr-defined]
 
 
 def test_where_no_policy_wants_it_it_does_nothing(collecting: Collecting, home: Path) -> None:
@@ -104,7 +104,7 @@ def test_what_cannot_be_collected_is_reported_and_tried_again_an_hour_later(coll
     (home / "memory.sqlite").write_bytes(whole)
     assert collecting.collect(60) == []
     (collected,) = collecting.collect(HOUR)
-    assert [each["id"] for each in collected["marks"]] == ["m1", "m2"]
+    assert [verdict["id"] for verdict in collected["marks"]] == ["m1", "m2"]
 
 
 def test_every_domain_is_collected_even_if_another_fails_and_the_index_catches_up(collecting: Collecting, home: Path) -> None:
@@ -125,7 +125,7 @@ def test_every_domain_is_collected_even_if_another_fails_and_the_index_catches_u
     (home / "memory.sqlite").unlink()
     memories, contents = collecting.collect(DAY)
     assert memories["marks"] == []
-    assert sorted(each["id"] for each in contents["deletes"]) == sorted(ids)
+    assert sorted(verdict["id"] for verdict in contents["deletes"]) == sorted(ids)
     rag.close()
 
 

@@ -171,7 +171,7 @@ def test_an_archive_that_is_killed_is_whole_or_not_there(case: Case, kill: Calla
                 pass
             summaries = archives.summaries(workspace.folder)
             assert len(summaries) == len(workspace.logged("archived")) == (not done.killed or bool(summaries))
-            assert all(each["resource_count"] == len(case.ids) for each in summaries)
+            assert all(summary["resource_count"] == len(case.ids) for summary in summaries)
             seen.add(len(summaries))
             case.check_log(workspace)
             assert case.data(workspace) == case.before
@@ -186,7 +186,7 @@ def test_an_archive_that_is_killed_is_whole_or_not_there(case: Case, kill: Calla
 def test_a_restore_that_is_killed_is_ended_by_the_next_one(case: Case, kill: Callable[[Function, Check], None]):
     with at_work(case.template, case.kind, NOW) as workspace:
         archive_id = workspace.archive(*case.ids, now=NOW - DAY / 2).archive_id
-        assert {each.id for each in workspace.gc(NOW).deletes} == case.due
+        assert {verdict.id for verdict in workspace.gc(NOW).deletes} == case.due
 
     def check(done: Done) -> None:
         with case.workspace() as workspace:
@@ -282,7 +282,7 @@ class Revision:
             is_new = policies == self.new
             assert is_new or policies == {**controller.policies(), "updated_at": "", **self.old}
             logged = controller.log(action="configured")["entries"]
-            assert [each["details"]["revision"] for each in logged] == list(range(policies["revision"], 0, -1))
+            assert [entry["details"]["revision"] for entry in logged] == list(range(policies["revision"], 0, -1))
             assert stored == self.old or is_new, "what was made is not taken back"
             self.made.append(is_new)
             assert not (is_new and controller.requests()["requests"]), "what is made waits no longer"

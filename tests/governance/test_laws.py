@@ -34,7 +34,7 @@ class Model:
 
     def lets_go(self, id: str, now: float) -> bool:
         at, source_type, session = self.things[id]
-        held = any(each.target in (id, session) and each.in_force(now) for each in self.holds)
+        held = any(hold.target in (id, session) and hold.in_force(now) for hold in self.holds)
         return not held and at <= now - self.days * DAY and source_type in self.types
 
     def collect(self, now: float) -> None:
@@ -137,16 +137,16 @@ class Governing(RuleBasedStateMachine):
             chosen = data.draw(st.lists(st.sampled_from(sorted(self.model.things)), unique=True, min_size=1))
             manifest = self.workspace.archive(*chosen, now=self.now)
             self.model.archives[manifest.archive_id] = {id: self.model.things[id][1:] for id in chosen}
-            self.contents.update({each.id: each.data for each in self.stock.domain.contents(chosen)})
+            self.contents.update({content.id: content.data for content in self.stock.domain.contents(chosen)})
 
     @rule(data=st.data())
     def restore(self, data: st.DataObject) -> None:
         if self.model.archives:
             archive_id = data.draw(st.sampled_from(sorted(self.model.archives)))
-            before = {each.id: each.data for each in self.stock.domain.contents(list(self.model.things))}
+            before = {content.id: content.data for content in self.stock.domain.contents(list(self.model.things))}
             done = self.workspace.restore(archive_id, self.now)
             assert sorted(done.restored) == sorted(self.model.restore(archive_id, self.now))
-            after = {each.id: each.data for each in self.stock.domain.contents(list(self.model.things))}
+            after = {content.id: content.data for content in self.stock.domain.contents(list(self.model.things))}
             assert after == {**{id: self.contents[id] for id in done.restored}, **before}, "byte for byte"
 
     @rule(hours=st.integers(1, 60))
@@ -157,7 +157,7 @@ class Governing(RuleBasedStateMachine):
     def it_is_as_the_model_says(self) -> None:
         if not hasattr(self, "workspace"):
             return
-        assert {each.id: each.created_at for each in self.stock.domain.resources(self.now)} == {
+        assert {resource.id: resource.created_at for resource in self.stock.domain.resources(self.now)} == {
             id: at for id, (at, *_) in self.model.things.items()
         }
         assert {id: mark.at for id, mark in self.stock.domain.marked().items()} == self.model.marks

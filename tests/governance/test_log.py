@@ -230,7 +230,7 @@ def test_a_byte_that_was_changed_in_the_file_is_detected_or_changes_nothing(log:
 def test_whatever_is_logged_comes_back_and_verifies(tmp_path_factory, appended: list[tuple]):
     log = Log(str(tmp_path_factory.mktemp("log") / "log.sqlite"))
     entries = [log.append(action, "rag", ids, details, "tool", at, todo) for action, ids, details, at, todo in appended]
-    assert [(each.action, each.ids, each.details, each.at, each.todo) for each in entries] == [tuple(each) for each in appended]
+    assert [(entry.action, entry.ids, entry.details, entry.at, entry.todo) for entry in entries] == [tuple(entry) for entry in appended]
     assert log.entries() == entries[::-1]
     assert log.unfinished() == [entry for entry in entries if entry.todo is not None]
     assert log.verify() == []

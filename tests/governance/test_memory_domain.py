@@ -43,7 +43,7 @@ def test_an_item_ages_from_when_it_was_last_written_or_asked_for(governed: Gover
 def test_it_is_of_every_session_that_taught_it(governed: Governed) -> None:
     for session in ("s1", "s2", "s3"):
         governed.memory.learn(lesson(session, wrote("src/cart.py"), *([wrote("src/mail.py")] if session == "s2" else [])))
-    sessions = {governed.item(each.id).text: set(each.sessions) for each in governed.domain.resources(NOW)}
+    sessions = {governed.item(resource.id).text: set(resource.sessions) for resource in governed.domain.resources(NOW)}
     assert sessions == {"src/cart.py": {"s1", "s2", "s3"}, "src/mail.py": {"s2"}}
     governed.old("told", episode="a talk")
     assert governed.resource("told").sessions == ("a talk",)
@@ -53,15 +53,15 @@ def test_pins_key_decisions_and_holds_are_vetoes(governed: Governed) -> None:
     for id, fields in (("pinned", {"held": True}), ("key", {"key": True}), ("archived", {"tier": "ARCHIVE"}), ("held", {}), ("free", {})):
         governed.old(id, **fields)
     governed.domain.add_hold(hold("item", "held", until=NOW + DAY))
-    vetoes = {each.id: each.vetoes for each in governed.domain.resources(NOW)}
+    vetoes = {resource.id: resource.vetoes for resource in governed.domain.resources(NOW)}
     assert vetoes == {"pinned": ("pinned",), "key": ("pinned",), "archived": ("pinned",), "held": ("on_hold",), "free": ()}
-    assert not any(each.vetoes for each in governed.domain.resources(NOW + DAY, ids=["held", "free"]))
+    assert not any(resource.vetoes for resource in governed.domain.resources(NOW + DAY, ids=["held", "free"]))
 
 
 def test_what_only_an_agent_calls_a_key_decision_is_not_kept_from_a_policy(governed: Governed) -> None:
     for id, source in (("waits", "agent"), ("accepted", "accepted")):
         governed.old(id, source=source, key=True, tier="ARCHIVE")
-    assert {each.id: each.vetoes for each in governed.domain.resources(NOW)} == {"waits": (), "accepted": ("pinned",)}
+    assert {resource.id: resource.vetoes for resource in governed.domain.resources(NOW)} == {"waits": (), "accepted": ("pinned",)}
     assert "added by an agent and not accepted yet" in governed.domain.describe(["waits"])["waits"].stage
 
 
@@ -70,14 +70,14 @@ def test_marked_items_are_still_there_and_deleted_ones_are_not(governed: Governe
     governed.old("m2")
     governed.domain.mark(["m1", "m2"], NOW, "user")
     governed.domain.delete(["m2"], NOW)
-    assert [each.id for each in governed.domain.resources(NOW)] == ["m1"]
+    assert [resource.id for resource in governed.domain.resources(NOW)] == ["m1"]
 
 
 def test_they_can_be_those_of_a_project_and_those_of_some_ids(governed: Governed) -> None:
     governed.old("m1")
     governed.old("m2", project="other")
-    assert [each.id for each in governed.domain.resources(NOW, PROJECT)] == ["m1"]
-    assert [each.id for each in governed.domain.resources(NOW, PROJECT, ["m2", "m1", "none", "m1"])] == ["m1"]
+    assert [resource.id for resource in governed.domain.resources(NOW, PROJECT)] == ["m1"]
+    assert [resource.id for resource in governed.domain.resources(NOW, PROJECT, ["m2", "m1", "none", "m1"])] == ["m1"]
 
 
 def test_a_timestamp_that_no_clock_can_have_given_is_no_time(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_timestamp_that_no_clock_can_have_given_is_no_time(tmp_path: Path) -> 
         governed.old(id)
         with closing(sqlite3.connect(tmp_path / "memory.sqlite")) as db, db:
             db.execute("UPDATE items SET last_accessed = ? WHERE id = ?", (timestamp, id))
-    assert [each.created_at for each in governed.domain.resources(NOW)] == [None, None, None, OLD]
+    assert [resource.created_at for resource in governed.domain.resources(NOW)] == [None, None, None, OLD]
     governed.store.close()
 
 
@@ -146,7 +146,7 @@ def test_compacting_a_file_gives_its_space_back(tmp_path: Path) -> None:
     for number in range(200):
         governed.old(f"m{number}", text="word " * 2_000 + str(number))
     before = path.stat().st_size
-    ids = [each.id for each in governed.domain.resources(NOW)]
+    ids = [resource.id for resource in governed.domain.resources(NOW)]
     governed.domain.mark(ids, NOW, "user")
     governed.domain.delete(ids, NOW + DAY)
     assert path.stat().st_size >= before

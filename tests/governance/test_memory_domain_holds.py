@@ -25,8 +25,8 @@ from tests.memory.test_job import LONG
 
 def test_holds_come_back_as_they_were_made_and_end_once(governed: Governed) -> None:
     added = [hold("item", "m1"), hold("session", "s1", "h2", NOW + DAY), hold("project", PROJECT, "h3")]
-    for each in [*added, hold("item", "another", "h1")]:
-        governed.domain.add_hold(each)
+    for added_hold in [*added, hold("item", "another", "h1")]:
+        governed.domain.add_hold(added_hold)
     assert governed.domain.holds() == added
     assert [governed.domain.release_hold(id, NOW + 5) for id in ("h1", "h1", "none")] == [True, False, False]
     assert governed.domain.release_hold("h2", NOW + 2 * DAY) is False
@@ -55,7 +55,7 @@ def test_a_hold_keeps_what_comes_to_its_session_or_project_later(governed: Gover
     governed.domain.add_hold(hold("project", "other", "h2"))
     governed.memory.learn(lesson("s1", wrote("src/cart.py")))
     governed.old("m1", project="other")
-    assert [each.vetoes for each in governed.domain.resources(NOW)] == [("on_hold",)] * 2
+    assert [resource.vetoes for resource in governed.domain.resources(NOW)] == [("on_hold",)] * 2
 
 
 @pytest.mark.parametrize("word", ["undo", "pin"])
@@ -141,6 +141,6 @@ def _take(governed: Governed, step: str, which: int, number: int, archived: list
 def _collect(governed: Governed) -> None:
     """As bluntly as a collection could be: what is eligible or marked is marked and deleted at once."""
     due = apply_rules(replace(DEFAULT_POLICY, older_than_days=1), governed.domain.resources(governed.now), governed.now)
-    everything = [each.id for each in (*due.eligible, *due.protected)]
+    everything = [verdict.id for verdict in (*due.eligible, *due.protected)]
     governed.domain.mark(everything, governed.now, "job")
     governed.domain.delete(everything, governed.now)

@@ -71,7 +71,7 @@ _ADJUSTED = [
 def test_what_a_policy_cannot_hold_as_it_is_comes_back_as_adjusted(key: str, given: object, kept: object):
     policy, adjusted = merged(DEFAULT_POLICY, {key: given})
     assert getattr(policy, key) == kept
-    assert [(each.key, each.given) for each in adjusted] == [(key, given)]
+    assert [(change.key, change.given) for change in adjusted] == [(key, given)]
     assert adjusted[0].kept == (list(kept) if isinstance(kept, tuple) else kept)
     assert adjusted[0].why
 
@@ -160,7 +160,7 @@ def test_any_configuration_gives_a_policy_within_its_bounds_or_is_refused(policy
     assert changed.source_types
     assert set(changed.source_types) <= set(SOURCE_TYPES)
     assert all(getattr(changed, key) == getattr(policy, key) for key in KEYS if key not in config), "what was not named stays"
-    assert {each.key for each in adjusted} <= set(config)
+    assert {change.key for change in adjusted} <= set(config)
 
 
 @settings(max_examples=examples(50, 3_000))
@@ -269,7 +269,7 @@ def test_no_arguments_take_away_what_the_policy_keeps(policy: RetentionPolicy, r
         return
     assert set(policy.keep_session_ids) <= set(params.keep_session_ids)
     assert set(policy.keep_context_ids) <= set(params.keep_context_ids)
-    by_id = {each.id: each for each in resources}
+    by_id = {resource.id: resource for resource in resources}
     for verdict in apply_rules(params, resources, hostile.NOW).eligible:
         assert not set(by_id[verdict.id].sessions) & set(policy.keep_session_ids)
         assert by_id[verdict.id].context_id not in policy.keep_context_ids

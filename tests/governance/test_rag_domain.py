@@ -37,8 +37,8 @@ class Held:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.shop, self.other = folder / "shop", folder / "other"
-        for each in (self.shop, self.other):
-            each.mkdir(parents=True)
+        for project in (self.shop, self.other):
+            project.mkdir(parents=True)
         self.environ = {"POPKIT_HOME": str(folder / "popkit"), "CLAUDE_CONFIG_DIR": str(folder / "claude")}
         self.path = home.archive_path(self.environ["POPKIT_HOME"])
         self.domain = RagDomain(self.environ, lambda: NOW)
@@ -50,7 +50,7 @@ class Held:
         return archive.add_records(self.db, chain, records, now=at).ids
 
     def ids(self, **asked: object) -> list[str]:
-        return [each.id for each in self.domain.resources(NOW, **asked)]
+        return [resource.id for resource in self.domain.resources(NOW, **asked)]
 
     def key(self, folder: Path) -> str:
         return repository.of(str(folder)).key
@@ -73,19 +73,19 @@ def test_an_archive_that_nobody_has_made_is_empty_and_is_not_made(held: Held) ->
     assert (domain.release_hold("h", NOW), domain.compact(), domain.index()) == (False, True, 0)
     assert not Path(held.path).exists()
     domain.add_hold(Hold("h1", SESSION, "session-1", "user", "audit", NOW))
-    assert [each.target for each in domain.holds()] == ["session-1"]
+    assert [hold.target for hold in domain.holds()] == ["session-1"]
 
 
 def test_every_type_of_record_has_its_source_type(held: Held) -> None:
     ids = held.add(*(new(number, type=kind) for number, kind in enumerate(KINDS)))
-    assert {each.id: each.source_type for each in held.domain.resources(NOW)} == dict(zip(ids, KINDS.values()))
+    assert {resource.id: resource.source_type for resource in held.domain.resources(NOW)} == dict(zip(ids, KINDS.values()))
 
 
 def test_a_resource_is_a_content_that_is_held_with_its_session_and_context(held: Held) -> None:
     first = held.add(new(0), new(1), new(2))
     child = held.add(new(3), session="session-1/agent-7", at=NOW - 2 * DAY)
     archive.archive_record(held.db, first[0], hot_max=1, warm_max=1)
-    resources = {each.id: each for each in held.domain.resources(NOW)}
+    resources = {resource.id: resource for resource in held.domain.resources(NOW)}
     assert set(resources) == {*first[1:], *child}
     assert resources[first[1]] == (first[1], NOW - DAY, "context", ("session-1",), 1, ())
     assert resources[child[0]] == (child[0], NOW - 2 * DAY, "context", ("session-1",), 4, ())
@@ -95,13 +95,13 @@ def test_a_resource_is_a_content_that_is_held_with_its_session_and_context(held:
 
 
 def test_worktrees_and_folders_of_one_project_are_one(held: Held) -> None:
-    mine = held.add(new(0)) + held.add(new(1), session="session-2", folder=held.shop / ".claude" / "worktrees" / "try")
+    ids = held.add(new(0)) + held.add(new(1), session="session-2", folder=held.shop / ".claude" / "worktrees" / "try")
     theirs = held.add(new(2), session="session-3", folder=held.other)
     (held.shop / ".git").mkdir()
-    assert held.ids(project=held.key(held.shop)) == mine
+    assert held.ids(project=held.key(held.shop)) == ids
     assert held.ids(project=held.key(held.other)) == theirs
-    assert held.domain.matching_ids(mine[0][:4], held.key(held.shop)) == mine[:1]
-    assert held.domain.matching_ids(mine[0], held.key(held.other)) == []
+    assert held.domain.matching_ids(ids[0][:4], held.key(held.shop)) == ids[:1]
+    assert held.domain.matching_ids(ids[0], held.key(held.other)) == []
 
 
 @pytest.mark.parametrize("scope", [ITEM, SESSION, PROJECT])
@@ -110,7 +110,7 @@ def test_what_is_held_has_a_veto_and_is_neither_marked_nor_deleted(held: Held, s
     held.domain.mark([*ids, *others], NOW, "user")
     target = {ITEM: ids[0], SESSION: "session-1", PROJECT: held.key(held.shop)}[scope]
     held.domain.add_hold(Hold("h1", scope, target, "user", "audit", NOW, NOW + 5))
-    assert {each.id: each.vetoes for each in held.domain.resources(NOW)} == {ids[0]: ("on_hold",), others[0]: ()}
+    assert {resource.id: resource.vetoes for resource in held.domain.resources(NOW)} == {ids[0]: ("on_hold",), others[0]: ()}
     later = held.add(new(2), session="session-1")
     assert held.domain.mark(later, NOW, "user") == ([] if scope != ITEM else later)
     assert held.domain.delete([*ids, *others], NOW) == others
@@ -174,17 +174,20 @@ CONTENTS = [
 def test_an_archived_content_comes_back_byte_for_byte_from_its_json(held: Held) -> None:
     ids = held.add(*(new(number, content=text, subjects=["/a b", "c\ud800"], type="run") for number, text in enumerate(CONTENTS)))
     before = [archive.record(held.db, id).to_json() for id in ids]
-    kept = [Content(each.id, each.data, json.loads(json.dumps(each.about))) for each in held.domain.contents([*ids, "unknown", "\ud800"])]
-    assert [each.data for each in kept] == list(map(to_bytes, CONTENTS))
+    kept = [
+        Content(content.id, content.data, json.loads(json.dumps(content.about)))
+        for content in held.domain.contents([*ids, "unknown", "\ud800"])
+    ]
+    assert [content.data for content in kept] == list(map(to_bytes, CONTENTS))
     held.domain.mark(ids, NOW, "user")
     assert held.domain.delete(ids, NOW) == ids
     assert held.domain.put_back(kept, NOW + 1) == ids
     assert held.domain.put_back(kept, NOW + 2) == []
-    assert [each.data for each in held.domain.contents(ids)] == list(map(to_bytes, CONTENTS))
+    assert [content.data for content in held.domain.contents(ids)] == list(map(to_bytes, CONTENTS))
     same = [name for name in before[0] if name not in ("created_at", "place", "zone")]
     after = [archive.record(held.db, id).to_json() for id in ids]
     assert [{name: each[name] for name in same} for each in after] == [{name: each[name] for name in same} for each in before]
-    assert {each.created_at for each in held.domain.resources(NOW)} == {NOW + 1}, "its age counts from its return"
+    assert {resource.created_at for resource in held.domain.resources(NOW)} == {NOW + 1}, "its age counts from its return"
     assert verify(held.db).broken == []
 
 
@@ -207,7 +210,7 @@ def test_what_does_not_tell_where_it_belongs_is_refused(held: Held, about: dict)
 def test_a_damaged_content_stops_no_other(held: Held) -> None:
     ids = held.add(new(0), new(1))
     tamper(held.db, ids[0], "content", '"other"')
-    assert [each.id for each in held.domain.contents(ids)] == ids[1:]
+    assert [content.id for content in held.domain.contents(ids)] == ids[1:]
     assert held.ids() == ids
 
 

@@ -74,7 +74,7 @@ def test_configuring_merges_what_is_given_and_tells_what_is_in_force(environ: di
 def test_what_is_clamped_is_reported(environ: dict[str, str]):
     answer = configure_retention_policy("memory", {"older_than_days": 0, "limit": 10**400, "source_types": ["audit"]}, environ)
     assert answer["policy"] == {**DEFAULTS, "older_than_days": 1, "limit": 20_000}
-    assert {each["key"]: each["kept"] for each in answer["adjusted"]} == {
+    assert {change["key"]: change["kept"] for change in answer["adjusted"]} == {
         "older_than_days": 1,
         "limit": 20_000,
         "source_types": ["context", "action", "thought"],
@@ -183,11 +183,11 @@ def test_the_rules_answer_with_what_the_specification_names(environ: dict[str, s
         _resource("undated", 0) | {"created_at": "when?"},
     ]
     answer = apply_retention_rules("rag", resources, environ=environ, now=lambda: NOW)
-    assert [(each["id"], each["reasons"]) for each in answer["eligible"]] == [
+    assert [(verdict["id"], verdict["reasons"]) for verdict in answer["eligible"]] == [
         ("r60", ["older_than_retention_period"]),
         ("r50", ["older_than_retention_period"]),
     ]
-    assert [(each["id"], each["reasons"]) for each in answer["protected"]] == [
+    assert [(verdict["id"], verdict["reasons"]) for verdict in answer["protected"]] == [
         ("kept", ["protected_session"]),
         ("young", ["within_retention_period"]),
         ("undated", ["invalid_timestamp"]),
@@ -203,7 +203,7 @@ def test_options_hold_for_one_call_and_take_nothing_away_that_the_policy_keeps(e
     resources = [_resource("a", 5), _resource("b", 5, session_id="s1"), _resource("c", 5, session_id="s2")]
     options = {"older_than_days": 3, "keep_session_ids": ["s2"]}
     answer = apply_retention_rules("rag", resources, options, environ, now=lambda: NOW)
-    assert [each["id"] for each in answer["eligible"]] == ["a"]
+    assert [verdict["id"] for verdict in answer["eligible"]] == ["a"]
     assert get_retention_policy("rag", environ) == {**DEFAULTS, "keep_session_ids": ["s1"]}
     for wrong in ({"older_than_days": 0}, {"limits": 5}, {"limit": "5"}):
         with pytest.raises(BadRequest):

@@ -132,7 +132,7 @@ def test_each_resource_is_eligible_or_protected_or_left_out_and_says_why(policy:
     assert len(applied.eligible) + len(applied.protected) + applied.left_out == len(resources)
     ids = [verdict.id for verdict in (*applied.eligible, *applied.protected)]
     assert len(set(ids)) == len(ids)
-    assert set(ids) <= {each.id for each in resources}
+    assert set(ids) <= {resource.id for resource in resources}
     assert all(verdict.reasons for verdict in (*applied.eligible, *applied.protected))
     assert len(applied.eligible) <= policy.limit
     assert applied.policy == policy
@@ -141,15 +141,15 @@ def test_each_resource_is_eligible_or_protected_or_left_out_and_says_why(policy:
 @EXAMPLES
 @given(hostile.policies, hostile.resources)
 def test_nothing_that_anything_keeps_is_ever_eligible(policy: RetentionPolicy, resources: list[Resource]):
-    by_id = {each.id: each for each in resources}
+    by_id = {resource.id: resource for resource in resources}
     for verdict in apply_rules(policy, resources, NOW).eligible:
-        each = by_id[verdict.id]
-        assert not each.vetoes
-        assert not set(each.sessions) & set(policy.keep_session_ids)
-        assert each.context_id not in policy.keep_context_ids
-        assert each.source_type in policy.source_types
-        assert each.created_at is not None
-        assert each.created_at <= NOW - policy.older_than_days * DAY_S
+        resource = by_id[verdict.id]
+        assert not resource.vetoes
+        assert not set(resource.sessions) & set(policy.keep_session_ids)
+        assert resource.context_id not in policy.keep_context_ids
+        assert resource.source_type in policy.source_types
+        assert resource.created_at is not None
+        assert resource.created_at <= NOW - policy.older_than_days * DAY_S
 
 
 @EXAMPLES
@@ -167,7 +167,7 @@ def test_what_is_eligible_comes_oldest_first_and_nothing_left_out_is_older(polic
 def test_a_longer_period_never_releases_more(policy: RetentionPolicy, resources: list[Resource], more: float):
     longer = RetentionPolicy(**{**vars(policy), "older_than_days": policy.older_than_days + more, "limit": 20_000})
     shorter = RetentionPolicy(**{**vars(policy), "limit": 20_000})
-    before, after = ({verdict.id for verdict in apply_rules(one, resources, NOW).eligible} for one in (shorter, longer))
+    before, after = ({verdict.id for verdict in apply_rules(policy, resources, NOW).eligible} for policy in (shorter, longer))
     assert after <= before
 
 
@@ -274,7 +274,7 @@ def test_holds_are_named_and_the_last_to_end_says_what_comes_next(domain: KeptDo
     domain.add_hold(hold(ITEM, "young"))
     domain.add_hold(hold(ITEM, "old", NOW - 1))
     explanation = explained(domain)
-    assert [(each.scope, each.target) for each in explanation.holds] == [("item", "old"), ("session", "session-1")]
+    assert [(hold.scope, hold.target) for hold in explanation.holds] == [("item", "old"), ("session", "session-1")]
     assert (explanation.state, explanation.reasons, explanation.since, explanation.next) == (
         "on_hold",
         ("on_hold",),

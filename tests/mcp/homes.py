@@ -28,8 +28,8 @@ class Place:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.shop, self.other = folder, folder / "shop", folder / "other"
-        for each in (self.shop, self.other):
-            each.mkdir()
+        for project in (self.shop, self.other):
+            project.mkdir()
         self.environ = {**environ_of(folder), "POPKIT_CLOCK": repr(AT)}
         self.home = Path(self.environ["POPKIT_HOME"])
         self.home.mkdir(mode=0o700)

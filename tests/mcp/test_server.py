@@ -231,8 +231,8 @@ def test_progress_is_reported_where_it_is_asked_for_and_rises() -> None:
     until(lambda: len(session.sent) > 4, "progress")
     session.let_end()
     notifications = [message["params"] for message in session.sent if message.get("method") == "notifications/progress"]
-    assert {each["progressToken"] for each in notifications} == {"t"}
-    steps = [each["progress"] for each in notifications]
+    assert {notification["progressToken"] for notification in notifications} == {"t"}
+    steps = [notification["progress"] for notification in notifications]
     assert steps == sorted(set(steps))
     assert session.sent[-1]["id"] == 1
 

@@ -41,7 +41,7 @@ def test_it_shakes_hands_lists_its_tools_and_ends_with_its_input(program: Progra
     assert program.end() == (0, "")
 
 
-@pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGINT], ids=lambda each: each.name)
+@pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGINT], ids=lambda signal_: signal_.name)
 def test_a_signal_ends_it_quietly(program: Program, signal_: signal.Signals) -> None:
     program.ask(hello())
     assert program.end(lambda: program.process.send_signal(signal_)) == (0, "")

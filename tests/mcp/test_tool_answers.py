@@ -70,22 +70,22 @@ def test_without_a_session_status_says_so(place: Place) -> None:
 
 
 def test_what_was_cleared_is_found_by_its_words_in_this_project_alone(place: Place) -> None:
-    mine = place.clear_from(place.shop, "Read cart.ts", "line one\nthe basket total is calculated here\nline three")
+    handle = place.clear_from(place.shop, "Read cart.ts", "line one\nthe basket total is calculated here\nline three")
     theirs = place.clear_from(place.other, "Read other.ts", "their basket total")
     answer = place("context_search", query="basket total")
     conforms("context_search", answer)
-    assert [(each["handle"], each["label"]) for each in answer["results"]] == [(mine, "Read cart.ts")]
+    assert [(match["handle"], match["label"]) for match in answer["results"]] == [(handle, "Read cart.ts")]
     assert answer["results"][0]["lines"] == ["the basket total is calculated here"]
-    assert place("context_restore", handle=mine)["content"].startswith("line one")
+    assert place("context_restore", handle=handle)["content"].startswith("line one")
     place.allow_all_projects()
-    assert {each["handle"] for each in place("context_search", query="basket total", project="all")["results"]} == {mine, theirs}
+    assert {match["handle"] for match in place("context_search", query="basket total", project="all")["results"]} == {handle, theirs}
 
 
 def test_a_checkout_in_another_folder_is_the_same_project(place: Place) -> None:
-    mine = place.clear_from(place.shop / "packages" / "cart", "Read cart.ts", "the basket total")
+    handle = place.clear_from(place.shop / "packages" / "cart", "Read cart.ts", "the basket total")
     (place.shop / ".git").mkdir()
     (place.shop / ".git" / "config").write_text("[core]\n")
-    assert [each["handle"] for each in place("context_search", query="basket")["results"]] == [mine]
+    assert [match["handle"] for match in place("context_search", query="basket")["results"]] == [handle]
 
 
 def test_secrets_in_lines_that_are_found_are_masked(place: Place) -> None:
@@ -111,15 +111,15 @@ def test_the_answer_says_that_there_is_more_than_was_asked_for(place: Place) -> 
 
 
 def test_what_is_remembered_of_the_project_is_found_and_nothing_of_another(place: Place) -> None:
-    mine = place.remember(place.shop, "Run make check before you commit.")
+    id = place.remember(place.shop, "Run make check before you commit.")
     theirs = place.remember(place.other, "Run make deploy before you commit.")
     answer = place("memory_search", query="commit")
     conforms("memory_search", answer)
-    assert [item["id"] for item in answer["items"]] == [mine]
+    assert [item["id"] for item in answer["items"]] == [id]
     assert answer["memory_is_on"] is False
     place.allow_all_projects()
     everywhere = place("memory_search", query="commit", project="all")
-    assert {item["id"]: item["project"].split("-")[0] for item in everywhere["items"]} == {mine: "shop", theirs: "other"}
+    assert {item["id"]: item["project"].split("-")[0] for item in everywhere["items"]} == {id: "shop", theirs: "other"}
 
 
 def test_adding_while_memory_is_off_is_refused_with_what_to_do(place: Place) -> None:
@@ -181,8 +181,8 @@ def test_an_agent_that_would_forget_held_memories_is_told_to_leave_the_hold_alon
 
 def test_a_memory_of_another_project_cannot_be_forgotten(place: Place) -> None:
     theirs = place.remember(place.other, "Run make deploy.")
-    mine = place.remember(place.shop, "Run make check.")
-    assert f'there is no memory "{theirs}" of this project' in place.mistake("memory_forget", ids=[mine, theirs])
+    id = place.remember(place.shop, "Run make check.")
+    assert f'there is no memory "{theirs}" of this project' in place.mistake("memory_forget", ids=[id, theirs])
     assert place.marked(place.other) == place.marked(place.shop) == {}
 
 
@@ -216,7 +216,7 @@ def test_a_policy_is_read_changed_and_read_again(place: Place) -> None:
     answer = place("retention_configure", domain="rag", config={"older_than_days": 99_999, "limit": 9})
     conforms("retention_configure", answer)
     assert (answer["status"], answer["policy"]["older_than_days"], answer["policy"]["limit"]) == ("applied", 3_650, 9)
-    assert [each["key"] for each in answer["adjusted"]] == ["older_than_days"]
+    assert [change["key"] for change in answer["adjusted"]] == ["older_than_days"]
     both = place("retention_policies")
     conforms("retention_policies", both)
     assert (both["rag"], both["memory"]) == (answer["policy"], DEFAULT_POLICY.to_json())
@@ -240,17 +240,17 @@ def test_what_would_keep_less_waits_for_the_user_who_is_to_be_told(place: Place)
 
 
 def test_what_a_project_has_set_for_itself_is_shown_for_all_projects(place: Place) -> None:
-    mine = place.clear_from(place.shop, "Read shop.ts", "old text", at=AT - 10 * 86_400)
+    handle = place.clear_from(place.shop, "Read shop.ts", "old text", at=AT - 10 * 86_400)
     place.clear_from(place.other, "Read other.ts", "old text too", at=AT - 10 * 86_400)
     answer = place("retention_configure", domain="rag", config={"older_than_days": 7})
     with Controller(place.environ) as controller:
         controller.accept(answer["request"])
-    assert [each["id"] for each in place("retention_apply", domain="rag")["eligible"]] == [mine]
+    assert [verdict["id"] for verdict in place("retention_apply", domain="rag")["eligible"]] == [handle]
     place.allow_all_projects()
     answer = place("retention_apply", domain="rag", project="all")
     conforms("retention_apply", answer)
     assert (answer["counts"]["total"], answer["eligible"]) == (1, [])
-    assert [each["label"] for own in answer["own"] for each in own["eligible"]] == ["Read shop.ts"]
+    assert [verdict["label"] for own in answer["own"] for verdict in own["eligible"]] == ["Read shop.ts"]
 
 
 def test_what_a_tool_does_is_logged_as_a_tools(place: Place) -> None:
@@ -258,7 +258,7 @@ def test_what_a_tool_does_is_logged_as_a_tools(place: Place) -> None:
     place("retention_apply", domain="memory")
     with Controller(place.environ) as controller:
         entries = controller.log()["entries"]
-    assert [(each["action"], each["by"]) for each in entries] == [("applied", "tool"), ("configured", "tool")]
+    assert [(entry["action"], entry["by"]) for entry in entries] == [("applied", "tool"), ("configured", "tool")]
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_resources_of_the_caller_are_listed_in_full_and_change_nothing(place: Pl
     conforms("retention_apply", answer)
     assert answer["counts"] == {"eligible": 200, "protected": len(HOSTILE), "total": 200 + len(HOSTILE)}
     assert (len(answer["eligible"]), len(answer["protected"])) == (200, len(HOSTILE))
-    assert all(each["reasons"] for each in answer["eligible"] + answer["protected"])
+    assert all(verdict["reasons"] for verdict in answer["eligible"] + answer["protected"])
     assert state_of(place) == {}
 
 
@@ -296,11 +296,11 @@ def test_options_stand_in_for_the_policy_of_one_call(place: Place) -> None:
 
 
 def test_of_what_is_stored_only_the_projects_is_listed_with_labels(place: Place) -> None:
-    mine = place.clear_from(place.shop, "Read shop.ts", "old text", at=AT - 90 * 86_400)
+    handle = place.clear_from(place.shop, "Read shop.ts", "old text", at=AT - 90 * 86_400)
     theirs = place.clear_from(place.other, "Read other.ts", "old text too", at=AT - 90 * 86_400)
     answer = place("retention_apply", domain="rag")
     conforms("retention_apply", answer)
-    assert [(each["id"], each["label"]) for each in answer["eligible"] + answer["protected"]] == [(mine, "Read shop.ts")]
+    assert [(verdict["id"], verdict["label"]) for verdict in answer["eligible"] + answer["protected"]] == [(handle, "Read shop.ts")]
     assert theirs not in json.dumps(answer)
     place.allow_all_projects()
     assert place("retention_apply", domain="rag", project="all")["counts"]["total"] == 2
@@ -316,18 +316,18 @@ def test_of_what_is_stored_long_lists_are_cut_and_the_answer_says_so(place: Plac
 
 
 def test_an_archive_copies_and_deletes_nothing(place: Place) -> None:
-    mine = place.clear_from(place.shop, "Read shop.ts", "old text", at=AT - 90 * 86_400)
-    answer = place("retention_archive", domain="rag", resources=[{"id": mine}], options={"note": "before the move"})
+    handle = place.clear_from(place.shop, "Read shop.ts", "old text", at=AT - 90 * 86_400)
+    answer = place("retention_archive", domain="rag", resources=[{"id": handle}], options={"note": "before the move"})
     conforms("retention_archive", answer)
     assert answer["resource_count"] == 1
     assert (place.home / "data" / "archive" / answer["archive_id"] / "manifest.json").exists()
-    assert place("context_restore", handle=mine)["content"] == "old text"
+    assert place("context_restore", handle=handle)["content"] == "old text"
 
 
 def test_an_archive_takes_options_of_the_policy_for_its_call(place: Place) -> None:
     old, older = (place.clear_from(place.shop, f"Read {days}.ts", f"text {days}", at=AT - days * 86_400) for days in (60, 90))
     options = {"older_than_days": 75}
-    assert [each["id"] for each in place("retention_apply", domain="rag", options=options)["eligible"]] == [older]
+    assert [verdict["id"] for verdict in place("retention_apply", domain="rag", options=options)["eligible"]] == [older]
     answer = place("retention_archive", domain="rag", options={**options, "note": "the oldest"})
     assert answer["resource_count"] == 1
     assert place("retention_archive", domain="rag", resources=[old, older], options=options)["resource_count"] == 1

@@ -102,15 +102,15 @@ SCHEMAS = [schema for tool in table().values() for schema in (tool.takes, tool.g
 
 def every_schema(schema: dict) -> list[dict]:
     inner = [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]
-    return [schema, *(found for each in inner for found in every_schema(each))]
+    return [schema, *(found for subschema in inner for found in every_schema(subschema))]
 
 
 @pytest.mark.parametrize("tool", table().values(), ids=lambda tool: tool.name)
 def test_the_schemas_of_a_tool_are_valid_closed_and_made_of_what_is_checked(tool) -> None:
     for schema in (tool.takes, tool.gives):
         jsonschema.Draft202012Validator.check_schema(schema)
-        assert all(set(each) <= KEYWORDS for each in every_schema(schema))
-    assert all(each["additionalProperties"] is False for each in every_schema(tool.takes) if "properties" in each)
+        assert all(set(subschema) <= KEYWORDS for subschema in every_schema(schema))
+    assert all(subschema["additionalProperties"] is False for subschema in every_schema(tool.takes) if "properties" in subschema)
 
 
 def almost(schema: dict) -> st.SearchStrategy:

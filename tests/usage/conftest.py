@@ -96,5 +96,5 @@ def collected() -> Iterator[None]:
     """What threads of this test leave behind does not wait for a later one."""
     before = set(threading.enumerate())
     yield
-    until(lambda: not any(each.name.startswith("popkit") for each in set(threading.enumerate()) - before), "its threads to end")
+    until(lambda: not any(thread.name.startswith("popkit") for thread in set(threading.enumerate()) - before), "its threads to end")
     gc.collect()

@@ -38,7 +38,7 @@ def _runs(code: str, environ: dict[str, str]) -> None:
 def test_of_several_limits_the_one_that_is_used_up_most_counts(store: UsageStore) -> None:
     book(store, used("1"), used("2", "t"))
     standings = budgets.standings(store, Limits(100, 1_000, 1.0, 2.0), "s", "alice", NOW)
-    assert [(each.scope, each.unit, each.used, each.used_percent) for each in standings] == [
+    assert [(standing.scope, standing.unit, standing.used, standing.used_percent) for standing in standings] == [
         ("session", "tokens", 15, 15.0),
         ("session", "usd", 0.25, 25.0),
         ("month", "tokens", 30, 3.0),
@@ -271,7 +271,7 @@ def test_a_database_that_cannot_be_reached_delays_nobody_and_is_reported_once(ca
         writer.put(used(str(n)))
     writer.close(0.1)
     assert writer.lost >= 500
-    assert len([each for each in caplog.records if "popkit budget" in each.getMessage()]) == 1
+    assert len([record for record in caplog.records if "popkit budget" in record.getMessage()]) == 1
     assert not writer.put(used("afterwards"))
 
 

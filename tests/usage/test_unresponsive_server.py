@@ -59,8 +59,8 @@ def serve() -> Iterator[Callable[[dict[str, str]], ContextService]]:
         return services[-1]
 
     yield start
-    for one in services:
-        one.close()
+    for service in services:
+        service.close()
 
 
 @pytest.fixture

@@ -283,8 +283,8 @@ def test_a_request_whose_price_nobody_knows_counts_its_tokens_and_says_so(store:
 def test_sums_by_day_user_and_session(store: UsageStore) -> None:
     book(store, used("1"), used("2", at=NOW - DAY_S), used("3", "t", NOW - 2 * DAY_S, user="bob"), used("4", "t", user="bob"))
     days = store.by_day(day_of(NOW - DAY_S))
-    assert [(day, each.requests) for day, each in days] == [(day_of(NOW - DAY_S), 1), (day_of(NOW), 2)]
-    assert [each.requests for _, each in store.by_day("", "bob")] == [1, 1]
+    assert [(day, total.requests) for day, total in days] == [(day_of(NOW - DAY_S), 1), (day_of(NOW), 2)]
+    assert [total.requests for _, total in store.by_day("", "bob")] == [1, 1]
     assert store.of_user("bob", day_of(NOW)).requests == 1
     assert store.users() == ["alice", "bob"]
     assert {row.session_id: (row.user_id, row.used.requests) for row in store.by_session()} == {
