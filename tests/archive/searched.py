@@ -1,4 +1,4 @@
-"""Archives with words in them, and what a question finds."""
+"""Archives to search, with the ids that a query finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person reads of an archived content: its text, without the JSON around it."""
+"""An archived content is shown to people as its text, without the JSON around it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zones: what is kept of a record, by its position in its chain."""
+"""A record keeps as much as the zone of its position in its chain says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What processes do in one archive at once, or until they are killed."""
+"""Work for processes that share one archive or are killed."""
 
 from __future__ import annotations
 

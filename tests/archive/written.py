@@ -1,4 +1,4 @@
-"""Archives with something in them."""
+"""Archives that hold records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of governance share: a home and a workspace."""
+"""Fixtures of the tests of governance: a home and a workspace."""
 
 from __future__ import annotations
 

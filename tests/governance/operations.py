@@ -1,4 +1,4 @@
-"""What a process does with policies, holds and the log that tests kill, or begin at once: see tests/kit."""
+"""Operations on policies, holds and the log for processes that tests kill or start at once: see tests/kit."""
 
 from __future__ import annotations
 

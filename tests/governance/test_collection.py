@@ -1,4 +1,4 @@
-"""What a collection takes, and when: marked, a day later deleted, and never what a hold, a placeholder or a touch keeps."""
+"""A collection marks what the policy releases and deletes it a day later, unless a hold, a placeholder or a use keeps it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent wants of a policy: it may keep more; anything else waits for the user's approval, and holds then for its project alone."""
+"""Agents may change a policy to keep more; any other change waits for the user's approval and applies to their project alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is configured, held, collected, undone, archived and restored in whatever order: beside a naive model of it."""
+"""Governance agrees with a naive model, in whatever order its operations come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A home with an archive and memories of two projects, and the tools asked in one of them."""
+"""A home with an archive and memories of two projects, in one of which the tools are called."""
 
 from __future__ import annotations
 

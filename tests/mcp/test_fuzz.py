@@ -1,4 +1,4 @@
-"""Whatever a client sends: each request is answered once, nothing is written, the server goes on."""
+"""Whatever a client sends, each request gets one answer, nothing is written and the server keeps running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sessions have used is booked once, from where usage stands, whatever becomes of their files meanwhile."""
+"""The usage of a session is recorded once, whatever becomes of its files meanwhile."""
 
 from __future__ import annotations
 

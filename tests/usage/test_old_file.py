@@ -1,4 +1,4 @@
-"""What an earlier PopKit has kept in context.sqlite is taken in once and whole, or not at all."""
+"""The context.sqlite of an earlier PopKit is imported once and whole, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hooks record reaches a PostgreSQL from the books: once, and later where it does not answer."""
+"""Records of hooks reach PostgreSQL once, or later if it does not answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQLite and PostgreSQL keep snapshots and usage alike."""
+"""SQLite and PostgreSQL store snapshots and usage in the same way."""
 
 from __future__ import annotations
 
