@@ -15,10 +15,13 @@ from .checking import NotConforming
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
 
     from ..memory.stores.protocol import Store
     from ..memory.vectors.protocol import VectorStore
     from .checking import Contract, VectorContract
+
+    AnyStore = TypeVar("AnyStore", Store, VectorStore)
 
 __all__ = [
     "NotConforming",
@@ -45,13 +48,7 @@ def run_store_conformance(make_store: Callable[[], Store], another: Callable[[St
 
 def hold(contract: Contract, make_store: Callable[[], Store], another: Callable[[Store], Store] | None = None) -> None:
     """Hold a fresh store to one contract."""
-    store = make_store()
-    try:
-        contract(store, lambda: store if another is None else another(store))
-    except NotConforming as error:
-        raise NotConforming(f"contract {contracts().index(contract) + 1}: {contract.__doc__} {error}") from None
-    finally:
-        store.close()
+    _hold(contract, contracts().index(contract) + 1, make_store(), another)
 
 
 def vector_contracts() -> tuple[VectorContract, ...]:
@@ -71,10 +68,13 @@ def hold_vectors(
     contract: VectorContract, make_store: Callable[[], VectorStore], another: Callable[[VectorStore], VectorStore] | None = None
 ) -> None:
     """Hold a fresh store of vectors to one contract."""
-    store = make_store()
+    _hold(contract, vector_contracts().index(contract) + 1, make_store(), another)
+
+
+def _hold(contract: Callable[..., None], number: int, store: AnyStore, another: Callable[[AnyStore], AnyStore] | None) -> None:
     try:
         contract(store, lambda: store if another is None else another(store))
     except NotConforming as error:
-        raise NotConforming(f"contract {vector_contracts().index(contract) + 1}: {contract.__doc__} {error}") from None
+        raise NotConforming(f"contract {number}: {contract.__doc__} {error}") from None
     finally:
         store.close()
