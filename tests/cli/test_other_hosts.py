@@ -10,19 +10,22 @@ import pytest
 from popkit_retention.cli.main import main
 from tests.hosts import stores
 from tests.hosts.rollouts import Rollout
+from tests.hosts.test_copilot import RECORDED as COPILOT_SESSION
 from tests.hosts.test_opencode import SESSION, Export, called, worked
 from tests.hosts.test_opencode_storage import OTHER
+from tests.hosts.test_pi import FOLDER as PI_SESSIONS
+from tests.hosts.test_pi import PROJECT
 from tests.views.written import Written
 
 GOLDENS = Path(__file__).parent / "goldens" / "hosts"
-HOSTS = ("claude-code", "codex", "opencode")
+HOSTS = ("claude-code", "codex", "opencode", "pi", "copilot")
 LATER_MS = 4_000_000  # longer than any cache lives
 ROLLOUT = "rollout-2026-09-21T10-00-00-019a2f00-1111-7222-8333-444455556666.jsonl"
 
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """Places for three hosts, nothing in them."""
+    """Places for all hosts, nothing in them."""
     return {
         "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "POPKIT_HOME": str(tmp_path / "popkit"), "CODEX_HOME": str(tmp_path / "codex"),
         "XDG_DATA_HOME": str(tmp_path / "data"), "HOME": str(tmp_path),
@@ -72,10 +75,27 @@ def _of_opencode(folder: Path) -> None:
     stores.database(folder / "data" / "opencode", session)
 
 
+def _of_pi(folder: Path) -> None:
+    recorded = (PI_SESSIONS / "anthropic.jsonl").read_text().replace(PROJECT, "/home/dana/shop")
+    id = json.loads(recorded.partition("\n")[0])["id"]
+    path = folder / ".pi" / "agent" / "sessions" / "--home-dana-shop--" / f"2026-11-28T19-16-26-010Z_{id}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(recorded)
+
+
+def _of_copilot(folder: Path) -> None:
+    recorded = COPILOT_SESSION.read_text().replace(PROJECT, "/home/dana/shop").replace("gpt-4.1", "gpt-5.4")  # of a known price
+    id = json.loads(recorded.partition("\n")[0])["data"]["sessionId"]
+    path = folder / ".copilot" / "session-state" / id / "events.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(recorded)
+
+
 @pytest.fixture(params=HOSTS)
 def host(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A host that has one session of that shop, whose cache went cold in between."""
-    {"claude-code": _of_claude_code, "codex": _of_codex, "opencode": _of_opencode}[request.param](tmp_path)
+    writers = {"claude-code": _of_claude_code, "codex": _of_codex, "opencode": _of_opencode, "pi": _of_pi, "copilot": _of_copilot}
+    writers[request.param](tmp_path)
     return request.param
 
 
@@ -89,7 +109,9 @@ def answer(capsys: pytest.CaptureFixture, environ: dict[str, str], *words: str) 
 @pytest.mark.parametrize("command", ["try", "bill", "misses"])
 def test_each_hosts_sessions_are_called_by_its_name(host: str, command: str, environ: dict, capsys: pytest.CaptureFixture, golden) -> None:
     since = ["--since", "2020-01-01"] if command != "try" and host == "claude-code" else []
-    shown = answer(capsys, {**environ, "CLAUDE_PROJECT_DIR": "/home/dana/shop"}, command, *since, "--host", host)
+    is_old = host in ("pi", "copilot")  # their sessions are as they were recorded, and not of the last days
+    clock = {"POPKIT_CLOCK": "4000000000"} if is_old else {}
+    shown = answer(capsys, {**environ, **clock, "CLAUDE_PROJECT_DIR": "/home/dana/shop"}, command, *since, "--host", host)
     shown = shown.partition("Install PopKit to get this in every session as")[0]
     assert ("Claude" in shown) == (host == "claude-code" and command == "bill")
     golden(GOLDENS / f"{command}-{host}.txt", shown)
@@ -168,7 +190,7 @@ def test_a_session_without_a_tool_call_is_passed_over(environ: dict, tmp_path: P
         (["--host", "opencode"], "there are no sessions of OpenCode with a tool call in"),
         (
             ["ses_none"],
-            "no session ses_none in Claude Code, Codex or OpenCode. Name a file or a folder of sessions, or the id of a session",
+            "no session ses_none in Claude Code, Codex, OpenCode, pi or Copilot CLI. Name a file or a folder of sessions",
         ),
         (["."], "there is no session with a tool call in it"),
     ],
@@ -198,3 +220,20 @@ def test_a_folder_of_many_forms_is_read_whole(environ: dict, tmp_path: Path, cap
     assert found["sessions"] == 2
     assert found["skipped"] == {"no conversation": 1}
     assert len({row["digest"] for row in found["rows"]}) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ('{"sessionId":"s1","projectHash":"ab","startTime":"2026-01-01T00:00:00Z","messages":[]}', "Gemini CLI"),
+    ],
+)
+def test_a_recording_that_is_not_read_is_called_by_its_agent(line: str, name: str, environ: dict, tmp_path: Path, capsys) -> None:
+    path = tmp_path / "all" / "events.jsonl"
+    path.parent.mkdir()
+    path.write_text(line + "\n")
+    (path.parent / "read.jsonl").write_bytes((PI_SESSIONS / "openai.jsonl").read_bytes())
+    assert main(["try", str(path)], environ) == 1
+    assert f"is a recording of {name}, which PopKit does not read." in " ".join(capsys.readouterr().err.split())
+    found = json.loads(answer(capsys, environ, "lab", str(path.parent), "--policy", "auto", "--ttl", "5m", "--json", "--jobs", "1"))
+    assert found["skipped"] == {f"recorded by {name}, which is not read": 1}

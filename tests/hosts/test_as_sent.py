@@ -289,6 +289,18 @@ def test_a_turn_that_needs_its_thinking_is_left_alone_while_it_is_open(sent: lis
         assert not is_left
 
 
+@pytest.mark.parametrize(("host", "agent"), [("Claude Code", "Claude"), ("pi", "pi")])
+def test_a_refusal_names_the_host_at_hand(host: str, agent: str):
+    def refused(sent: object) -> str:
+        with pytest.raises(MessagesNotUnderstood) as refusal:
+            read(sent, ROWS[:-1], TOOLS, Attachments(), str, host)
+        return str(refusal.value)
+
+    assert refused(None) == f"this version of {host} does not say what it sends"
+    assert refused(OPEN).startswith(f"{agent} is in the middle of a turn")
+    assert host in refused(OPEN[:1])
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=6),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),

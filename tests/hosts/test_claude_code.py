@@ -211,7 +211,21 @@ def texts_elsewhere() -> list[tuple[str, int, str]]:
 
 @pytest.mark.parametrize("host", protocol.every(), ids=lambda host: host.NAME)
 def test_no_tool_is_known_by_its_name_outside_of_its_host(host: protocol.Host, texts_elsewhere: list[tuple[str, int, str]]) -> None:
-    words = {"read", "edit", "write", "list", "grep", "glob", "bash", "task", "patch", "question", "skill"}  # and much else besides
+    words = {
+        "read",
+        "edit",
+        "write",
+        "list",
+        "grep",
+        "glob",
+        "bash",
+        "task",
+        "patch",
+        "question",
+        "skill",
+        "find",
+        "ls",
+    }  # and much else besides
     named = [(*where, text) for *where, text in texts_elsewhere if text.strip(" :(") in host.TOOLS and text.strip(" :(") not in words]
     assert [each for each in named if each[0] not in NAMING and (each[0], each[2]) not in KEYS] == []
 

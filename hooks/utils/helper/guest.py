@@ -15,6 +15,7 @@ from ..io import files
 from ..io.codec import text_in_field
 from ..io.system import now as time_of_day
 from ..policy import engine, events
+from ..policy.messages import MessagesNotUnderstood
 from ..state import delivery, jobs, memory, pending, reconciling, stale_ledgers, store, sweeping
 
 TYPE_CHECKING = False
@@ -32,8 +33,8 @@ _EXIT = "exit"  # why a session ends, in the words of Claude Code
 
 
 class Guest:
-    """One session of OpenCode. `site()`: its site, with the configuration of now · `later(work, *what)` does what need not be done before
-    an answer, in order. Not for several threads at once, but for what is put off."""
+    """One session of such a host. `site()`: its site, with the configuration of now · `later(work, *what)` does what need not be done
+    before an answer, in order. Not for several threads at once, but for what is put off."""
 
     def __init__(self, door: Door, site: Callable[[], Site], later: Callable[..., None]) -> None:
         self.door = door
@@ -96,6 +97,37 @@ class Guest:
         text = "\n\n".join(filter(None, parts))
         return {"text": text} if text else {}
 
+    def handover(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the conversation that is handed over to be compacted: its `rows`, and the messages as they are `sent`; {} where it is not
+        understood."""
+        try:
+            return self.host.handover(request)
+        except MessagesNotUnderstood:
+            return {}
+
+    def edited(self, request: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer to a compaction in the host's own edits; without them where it is the host's, as one is that a summariser has
+        to finish."""
+        rest = {name: value for name, value in answer.items() if name in ("notice", "skip")}
+        if "rows" not in answer or answer.get("hand_on"):
+            return rest
+        try:
+            return {**rest, **self.host.edits(request, answer["rows"])}
+        except MessagesNotUnderstood as error:
+            return {"notice": f"Nothing was changed: {error}."}
+
+    def mended(self, request: dict[str, Any], now: float) -> dict[str, Any]:
+        """Return the `edits` after which no result of the conversation that is handed over names one which has left it."""
+        from .mending import made_whole  # seldom
+
+        rows = self.handover(request).get("rows", [])
+        results = [shown for row in rows for shown in row["toolResults"]]
+        site = self.site()
+        whole = made_whole(site, "", {shown["tool_use_id"] for shown in results}, now) if site.enabled else {}
+        for shown in results:
+            shown["text"] = whole.get(shown["tool_use_id"], shown["text"])
+        return {"edits": self.edited(request, {"rows": rows}).get("edits", [])} if whole else {}
+
     def result_ids(self, agent_id: str) -> list[str]:
         """Return the ids of the results in the context, once all deferred work is done."""
         return self._of(agent_id).ids()
@@ -157,10 +189,11 @@ class Guest:
         except files.LockTimeout:
             pending.note(paths, prompted=now)
 
-    def compacted(self, agent_id: str) -> None:
-        """Note that the conversation was folded; the kept transcript tells so as soon as the summary is in it."""
+    def compacted(self, agent_id: str, stood: bool) -> None:
+        """Note that the conversation was folded, or that our answer `stood`, after which all that is left is in its place; the kept
+        transcript tells so as soon as that is in it."""
         site = self.site()
-        if not agent_id:
+        if not agent_id and not stood:
             site.remember(compacted=True)
             if memory.is_used(site.home):
                 delivery.note_emptied(site)

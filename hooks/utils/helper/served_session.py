@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 
-from ..hosts import OPENCODE, protocol
+from ..hosts import is_guest, protocol
 from ..io import hook_log
 from ..io.codec import texts
 from ..io.system import now
@@ -48,7 +48,7 @@ class Session:
         self.version = version
         self.code = OwnCode()
         site = Site(environ, session_id, cwd)
-        if not session_id.startswith(OPENCODE):
+        if not is_guest(session_id):
             data_rules.forget(site.lasting_home, session_id)
             site.begin_in_memory()
         self.lock = threading.Lock()
@@ -60,8 +60,8 @@ class Session:
         self.compactions = Compactions(transcript_path, outlines.findings, noted)
         self.misses = Misses(transcript_path, now(environ))
         self.pane = Pane(transcript_path, Commands(environ, cwd), self.compactions, self.misses)
-        is_guest = session_id.startswith(OPENCODE)
-        self.guest = Guest(self.door, self._site, lambda work, *what: self.work.put((work, what))) if is_guest else None
+        later = self.door.later
+        self.guest = Guest(self.door, self._site, later) if is_guest(session_id) else None
         self.times: list[float] = []
         self.rows = 0
         self.data_rules: tuple[str, ...] | None = None  # as the client said last; None before it has
@@ -200,6 +200,8 @@ class Session:
         return {"outdated": True} if self.code.has_changed() else {}
 
     def compact(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self.guest:
+            return self._edit(self.guest, request)
         with self._settled():
             path = self.door.transcript_of(_text(request, "agent_id"))
             answer = self.compactions.answer(self._site(), path, request, now(self.environ))
@@ -207,6 +209,22 @@ class Session:
             self.door.compacting(_text(request, "agent_id"), answer.get("rows", request.get("rows")), answer.get("behind"))
         self._call()
         return answer
+
+    def _edit(self, guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer a compaction of a host whose conversation goes on by edits."""
+        handed = {**request, **guest.handover(request)}
+        with self._settled():
+            answer = self.compactions.answer(self._site(), self.door.transcript_path, handed, now(self.environ))
+        self._call()
+        return guest.edited(request, answer)
+
+    def mend(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the `edits` by which the shortened results of such a host are whole again, whose references its own compaction has taken
+        away."""
+        if self.guest is None:
+            return {}
+        with self._settled():
+            return self.guest.mended(request, now(self.environ))
 
     def want(self, request: dict[str, Any]) -> dict[str, Any]:
         """Note a change of the conversation that a process outside of the client asks for; the mod reads it in our output."""
@@ -240,13 +258,17 @@ class Session:
 
     def compacted(self, request: dict[str, Any]) -> dict[str, Any]:
         """Note that a compaction is done; `stood`: with our answer."""
+        stood, agent_id = request.get("stood") is True, _text(request, "agent_id")
         with self._settled():
-            rest = self.compactions.confirm(request.get("stood") is True)
+            rest = self.compactions.confirm(stood)
         self._call()
         with self.lock:
-            self.door.compacted(_text(request, "agent_id"))
+            if self.guest and stood:
+                self.door.relearn(agent_id)
+            else:
+                self.door.compacted(agent_id)
         if self.guest:
-            self.guest.compacted(_text(request, "agent_id"))
+            self.guest.compacted(agent_id, stood)
         if rest is not None:
             self.work.put((rest, ()))  # not before: the client waits for this answer, too
         return {}
@@ -316,7 +338,7 @@ METHODS = {
     "/row": Session.row, "/rows": Session.begin_turn, "/compact": Session.compact, "/compacting": Session.compacting,
     "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view, "/command": Session.command, "/press": Session.press,
     "/health": Session.health, "/result": Session.result, "/writing": Session.writing, "/messages": Session.messages,
-    "/prompt": Session.prompt, "/want": Session.want, "/breakdown": Session.breakdown, "/hidden": Session.hidden,
+    "/prompt": Session.prompt, "/mend": Session.mend, "/want": Session.want, "/breakdown": Session.breakdown, "/hidden": Session.hidden,
 }  # fmt: skip
 
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 # How the ids of a host's sessions begin; any other session is Claude Code's.
-OPENCODE = "ses_"
+OPENCODE, PI = "ses_", "pi_"
 CLAUDE_CODE = "Claude Code"
+_GUESTS = {OPENCODE: "OpenCode", PI: "pi"}
 # Words for a host that keeps its sessions itself: its name comes before them, the consequence after.
 KEEPS = "keeps this session itself"
+
+
+def is_guest(session_id: str) -> bool:
+    """Return whether a session's host runs no hooks of ours: its plugin tells the helper, which keeps the transcript."""
+    return session_id.startswith((OPENCODE, PI))
 
 
 def is_kept(session_id: str) -> bool:
@@ -21,4 +27,4 @@ def kept_by(host: str) -> str:
 
 def name_of(session_id: str) -> str:
     """Return the name of the host of a session that a client of ours knows, as people call it."""
-    return "OpenCode" if session_id.startswith(OPENCODE) else CLAUDE_CODE
+    return next((name for prefix, name in _GUESTS.items() if session_id.startswith(prefix)), CLAUDE_CODE)

@@ -8,12 +8,12 @@ that were called.
 
 from __future__ import annotations
 
-from . import OPENCODE
+from . import OPENCODE, PI, is_guest
 from .claude_code import host as claude_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any, Protocol
 
     from ..policy.calls import Call
@@ -75,6 +75,13 @@ if TYPE_CHECKING:
         def row_of(self, id: str, output: object, failed: bool) -> dict[str, Any]:
             """Return a result as the row that the door takes."""
 
+        def handover(self, request: dict[str, Any]) -> dict[str, Any]:
+            """Return the `rows` of a conversation that the plugin hands over to be compacted, and the messages as they are `sent`.
+            MessagesNotUnderstood for anything else."""
+
+        def edits(self, request: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+            """Return what the plugin does so that its host shows these rows. MessagesNotUnderstood where that cannot be."""
+
 
 def of(session_id: str) -> Host:
     """Return the host of a session."""
@@ -82,13 +89,21 @@ def of(session_id: str) -> Host:
         from .opencode import host as opencode
 
         return opencode
+    if session_id.startswith(PI):
+        from .pi import host as pi
+
+        return pi
     return claude_code
 
 
 def guest_of(session_id: str) -> GuestHost:
     """Return the host of a session whose transcripts the helper keeps; ValueError for any other."""
-    if not session_id.startswith(OPENCODE):
+    if not is_guest(session_id):
         raise ValueError(f"the transcripts of {session_id} are its host's own")
+    if session_id.startswith(PI):
+        from .pi import host as pi
+
+        return pi
     from .opencode import host
 
     return host
@@ -96,4 +111,4 @@ def guest_of(session_id: str) -> GuestHost:
 
 def every() -> tuple[Host, ...]:
     """Return all hosts whose sessions we accompany."""
-    return of(""), of(OPENCODE)
+    return of(""), of(OPENCODE), of(PI)

@@ -1,4 +1,4 @@
-"""The sessions that other hosts have recorded on this machine: Codex's rollouts and OpenCode's storage."""
+"""The sessions that other hosts have recorded here: Codex's rollouts, OpenCode's storage, the session files of pi and Copilot CLI."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from typing import NamedTuple  # noqa: TID253  no hook on a tool call reads what
 
 from .codex import rollouts
 from .codex import translation as codex
+from .copilot import session_files as copilot_files
+from .copilot import translation as copilot
 from .opencode import stored_sessions
 from .opencode import translation as opencode
+from .pi import session_files
+from .pi import translation as pi
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,9 +46,23 @@ def of_opencode(environ: Mapping[str, str]) -> list[Recorded]:
     ]
 
 
+def of_pi(environ: Mapping[str, str]) -> list[Recorded]:
+    """Return the sessions of pi, the one that changed last first."""
+    return [Recorded(pi.NAME, session_files.session_id_of(path), path, at, "") for at, path in session_files.newest_first(environ)]
+
+
+def of_copilot(environ: Mapping[str, str]) -> list[Recorded]:
+    """Return the sessions of Copilot CLI, the one that changed last first."""
+    return [Recorded(copilot.NAME, copilot_files.session_id_of(path), path, at, "") for at, path in copilot_files.newest_first(environ)]
+
+
 def newest_usage(path: str) -> Usage | None:
     """Return the usage of the newest request of a recording, where its end tells without all of it being read; None where not."""
-    return stored_sessions.newest_usage(path) if stored_sessions.id_of(path) else rollouts.newest_usage(path)
+    if stored_sessions.id_of(path):
+        return stored_sessions.newest_usage(path)
+    if copilot_files.session_id_of(path):
+        return copilot_files.newest_usage(path)
+    return session_files.newest_usage(path) if session_files.session_id_of(path) else rollouts.newest_usage(path)
 
 
 def _stores_of_opencode(environ: Mapping[str, str]) -> list[str]:
@@ -52,11 +70,18 @@ def _stores_of_opencode(environ: Mapping[str, str]) -> list[str]:
 
 
 # Each host's name in a flag -> as people call it.
-NAMES = {"codex": codex.NAME, "opencode": opencode.NAME}
+NAMES = {"codex": codex.NAME, "opencode": opencode.NAME, "pi": pi.NAME, "copilot": copilot.NAME}
 # -> where it keeps the user's sessions: folders and databases, at least one, which need not be there.
 STORES: dict[str, Callable[[Mapping[str, str]], list[str]]] = {
     "codex": lambda environ: [rollouts.folder_of(environ)],
     "opencode": _stores_of_opencode,
+    "pi": lambda environ: [session_files.folder_of(environ)],
+    "copilot": lambda environ: [copilot_files.folder_of(environ)],
 }
 # -> its sessions, of the user.
-LISTS: dict[str, Callable[[Mapping[str, str]], list[Recorded]]] = {"codex": of_codex, "opencode": of_opencode}
+LISTS: dict[str, Callable[[Mapping[str, str]], list[Recorded]]] = {
+    "codex": of_codex,
+    "opencode": of_opencode,
+    "pi": of_pi,
+    "copilot": of_copilot,
+}

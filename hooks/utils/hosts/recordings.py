@@ -1,8 +1,8 @@
 """Read what other hosts have recorded, in the one form that all readers take: that of Claude Code's transcripts.
 
 A translation is a module `hosts/NAME/translation.py` with `is_own(head)`, whether a file that begins with these bytes is one of its, and
-`entries(file, size)`, the entries of the first `size` bytes of that file, in order, as docs/hosts.md says. What the recording lacks is left
-out of them. `host` is added here: the tools of such an entry are looked up among those of all hosts.
+`entries(file, size)`, the entries of the first `size` bytes of that file, in order, as docs/design/recordings.md says. What the recording
+lacks is left out of them. `host` is added here: the tools of such an entry are looked up among those of all hosts.
 
 Nothing is written: a recording is translated while it is read, each time that it is.
 """
@@ -14,12 +14,18 @@ from ..io.codec import dumps
 from ..policy.tools import Tools
 from . import CLAUDE_CODE
 from . import codex as codex_host
+from . import copilot as copilot_host
 from . import opencode as opencode_host
+from . import pi as pi_host
 from .claude_code import TOOLS as CLAUDE_CODE_TOOLS
 from .codex import rollouts
 from .codex import translation as codex
+from .copilot import session_files as copilot_files
+from .copilot import translation as copilot
 from .opencode import stored_sessions
 from .opencode import translation as opencode
+from .pi import session_files
+from .pi import translation as pi
 from .transcripts import projects
 
 TYPE_CHECKING = False
@@ -40,9 +46,14 @@ if TYPE_CHECKING:
 
 
 # The translations, in the order in which they are asked, and the tools of each.
-TRANSLATIONS: tuple[Translation, ...] = (codex, opencode)
-TOOLS = (codex_host.TOOLS, opencode_host.TOOLS)
+TRANSLATIONS: tuple[Translation, ...] = (codex, opencode, pi, copilot)
+TOOLS = (codex_host.TOOLS, pi_host.TOOLS, opencode_host.TOOLS, copilot_host.TOOLS)
 _UNREADABLE = b"?\n"
+# Agents whose recordings are known and not read -> what the beginning of one has.
+_UNREAD = {
+    "Gemini CLI": (b'"sessionId"', b'"projectHash"'),
+}
+_HEAD_BYTES = 4_000
 
 
 def translation_of(head: bytes) -> Translation | None:
@@ -60,9 +71,18 @@ def host_of(path: str) -> str:
     return translation.NAME if translation is not None else CLAUDE_CODE
 
 
+def unread_host_of(path: str) -> str:
+    """Return the name of the agent whose recording a file is, where PopKit does not read these; "" for any other file. OSError when it
+    cannot be read."""
+    with files.open_regular(path) as file:
+        head = file.peek(1)[:_HEAD_BYTES]  # type: ignore[attr-defined]  # it is buffered
+    return next((name for name, marks in _UNREAD.items() if all(mark in head for mark in marks)), "")
+
+
 def session_id_of(path: str) -> str:
     """Return the session of a recording: as its address or the export itself says, else the name of the file."""
-    return stored_sessions.id_of(path) or rollouts.session_id_of(path) or _exported(path) or projects.session_id_of(path)
+    known = stored_sessions.id_of(path) or rollouts.session_id_of(path) or session_files.session_id_of(path)
+    return known or copilot_files.session_id_of(path) or _exported(path) or projects.session_id_of(path)
 
 
 def _exported(path: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import OPENCODE
+from . import is_guest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def tools_of(session_id: str) -> Tools:
     """Return the tools that a session may call: all of its host that a tool call needs (see protocol.py)."""
-    if session_id.startswith(OPENCODE):
+    if is_guest(session_id):
         return recorded_tools()
     from .claude_code import TOOLS
 

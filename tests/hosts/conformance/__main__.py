@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.opencode import installs
 from tests.opencode.client import Server
+from tests.pi import installs as pi
 
 from .laws import LAWS, check
 from .test_conformance import HOSTS, hosts
@@ -16,7 +17,7 @@ print("|---|" + "---|" * len(HOSTS))
 with (
     tempfile.TemporaryDirectory() as folder,
     Server(Path(folder, "opencode"), installs.install()) as server,
-    hosts(Path(folder), server) as play,
+    hosts(Path(folder), server, pi.install()) as play,
 ):
     found = {host: check(play(host)) for host in HOSTS}
 for law in LAWS:

@@ -13,6 +13,9 @@ from tests.client.scripted_api import ScriptedApi
 from tests.opencode.client import ROOT, Project, Server
 from tests.opencode.conversations import big_file, bodies
 from tests.opencode.scripted_api import BothApis
+from tests.pi.client import Machine
+from tests.pi.client import Project as PiProject
+from tests.pi.installs import Program
 
 from .laws import Played
 from .scene import FILE, PROMPTS, scripts
@@ -46,6 +49,19 @@ class OpenCodeWords:
         return "edit", {"filePath": path, "oldString": old, "newString": new}
 
 
+class PiWords:
+    """pi's tools."""
+
+    def read(self, path: str) -> tuple[str, dict[str, Any]]:
+        return "read", {"path": path}
+
+    def shell(self, command: str) -> tuple[str, dict[str, Any]]:
+        return "bash", {"command": command}
+
+    def edit(self, path: str, old: str, new: str) -> tuple[str, dict[str, Any]]:
+        return "edit", {"path": path, "edits": [{"oldText": old, "newText": new}]}
+
+
 def in_claude_code(folder: Path, installed: Installed, api: ScriptedApi) -> Played:
     """The scene in Claude Code."""
     home = ClientHome(folder, installed, api.url, {"POPKIT_DOOR_MS": "60000"})
@@ -63,6 +79,26 @@ def in_claude_code(folder: Path, installed: Installed, api: ScriptedApi) -> Play
         return subprocess.run(command, cwd=home.work, env=home.env(), capture_output=True, text=True, check=True).stdout
 
     return Played(threads(api.requests, ()), restore)
+
+
+def in_pi(folder: Path, program: Program, provider: str, api: BothApis) -> Played:
+    """The scene in pi, which compacts with a summary of its own: nothing in the scene is dead for long enough."""
+    settings = {"compaction": {"keepRecentTokens": 400}}
+    project = PiProject(Machine(folder, program), "scene", api.url, provider, settings=settings)
+    api.places["work"] = str(project.work)
+    api.scripts.update(scripts(PiWords()))
+    (project.work / FILE).write_text(big_file())
+    first, later, last = PROMPTS
+    begun = len(bodies(api, project))
+    project.say(first)
+    project.leave()  # what is resumed knows what it has shown
+    project.say(later)
+    before = len(bodies(api, project))
+    project.compact()
+    project.say(last)
+    project.leave()
+    sent = bodies(api, project)
+    return Played([sent[begun:before], sent[before:]], lambda handle: project.popkit_says("restore", handle).stdout)
 
 
 def in_opencode(server: Server, name: str, provider: str, api: BothApis) -> Played:

@@ -16,6 +16,8 @@ SERVE = {
     "hanging": "exec {python} {stand_in} hang {short}",
     "mute": "sleep 600",
 }
+# What a guest takes as it takes another of them: no helper begins, or what it answers is of no use.
+ALIKE = {"wrong", "another shape"}
 ASKED = {"hanging": "hang", "garbage": "garbage", "crashing": "crash", "another shape": "shape"}  # they come, and are asked
 STAND_IN = """
 import os, socket, sys

@@ -12,20 +12,26 @@ from tests.client import installs as claude_code
 from tests.client.scripted_api import ScriptedApi
 from tests.opencode.client import Server
 from tests.opencode.scripted_api import BothApis
+from tests.pi.installs import Program
 
-from .drivers import in_claude_code, in_opencode
+from .drivers import in_claude_code, in_opencode, in_pi
 from .laws import LAWS, Played, check
 
-HOSTS = {"Claude Code": "", "OpenCode, Anthropic": "anthropic", "OpenCode, compatible": "compatible"}
+HOSTS = {
+    "Claude Code": "", "OpenCode, Anthropic": "anthropic", "OpenCode, compatible": "compatible", "pi, Anthropic": "anthropic",
+    "pi, OpenAI": "openai",
+}  # fmt: skip
 
 
 @contextmanager
-def hosts(folder: Path, opencode: Server) -> Iterator[Callable[[str], Played]]:
+def hosts(folder: Path, opencode: Server, pi: Program) -> Iterator[Callable[[str], Played]]:
     """`play(host)` plays the scene in a host. OpenCode has a project for each provider."""
     with BothApis() as apis:
 
         def play(host: str) -> Played:
             provider = HOSTS[host]
+            if host.startswith("pi"):
+                return in_pi(folder / f"pi-{provider}", pi, provider, apis)
             if provider:
                 return in_opencode(opencode, f"{provider}-scene", provider, apis)
             with ScriptedApi() as api:
@@ -35,8 +41,8 @@ def hosts(folder: Path, opencode: Server) -> Iterator[Callable[[str], Played]]:
 
 
 @pytest.fixture(scope="module")
-def play(opencode: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Played]]:
-    with hosts(tmp_path_factory.mktemp("hosts"), opencode) as play:
+def play(opencode: Server, pi_program: Program, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Played]]:
+    with hosts(tmp_path_factory.mktemp("hosts"), opencode, pi_program) as play:
         yield play
 
 

@@ -5,9 +5,9 @@ Its plugins change a result before it is stored, and nothing that was: the past 
 
 from __future__ import annotations
 
-from ...io.codec import text_in_field
 from ...policy.calls import Call, Outcome
-from ..own_memory import OwnMemory
+from ...policy.messages import MessagesNotUnderstood
+from ..guests import compaction_reported, compaction_told, output_of, own_memory, run_as_ours
 from ..transcripts.blocks import text_of_blocks
 from . import TOOLS, tool_named
 from .kept_transcripts import kept, path_of
@@ -16,12 +16,12 @@ from .translation import NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
     from typing import Any
 
 
 __all__ = [
-    "NAME", "TOOLS", "arriving_call", "call_of", "compaction_reported", "compaction_told", "kept", "output_of",
+    "NAME", "TOOLS", "arriving_call", "call_of", "compaction_reported", "compaction_told", "edits", "handover", "kept", "output_of",
     "own_memory", "path_of", "row_of", "run_as_ours",
 ]  # fmt: skip
 
@@ -46,26 +46,11 @@ def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: s
     return Call(id, tool_named(call.get("tool")), arguments if isinstance(arguments, dict) else {}, Outcome(error=error), now, cwd)
 
 
-def output_of(payload: dict[str, Any]) -> str:
-    """Return what the command of a completed call has printed; "" for another call."""
-    return text_in_field(payload, "output")
+def handover(request: dict[str, Any]) -> dict[str, Any]:
+    """MessagesNotUnderstood: OpenCode hands no conversation over to be compacted."""
+    raise MessagesNotUnderstood("OpenCode compacts its conversations itself")
 
 
-def run_as_ours(command: str) -> str:
-    """Return "": the plugin changes no command before it runs."""
-    return ""
-
-
-def own_memory(environ: Mapping[str, str], root: str) -> OwnMemory:
-    """Return an empty memory: OpenCode keeps none of its own."""
-    return OwnMemory("")
-
-
-def compaction_told(environ: Mapping[str, str], folder: str, model: str) -> dict[str, Any] | None:
-    """Return None: what OpenCode compacts by is not read."""
-    return None
-
-
-def compaction_reported(breakdown: object) -> int | None:
-    """Return None: the plugin reports no breakdown."""
-    return None
+def edits(request: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """MessagesNotUnderstood: a plugin of OpenCode's edits nothing that was sent."""
+    raise MessagesNotUnderstood("OpenCode compacts its conversations itself")

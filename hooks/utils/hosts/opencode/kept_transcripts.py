@@ -1,36 +1,19 @@
-"""The transcripts that the helper keeps of OpenCode's sessions, in our folder.
-
-They have the form of Claude Code's, and everything else is read in them. What OpenCode took back stays in the file, on a branch that
-nothing follows.
-"""
+"""The transcripts that the helper keeps of OpenCode's sessions, in our folder."""
 
 from __future__ import annotations
 
-import json  # noqa: TID253  no hook loads this
-import os
-
-from ...io import files, home
+from ...io import home
 from ...io.storage import Storage
-from ..transcripts import entries, projects
-from .translation import MESSAGE, NAME, SESSION, Translator, is_whole
+from ..kept_transcripts import KeptTranscript, path_of, root_of
+from .translation import NAME, SESSION, Translator, is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
+__all__ = ["STORAGE", "Kept", "kept", "path_of", "root_of"]
 
 STORAGE = (Storage("transcripts of OpenCode", {home.TRANSCRIPTS: rf"[^/]+/{SESSION}[^/]+(/subagents/agent-[^/]+)?\.jsonl"}),)
-
-
-def root_of(popkit_home: str) -> str:
-    """Return the folder of the kept transcripts, with a folder for each project."""
-    return os.path.join(popkit_home, home.TRANSCRIPTS)
-
-
-def path_of(popkit_home: str, project: str, session_id: str) -> str:
-    """Return where the transcript of a session is kept."""
-    return os.path.join(root_of(popkit_home), projects.folder_name(project), home.safe_name(session_id) + projects.SUFFIX)
 
 
 def kept(path: str, session_id: str, cwd: str, agent_id: str) -> Kept:
@@ -38,96 +21,16 @@ def kept(path: str, session_id: str, cwd: str, agent_id: str) -> Kept:
     return Kept(path, session_id, cwd, agent_id)
 
 
-class Kept:
-    """The transcript of one context. Not for several threads at once; what another process has appended is seen before anything is."""
+class Kept(KeptTranscript):
+    """The transcript of one context of OpenCode's."""
 
     def __init__(self, path: str, session_id: str, cwd: str, agent_id: str = "") -> None:
-        self.path = path
-        self.translator = Translator(session_id, cwd, agent_id)
-        self.last_entries: dict[str, str | None] = {}  # message of the conversation -> uuid of its last entry
-        self.results: dict[str, list[str]] = {}  # message -> ids of the calls whose results it brought
-        self.size = 0  # bytes that are known
-        self._look()
+        super().__init__(path, Translator(session_id, cwd, agent_id), NAME)
 
-    def take(self, messages: list[Any], is_all: bool = False) -> int:
-        """Append what is new among these messages; return how many entries that is. `is_all`: they are all of the session, so what is not
-        among them was taken back, and what is behind an unfinished one has made it final."""
-        self._look()
-        ids = [_id_of(message) for message in messages]
-        if is_all:
-            self.take_back([id for id in self.last_entries if id not in set(ids)])
-        new: list[dict[str, Any]] = []
-        for at, (id, message) in enumerate(zip(ids, messages)):
-            if id and id not in self.last_entries and (is_whole(message) or at + 1 < len(messages)):
-                translated = list(self.translator.entries(message))
-                self.last_entries[id] = translated[-1]["uuid"] if translated else self.translator.before
-                for entry in translated:
-                    self._note(id, entry)
-                new += translated
-        if new:
-            self._append("".join(json.dumps({**entry, "host": NAME}, separators=(",", ":")) + "\n" for entry in new))
-        return len(new)
+    def id_of(self, message: Any) -> str:
+        info = message.get("info") if isinstance(message, dict) else None
+        id = info.get("id") if isinstance(info, dict) else None
+        return id if isinstance(id, str) else ""
 
-    def take_back(self, ids: list[str]) -> None:
-        """Take back messages: the next one follows those before them."""
-        for id in ids:
-            self.last_entries.pop(id, None)
-            self.results.pop(id, None)
-        if ids:
-            self.translator.before = next(reversed(self.last_entries.values()), None) if self.last_entries else None
-
-    def ids(self) -> list[str]:
-        """Return the ids of the calls whose results are in the conversation."""
-        return [id for message in self.last_entries for id in self.results.get(message, ())]
-
-    def _note(self, message: str, entry: dict[str, Any]) -> None:
-        ids = [block["tool_use_id"] for block in entries.blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
-        self.results.setdefault(message, []).extend(ids)
-
-    def _append(self, lines: str) -> None:
-        files.make_private_folder(os.path.dirname(self.path))
-        cut = "" if _ends_whole(self.path) else "\n"  # a kill has cut the last line short
-        files.append_text(self.path, cut + lines)
-        self.size = files.size_of(self.path)
-
-    def _look(self) -> None:
-        """Read the file, unless it is what was written last."""
-        size = files.size_of(self.path)
-        if size == self.size:
-            return
-        self.size, self.last_entries, self.results, self.translator.before = size, {}, {}, None
-        for entry in _branch(entries.read(self.path, size)):
-            if isinstance(entry.get(MESSAGE), str):
-                self.last_entries.pop(entry[MESSAGE], None)
-                self.last_entries[entry[MESSAGE]] = self.translator.before = entry["uuid"]
-                self._note(entry[MESSAGE], entry)
-
-
-def _branch(stored: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the entries that the last one follows, in order, those before a compaction included."""
-    known = {entry["uuid"]: entry for entry in stored if isinstance(entry.get("uuid"), str)}
-    branch: list[dict[str, Any]] = []
-    entry = next(reversed(known.values()), None)
-    while entry is not None:
-        branch.append(entry)
-        known.pop(entry["uuid"])  # a file that anybody has changed may go round in circles
-        before = entry.get("parentUuid") or entry.get("logicalParentUuid")
-        entry = known.get(before) if isinstance(before, str) else None
-    return branch[::-1]
-
-
-def _ends_whole(path: str) -> bool:
-    try:
-        with files.open_regular(path) as file:
-            if not file.seek(0, os.SEEK_END):
-                return True
-            file.seek(-1, os.SEEK_END)
-            return file.read() == b"\n"
-    except FileNotFoundError:
-        return True
-
-
-def _id_of(message: object) -> str:
-    info = message.get("info") if isinstance(message, dict) else None
-    id = info.get("id") if isinstance(info, dict) else None
-    return id if isinstance(id, str) else ""
+    def is_whole(self, message: Any) -> bool:
+        return is_whole(message)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json  # noqa: TID253  only the helper comes here
 
 from ...policy.messages import ASSISTANT, USER, Message, MessagesNotUnderstood, ShownResult, Use, message_of
+from .. import CLAUDE_CODE
 from .attachments import ADAPTIVE, RENEWED, SAID_AGAIN, Attachments
 
 TYPE_CHECKING = False
@@ -27,17 +28,17 @@ _BEGIN, _END = "<system-reminder>", "</system-reminder>"
 # What the client leaves of a result that it has cleared itself.
 CLEARED = "[Old tool result content cleared]"
 _MEDIA = ("image", "document")
-# What each kind of block may hold: with anything else it says what a rebuilt one would not.
-_FIELDS = {
-    "text": {"text", "citations"},
-    "tool_use": {"id", "name", "input", "caller"},
-    "tool_result": {"tool_use_id", "content", "is_error"},
-    "tool_reference": {"tool_name"},
-    "image": {"source"},
-    "document": {"source", "title", "context", "citations"},
-}
 # `as_row`: the mod has left out what the row of this call or result has, too, word for word.
 _EVERYWHERE = {"type", "cache_control", "as_row"}
+# What each kind of block may hold: with anything else it says what a rebuilt one would not.
+_FIELDS = {
+    "text": _EVERYWHERE | {"text", "citations"},
+    "tool_use": _EVERYWHERE | {"id", "name", "input", "caller"},
+    "tool_result": _EVERYWHERE | {"tool_use_id", "content", "is_error"},
+    "tool_reference": _EVERYWHERE | {"tool_name"},
+    "image": _EVERYWHERE | {"source"},
+    "document": _EVERYWHERE | {"source", "title", "context", "citations"},
+}
 _THINKS = ("thinking", "redacted_thinking")
 
 
@@ -57,25 +58,27 @@ class AsSent:
 
 
 def read(
-    sent: object, rows: object, tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str]
+    sent: object, rows: object, tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str], host: str = CLAUDE_CODE
 ) -> AsSent:  # fmt: skip
     """Return the conversation of the messages `sent`, whose `rows` the host hands over. `show(block)`: the text that takes the place of a
-    picture or document of the person's. LineNotUnderstood where rows and messages do not match, or anything would be lost."""
+    picture or document of the person's; `host`: its name. MessagesNotUnderstood where rows and messages do not match, or anything would be
+    lost."""
+    agent = "Claude" if host == CLAUDE_CODE else host
     if not isinstance(sent, list):
-        raise MessagesNotUnderstood("this version of Claude Code does not say what it sends")
+        raise MessagesNotUnderstood(f"this version of {host} does not say what it sends")
     if not isinstance(rows, list) or not rows:
         raise MessagesNotUnderstood("there are no messages to compact")
     if len(sent) >= MOST_MESSAGES:
-        raise MessagesNotUnderstood("the conversation has more messages than Claude Code hands over")
-    reader = _Reader(rows, tools, attachments, show)
+        raise MessagesNotUnderstood(f"the conversation has more messages than {host} hands over")
+    reader = _Reader(rows, tools, attachments, show, host)
     for message in sent:
         reader.take(message)
     reader.check()
     turn = _open_turn(sent)
     if attachments.thinking != ADAPTIVE and any(not kinds.isdisjoint(_THINKS) for kinds in turn):
-        raise MessagesNotUnderstood("Claude is in the middle of a turn, and this model needs its thinking until the turn ends")
+        raise MessagesNotUnderstood(f"{agent} is in the middle of a turn, and this model needs its thinking until the turn ends")
     if turn and not (turn[0] | turn[-1]).isdisjoint(_MEDIA):
-        raise MessagesNotUnderstood("Claude is in the middle of a turn about a picture or a document, which a compaction cannot carry")
+        raise MessagesNotUnderstood(f"{agent} is in the middle of a turn about a picture or a document, which a compaction cannot carry")
     return reader.done
 
 
@@ -100,11 +103,14 @@ def _open_turn(sent: Sequence[Any]) -> list[set[str]]:
 class _Reader:
     """Takes one message after the other."""
 
-    def __init__(self, rows: Sequence[object], tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str]) -> None:
+    def __init__(
+        self, rows: Sequence[object], tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str], host: str
+    ) -> None:  # fmt: skip
         self.done = AsSent()
         self.attachments = attachments
         self.tools = tools
         self.show = show
+        self.host = host
         known = [message_of(row, tools) for row in rows]
         self.uses = {use.id: use for row in known for use in row.uses}
         self.results = {shown.id: shown.text for row in known for shown in row.results}
@@ -129,12 +135,12 @@ class _Reader:
             self._asked(blocks)
 
     def check(self) -> None:
-        """Raise LineNotUnderstood where a row was not sent."""
+        """Raise MessagesNotUnderstood where a row was not sent."""
         missing = (self.uses.keys() - self.called) | (self.results.keys() - self.answered)
         if missing:
-            raise MessagesNotUnderstood(f"{min(missing)} is not in what Claude Code sends")
+            raise MessagesNotUnderstood(f"{min(missing)} is not in what {self.host} sends")
         if any(text not in self.taken for text in self.words if not text.startswith(_BEGIN)):
-            raise MessagesNotUnderstood("something that was said is not in what Claude Code sends")
+            raise MessagesNotUnderstood(f"something that was said is not in what {self.host} sends")
 
     def _answered(self, blocks: list[dict[str, Any]]) -> None:
         texts, uses = [], []
@@ -242,7 +248,7 @@ class _Reader:
             else:
                 raise MessagesNotUnderstood(f"a {each['type']} in a result cannot be carried")
         if rest:
-            raise MessagesNotUnderstood(f"the result of {id} is not what Claude Code sends")
+            raise MessagesNotUnderstood(f"the result of {id} is not what {self.host} sends")
         self.answered.add(id)
         if len(own) > 1 or any(each["type"] != "text" for each in own):
             self.done.contents[id] = json.dumps(own, ensure_ascii=False, separators=(",", ":"))
@@ -254,7 +260,7 @@ class _Reader:
         """Return (what of a text the result itself says, what of its row is left to come, the reminders behind it). `row`: what its row
         says from here on, None where there is no row."""
         if row is None and _BEGIN in text:
-            raise MessagesNotUnderstood("what Claude Code has put behind a result cannot be told from it")
+            raise MessagesNotUnderstood(f"what {self.host} has put behind a result cannot be told from it")
         if row is None:
             return text, None, []
         bare = text.strip()
@@ -262,7 +268,7 @@ class _Reader:
             return text, row[len(bare) :].lstrip(), []
         behind = bare[len(row) :].strip()
         if not bare.startswith(row) or not behind.startswith(_BEGIN):
-            raise MessagesNotUnderstood("a result is not what Claude Code sends")
+            raise MessagesNotUnderstood(f"a result is not what {self.host} sends")
         return row, "", list(self._reminders(behind))
 
     def _reminders(self, text: str) -> Iterator[str]:
@@ -293,7 +299,7 @@ def _loaded(block: dict[str, Any]) -> str:
 
 
 def _check(block: object) -> None:
-    """Raise LineNotUnderstood for a block of an unknown kind, or with more in it than its kind is known to have."""
+    """Raise MessagesNotUnderstood for a block of an unknown kind, or with more in it than its kind is known to have."""
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):
         raise MessagesNotUnderstood("a block has no type")
     if block["type"] in _THINKS:
@@ -301,8 +307,8 @@ def _check(block: object) -> None:
     known = _FIELDS.get(block["type"])
     if known is None:
         raise MessagesNotUnderstood(f"a {block['type']} cannot be carried")
-    more = block.keys() - known - _EVERYWHERE
-    if more:
+    if not known.issuperset(block):
+        more = block.keys() - known
         raise MessagesNotUnderstood(f"a {block['type']} with {min(more)} cannot be carried")
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Lines of these types say nothing of the conversation, and some are very long.
 _SKIPPED = (b'{"type":"api-request', b'{"type":"file-history', b'{"type":"queue-operation', b'{"type":"tools-used', b'{"type":"cost-state')
 # What the first line of a transcript of the host's has: whose any other file is, `recordings` knows.
-_OWN, _FOREIGN = (b'"sessionId":', b'"uuid":', b'"leafUuid":'), b'"payload":'
+_OWN, _FOREIGN = (b'"sessionId":', b'"uuid":', b'"leafUuid":'), (b'"payload":', b'"copilotVersion":')
 _HEAD = 400  # bytes in which a line of another host says what it is
 ALL = 1 << 62  # bytes
 # What the address of a session in another host's own storage has in it.
@@ -41,7 +41,7 @@ def translation_of(file: BinaryIO) -> Translation | None:
     """Return what translates a recording of another host, of a file that was opened and not read; None for a transcript of this one."""
     head = file.peek(1)  # type: ignore[attr-defined]  # it is buffered
     line = head.partition(b"\n")[0]
-    if not line or (any(mark in line for mark in _OWN) and _FOREIGN not in line[:_HEAD]) or says_nothing(line):
+    if not line or (any(mark in line for mark in _OWN) and not any(mark in line[:_HEAD] for mark in _FOREIGN)) or says_nothing(line):
         return None
     from .. import recordings
 

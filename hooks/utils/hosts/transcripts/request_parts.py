@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 _LONGEST_TOOL = 200
 _MESSAGE, _BEHIND = b'"message":', b',"uuid":"'
 # What of an attachment the model gets, of kinds that it gets at all.
-_SHOWN = ("content", "snippet", "prompt", "addedLines", "addedBlocks")
+_SHOWN = ("content", "snippet", "prompt", "addedLines", "addedBlocks", "files", "text", "response", "skills")
 _FOR_PEOPLE = ("hook_system_message", "command_permissions")
+# No addition of the host's: what somebody said, and a copy of the system prompt.
+_NO_ADDITION = ("queued_command", "prompt_snapshot")
 _WITH_WORDS = ("file", "queued_command")  # what comes with what the user says
 _HOLDS = {SEARCH: "matches", FIND: "log", LIST: "log", SHELL: "log"}  # operation of a tool -> what its results hold
 _decode = json.JSONDecoder().raw_decode
@@ -43,6 +45,9 @@ class Contents:
         self._tools: dict[str, Tool] = {}
         self._known: set[str] = set()  # uuids of entries since the last compaction
         self._ends: dict[str, int] = {}  # uuid -> length of the conversation behind it
+        # What the host has added since this was last emptied: (type, tokens, whether the same stood there).
+        self.added: list[tuple[str, int, bool]] = []
+        self._stands: set[int] = set()  # hashes of what it has added since the last compaction
 
     def result_line(self, line: bytes, uuid: str) -> None:
         """Take in the line of a result, as the client writes it: without blanks."""
@@ -79,7 +84,9 @@ class Contents:
             for block in entries.blocks_of(entry):
                 self._answer(block, uuid)
         elif isinstance(attached, dict):
-            self._attached(attached, uuid, began)
+            text = _attached_text(attached, entry.get("rendered"))
+            self._attached(attached, text, uuid, began)
+            self._note_added(str(attached.get("type")), text)
         elif entry.get("type") == "user":
             self._add_user_text(entry, uuid)
             self._results(entries.blocks_of(entry), uuid)
@@ -92,6 +99,7 @@ class Contents:
         self.composition.keep({uuid for uuid in uuids if isinstance(uuid, str)} if isinstance(uuids, list) else ())
         self._known.clear()
         self._ends.clear()
+        self._stands.clear()
 
     def rewound(self, uuid: str) -> None:
         """Leave out what came behind an entry."""
@@ -120,12 +128,25 @@ class Contents:
         for block in entries.blocks_of(entry):
             self.composition.add(kind, IMAGE_TOKENS if block.get("type") == "image" else entries.text_tokens(block), uuid)
 
-    def _attached(self, attached: dict[str, Any], uuid: str, began: bool) -> None:
+    def _attached(self, attached: dict[str, Any], text: str, uuid: str, began: bool) -> None:
         kind = SAID if attached.get("type") in _WITH_WORDS else ADDED
         if attached.get("type") not in _FOR_PEOPLE and (began or kind == SAID):
-            shown = [value for value in map(attached.get, _SHOWN) if value]
-            texts = [value if isinstance(value, str) else dumps_or_nothing(value) for value in shown]
-            self.composition.add(kind, sum(map(estimate_tokens, texts)), uuid)
+            self.composition.add(kind, estimate_tokens(text), uuid)
+
+    def _note_added(self, name: str, text: str) -> None:
+        if name in _FOR_PEOPLE or name in _NO_ADDITION:
+            return
+        key = hash((name, text))
+        if text:
+            self.added.append((name[:_LONGEST_TOOL], estimate_tokens(text), key in self._stands))
+            self._stands.add(key)
+
+
+def _attached_text(attached: dict[str, Any], rendered: object) -> str:
+    """Return what of an attachment the model gets: as the client says that it was sent, else what its kinds hold."""
+    shown = [each.get("content") for each in rendered if isinstance(each, dict)] if isinstance(rendered, list) else []
+    values = shown or [value for value in map(attached.get, _SHOWN) if value]
+    return "\n".join(value if isinstance(value, str) else dumps_or_nothing(value) for value in values)
 
 
 REQUEST, SHAPE = b'{"type":"api-request",', b'{"type":"api-request-shape",'

@@ -71,7 +71,8 @@ class Session:
     `copies`: ids of messages that were asked for elsewhere, as a fork's first ones were · `began`: when the file's first line with a time
     was written (seconds), 0 where there is none: that of a copy is later than the one of what it is a copy of · `calls`: name of a tool,
     `skill NAME` or `agent TYPE` -> [times, when last (seconds)], without those of copies · `words`: estimated tokens of what the user had
-    said before the first request · `hooks`: of what hooks had added by then.
+    said before the first request · `hooks`: of what hooks had added by then · `added`: type of what the host attached ->
+    [times, estimated tokens, how many of the times the same stood in the prompt, their tokens], without those of copies.
     """
 
     def __init__(self) -> None:
@@ -83,11 +84,18 @@ class Session:
         self.calls: dict[str, list[float]] = {}
         self.words = 0
         self.hooks = 0
+        self.added: dict[str, list[int]] = {}
 
     @property
     def standing(self) -> int:
         """Return the tokens of the first request that came before the user's first word; 0 where there is no request."""
         return max(0, self.requests[0].usage.tokens - self.words) if self.requests else 0
+
+    @property
+    def holds(self) -> dict[str, int]:
+        """Return kind of content -> tokens of the conversation that the newest request sent."""
+        shares = self.requests[-1].shares if self.requests else None
+        return {kind: round(sum(share[:3])) for kind, share in (shares or {}).items()}
 
     def called(self, name: str, at: float) -> None:
         """Count a use."""
@@ -277,6 +285,10 @@ class _Reading:
                 self.contents.composition.drop(THOUGHT)
             lost = lost_tokens(before[0].usage, sent.usage) if before else 0
             sent.shares = self.contents.composition.sent(sent.usage, self.session.standing, lost)
+            for name, tokens, again in self.contents.added if sent.id not in self.session.copies else ():
+                row = self.session.added.get(name, [0, 0, 0, 0])
+                self.session.added[name] = [row[0] + 1, row[1] + tokens, row[2] + again, row[3] + tokens * again]
+            self.contents.added.clear()
 
     def _call(self, block: dict[str, Any], at: float) -> None:
         id, tool, arguments = block.get("id"), block.get("name"), block.get("input")

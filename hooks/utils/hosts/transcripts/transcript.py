@@ -16,7 +16,7 @@ from ...policy.commits import Commits
 from ...policy.events import Call, Compacted, Prompted
 from ...policy.placeholder import handle_in
 from ...policy.tools import EDITS
-from .. import kept_by
+from .. import is_kept, kept_by
 from ..tools import tool as tool_named
 from ..tools import tools_of
 from . import entries, fates, outcomes, usage
@@ -139,7 +139,7 @@ def _read(lines: Iterable[bytes], index: Index, host: str = "") -> None:
         if entry is None:
             index.bad += not says_nothing(line)
             continue
-        if not cwd and "host" in entry:
+        if not cwd and "host" in entry and (host or is_kept(str(entry.get("sessionId")))):
             index.doubt(kept_by(entry["host"]))
         cwd = cwd or entry.get("cwd")
         version = entry.get("version") or version

@@ -1,0 +1,80 @@
+"""The tools of Copilot CLI: what each does, and how long its results live. Command lines live by the patterns of Claude Code's Bash."""
+
+from __future__ import annotations
+
+from ...policy import tools
+
+TOOL_TIERS = {
+    "view": "medium",
+    "grep": "short",
+    "rg": "short",
+    "glob": "short",
+    "edit": "ephemeral",
+    "create": "ephemeral",
+    "str_replace_editor": "ephemeral",
+    "apply_patch": "ephemeral",
+    "bash": "session",
+    "powershell": "session",
+    "read_bash": "session",
+    "read_powershell": "session",
+    "write_bash": "session",
+    "write_powershell": "session",
+    "stop_bash": "ephemeral",
+    "stop_powershell": "ephemeral",
+    "list_bash": "short",
+    "task": "session",
+    "read_agent": "session",
+    "web_fetch": "session",
+    "web_search": "short",
+    "skill": "session",
+    "ask_user": "preserved",
+    "exit_plan_mode": "preserved",
+    "update_todo": "preserved",  # of lists the newest is kept
+}
+
+_FILE, _ROOT = ("path", "filePath", "file_path"), ("path",)
+TOOLS = tools.Tools(
+    {
+        "view": (tools.READ, _FILE),
+        "grep": (tools.SEARCH, _ROOT, "pattern"),
+        "rg": (tools.SEARCH, _ROOT, "pattern"),
+        "glob": (tools.FIND, _ROOT, "pattern"),
+        "edit": (tools.EDIT, _FILE, "", ("new_str",), ("old_str", "new_str")),
+        "create": (tools.WRITE, _FILE, "", ("file_text",), ("file_text",)),
+        "str_replace_editor": (tools.EDIT, _FILE, "", ("new_str", "file_text"), ("old_str", "new_str")),
+        "apply_patch": (tools.EDIT, ("file_path",), "", (), (), "others"),
+        "bash": (tools.SHELL, (), "command"),
+        "powershell": (tools.WINDOWS_SHELL, (), "command"),
+        "read_bash": (tools.OUTPUT,),
+        "read_powershell": (tools.OUTPUT,),
+        "write_bash": (tools.OUTPUT,),
+        "write_powershell": (tools.OUTPUT,),
+        "task": (tools.DELEGATE,),
+        "read_agent": (tools.REPORT,),
+        "web_fetch": (tools.FETCH,),
+        "web_search": (tools.FETCH,),
+        "skill": (tools.SKILL,),
+        "ask_user": (tools.ASK,),
+        "exit_plan_mode": (tools.PLAN,),
+        "update_todo": (tools.TASKS,),
+    },
+    TOOL_TIERS,
+    ("path", "file_path", "command", "pattern", "url", "query", "description", "shellId", "agent_id"),
+    _FILE,
+    {
+        tools.FILE: _FILE,
+        tools.ABOUT: ("description", "query", "url", "skill", "name", "path"),
+        tools.FIRST_LINE: ("offset",),
+        tools.LINES: ("limit",),
+        tools.GLOB: ("glob",),
+        tools.FILE_TYPE: ("type",),
+        tools.SHOWS: ("output_mode",),
+        tools.NUMBERS: ("-n",),
+        tools.ANY_CASE: ("-i",),
+        tools.MULTILINE: ("multiline",),
+        tools.AFTER: ("-A",),
+        tools.BEFORE: ("-B",),
+        tools.AROUND: ("-C",),
+        tools.AT_MOST: ("head_limit",),
+    },
+)

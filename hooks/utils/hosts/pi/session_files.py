@@ -1,0 +1,80 @@
+"""pi's session files: where they lie, which session each is of, and its newest usage. Read, never changed."""
+
+from __future__ import annotations
+
+import json  # noqa: TID253  no hook on a tool call reads other hosts' records
+import os
+import re  # noqa: TID253
+
+from ...io import files, home
+from ...io.system import join
+from ..transcripts import usage
+from .translation import SESSION, usage_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...policy.usage import Usage
+
+_SUFFIX = ".jsonl"
+_TAIL_BYTES = 128 * 1024
+_NAME = re.compile(r"\d{4}-\d\d-\d\dT[\d-]{8,12}Z_([\w.-]{1,200})\.jsonl")
+
+
+def folder_of(environ: Mapping[str, str]) -> str:
+    """Return the folder of pi's sessions, with a folder for each project. NoHome where nobody knows the user's own."""
+    named = environ.get("PI_CODING_AGENT_SESSION_DIR") or ""
+    if named:
+        return home.absolute(named)
+    agent = environ.get("PI_CODING_AGENT_DIR") or ""
+    return join(home.absolute(agent) if agent else join(home.user_folder(environ), ".pi", "agent"), "sessions")
+
+
+def session_id_of(path: str) -> str:
+    """Return the id of the session that a file is named after; "" for a file of another name."""
+    match = _NAME.fullmatch(os.path.basename(path))
+    return SESSION + match[1] if match else ""
+
+
+def newest_first(environ: Mapping[str, str]) -> list[tuple[float, str]]:
+    """Return (when it was last written in seconds, path) of the files of all sessions, the one that was written last first."""
+    found = []
+    for folder, _, names in os.walk(folder_of(environ)):
+        for name in names:
+            path = join(folder, name)
+            if session_id_of(path):
+                try:
+                    found.append((os.stat(path).st_mtime, path))
+                except OSError:
+                    continue
+    return sorted(found, reverse=True)
+
+
+def newest_usage(path: str) -> Usage | None:
+    """Return the usage of the newest request of a session; None where the end of its file has none, or a compaction has come since."""
+    try:
+        with files.open_regular(path) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+            lines = file.read(_TAIL_BYTES).split(b"\n")
+    except (OSError, ValueError):
+        return None
+    for line in reversed(lines):
+        if b'"assistant"' not in line and b'"compaction"' not in line:
+            continue
+        try:
+            entry = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(entry, dict):
+            continue
+        if entry.get("type") == "compaction":
+            return None
+        message = entry.get("message")
+        if not isinstance(message, dict) or message.get("role") != "assistant":
+            continue
+        counts = usage_of(message.get("usage"))
+        if counts is not None:
+            answer = {"model": message.get("model"), "usage": counts}
+            return usage.usage_of({"type": "assistant", "timestamp": entry.get("timestamp"), "message": answer})
+    return None
