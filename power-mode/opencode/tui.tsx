@@ -10,13 +10,16 @@ import { Helper, program, type Program } from './helper'
 type Offer = { id: string; key: string; label: string; sum: string }
 type Choices = { options: { value: string; label: string }[]; value: string }
 type Shown = { pages: { id: string; label: string; key: string }[]; page: string; head: string[]; lines: string[]; operations: Offer[]; choices: Choices | null }
-type View = { band: { text: string } | null; line: string; pane: Shown }
+type View = { band: { text: string } | null; line: string; cache_until: number | null; pane: Shown }
 
 // Milliseconds. A person waits, so the helper may read what was said.
 const JOIN_MS = 3_000
 const VIEW_MS = 5_000
 const OPERATION_MS = 60_000
 const LOOK_MS = 20_000
+// Until the sidebar is drawn again: while the cache is warm, and once it is cold.
+const COOLING_MS = 60_000
+const SETTLED_MS = 500
 const TOAST_MS = 8_000
 const MOST_COLUMNS = 108
 // Of a dialog: what its frame takes of the screen.
@@ -60,13 +63,23 @@ class Views {
   }
 }
 
-/** The sidebar: what to do now, else what the context holds. */
+/** The sidebar: what to do now, else the status line, drawn again as the cache cools. */
 function Side(props: { api: TuiPluginApi; views: Views; sessionID: string }) {
   const [view, setView] = createSignal<View>()
-  const look = async () => setView(await props.views.view(props.sessionID))
+  let cooling: ReturnType<typeof setTimeout> | undefined
+  const look = async () => {
+    clearTimeout(cooling)
+    const shown = await props.views.view(props.sessionID)
+    const left = (shown?.cache_until ?? 0) - Date.now()
+    setView(shown)
+    cooling = left > 0 ? setTimeout(look, Math.min(COOLING_MS, left + SETTLED_MS)) : undefined
+  }
   const stop = props.api.event.on('session.idle', event => void (event.properties.sessionID === props.sessionID && look()))
   createEffect(on(() => props.sessionID, look))
-  onCleanup(stop)
+  onCleanup(() => {
+    stop()
+    clearTimeout(cooling)
+  })
 
   // What is drawn at first has to be something: a slot that is given nothing is made anew and anew.
   return (

@@ -1,5 +1,5 @@
 """The scripted API as OpenCode's providers ask it: Anthropic's Messages, and Chat Completions as OpenAI and those compatible with it have
-them. One script plays on both: a request of the second kind is read as one of the first, answered, and the answer written back.
+them, and OpenAI's Responses. One script plays on all: a request is read as one of the first kind, answered, and the answer written back.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any
 
 from tests.client.scripted_api import Recorded, ScriptedApi, _handler_for, kind_of
 
-CHAT = "/v1/chat/completions"
+CHAT, RESPONSES = "/v1/chat/completions", "/v1/responses"
 
 
 class BothApis(ScriptedApi):
-    """A scripted API that answers both kinds. `chats`: the bodies of the second kind as they arrived, in order."""
+    """A scripted API that answers all kinds. `chats`: the bodies of OpenAI's kinds, in order, of Responses as chats."""
 
     def __init__(self, scripts: dict[str, list[Any]] | None = None) -> None:
         super().__init__(scripts)
@@ -70,20 +70,84 @@ def chunks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def as_chat(asked: dict[str, Any]) -> dict[str, Any]:
+    """A request for a response as one for a chat completion."""
+    messages: list[dict[str, Any]] = []
+    for item in asked["input"]:
+        kind = item.get("type", "message")
+        if kind == "function_call":
+            function = {"name": item["name"], "arguments": item["arguments"]}
+            called = {"id": item["call_id"], "type": "function", "function": function}
+            if not messages or messages[-1]["role"] != "assistant":
+                messages.append({"role": "assistant", "content": None})
+            messages[-1].setdefault("tool_calls", []).append(called)
+        elif kind == "function_call_output":
+            messages.append({"role": "tool", "tool_call_id": item["call_id"], "content": _said(item["output"])})
+        elif kind == "message":
+            role = "system" if item["role"] == "developer" else item["role"]
+            messages.append({"role": role, "content": _said(item["content"])})
+    tools = [{"type": "function", "function": tool} for tool in asked.get("tools") or []]
+    return {"model": asked.get("model"), "messages": messages, "tools": tools}
+
+
+def _said(content: str | list[dict[str, Any]]) -> str:
+    return content if isinstance(content, str) else "\n".join(part["text"] for part in content if "text" in part)
+
+
+def events_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """An answer of Anthropic's as the events of a streamed response."""
+    events: list[dict[str, Any]] = [{"type": "response.created", "response": {"id": message["id"], "status": "in_progress", "output": []}}]
+    output: list[dict[str, Any]] = []
+    for at, block in enumerate(message["content"]):
+        place = {"output_index": at, "item_id": f"item_{at}"}
+        if block["type"] == "tool_use":
+            arguments = json.dumps(block["input"])
+            item = {"type": "function_call", "id": f"fc_{at}", "call_id": block["id"], "name": block["name"], "arguments": ""}
+            done = {**item, "arguments": arguments, "status": "completed"}
+            events.append({"type": "response.output_item.added", **place, "item": item})
+            events.append({"type": "response.function_call_arguments.delta", **place, "delta": arguments})
+            events.append({"type": "response.function_call_arguments.done", **place, "arguments": arguments})
+        elif block["type"] == "text":
+            item = {"type": "message", "id": f"msg_{at}", "role": "assistant", "status": "in_progress", "content": []}
+            part = {"type": "output_text", "text": block["text"], "annotations": []}
+            done = {**item, "status": "completed", "content": [part]}
+            events.append({"type": "response.output_item.added", **place, "item": item})
+            events.append({"type": "response.content_part.added", **place, "content_index": 0, "part": {**part, "text": ""}})
+            events.append({"type": "response.output_text.delta", **place, "content_index": 0, "delta": block["text"]})
+        else:
+            continue
+        output.append(done)
+        events.append({"type": "response.output_item.done", **place, "item": done})
+    used = message["usage"]
+    read = used["cache_read_input_tokens"]
+    prompt = used["input_tokens"] + read + used["cache_creation_input_tokens"]
+    usage = {
+        "input_tokens": prompt, "output_tokens": used["output_tokens"], "total_tokens": prompt + used["output_tokens"],
+        "input_tokens_details": {"cached_tokens": read}, "output_tokens_details": {"reasoning_tokens": 0},
+    }  # fmt: skip
+    response = {"id": message["id"], "model": message["model"], "status": "completed", "output": output, "usage": usage}
+    return [*events, {"type": "response.completed", "response": response}]
+
+
 def _both(api: BothApis) -> type[BaseHTTPRequestHandler]:
     base: Any = _handler_for(api)
 
     class Handler(base):
         def do_POST(self) -> None:  # noqa: N802  the name that the library calls
-            if self.path != CHAT:
+            if self.path not in (CHAT, RESPONSES):
                 super().do_POST()
                 return
-            chat = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)))
+            asked = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)))
+            chat = as_chat(asked) if self.path == RESPONSES else asked
             body = as_messages(chat)
             kind = kind_of(body)
             api.chats.append(chat)
             api.requests.append(Recorded(self.path, dict(self.headers.items()), body, kind))
             message = api.answer(body, kind)
+            if self.path == RESPONSES:
+                events = [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events_of(message)]
+                self._send("".join(events).encode(), "text/event-stream")
+                return
             frames = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks_of(message)]
             self._send(("".join(frames) + "data: [DONE]\n\n").encode(), "text/event-stream")
 

@@ -3,7 +3,6 @@ a user does."""
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -11,40 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.core.version import VERSION
 from tests.client.installs import npm
 from tests.opencode import installs
-from tests.opencode.client import ENTER, ESCAPE, PLUGIN, ROOT, Project, Server, Terminal
+from tests.opencode.client import ENTER, ESCAPE, PLUGIN, Project, Server, Terminal
 from tests.opencode.conversations import big_file, bodies, broken, twice
 from tests.opencode.scripted_api import BothApis
 from tests.patience import HANG_S
-
-PACKAGE = json.loads((PLUGIN / "package.json").read_text())
-IMPORTED = re.compile(r"from '\./(\w+)'")
-
-
-def test_it_has_the_version_and_the_license_of_the_rest() -> None:
-    rest = json.loads((ROOT / ".claude-plugin" / "plugin.json").read_text())
-    assert (PACKAGE["version"], PACKAGE["license"]) == (VERSION, rest["license"])
-    assert (PLUGIN / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
-
-
-def test_it_depends_on_nothing_and_cannot_be_published_by_mistake() -> None:
-    assert "dependencies" not in PACKAGE
-    assert PACKAGE["private"] is True
-
-
-def test_what_npm_packs_is_all_that_it_needs(tmp_path: Path) -> None:
-    if npm() is None:
-        pytest.skip("npm is not on PATH")
-    command = ["npm", "pack", "--dry-run", "--json", "--offline", "--cache", str(tmp_path)]
-    done = subprocess.run(command, cwd=PLUGIN, capture_output=True, text=True, timeout=HANG_S, check=True)
-    packed = {file["path"] for file in json.loads(done.stdout)[0]["files"]}
-    source = {path.name for path in PLUGIN.glob("*.ts*")}
-    assert packed == {"package.json", "README.md", "LICENSE", *source}
-    named = {name.removeprefix("./") for name in PACKAGE["exports"].values()}
-    imported = {name for file in source for name in IMPORTED.findall((PLUGIN / file).read_text())}
-    assert named | {f"{name}.ts" for name in imported} <= packed
 
 
 def test_it_has_the_types_that_opencode_declares(tmp_path: Path) -> None:
@@ -71,7 +42,7 @@ def test_the_sidebar_the_pane_and_the_command_tell_of_the_session(server: Server
         terminal.wait("Ask anything")
         terminal.type("[[SCRIPT:twice]] go")
         terminal.press_until(ENTER, "Both are the same")
-        terminal.wait(re.compile(r"PopKit\s*\n.*1 live, 1 expired"))
+        terminal.wait(re.compile(r"PopKit\s*\n.*context \d+%"))
         count = len(api.requests)
         terminal.type("/popkit-pane")
         terminal.wait("PopKit: the pane, live")

@@ -16,7 +16,7 @@ from popkit_retention.core.hosts.opencode import stored_sessions
 from popkit_retention.core.hosts.transcripts import entries, transcript, usage
 from popkit_retention.core.state import memory, store
 from tests.client.scripted_api import call, say
-from tests.hosts.conformance.faults import SERVE, STAND_IN, line
+from tests.hosts.conformance.faults import ALIKE, SERVE, STAND_IN, line
 from tests.hosts.test_opencode_storage import everything, lines
 from tests.opencode.client import MODELS, PLUGIN, WINDOWS, Project, Server
 from tests.opencode.conversations import HANDLE, LINES, big_file, bodies, broken, results, twice
@@ -220,7 +220,7 @@ def hasty(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         yield server
 
 
-@pytest.mark.parametrize("fault", [*SERVE, "gone"])
+@pytest.mark.parametrize("fault", [*(pytest.param(fault, marks=[pytest.mark.slow] if fault in ALIKE else []) for fault in SERVE), "gone"])
 def test_whatever_is_wrong_with_the_helper_results_enter_as_they_came(hasty: Server, api: BothApis, fault: str, tmp_path: Path) -> None:
     program, stand_in = tmp_path / "popkit", tmp_path / "stand_in.py"
     stand_in.write_text(STAND_IN)

@@ -1,0 +1,1 @@
+"""PopKit in pi: its extension in the settings of that host."""
