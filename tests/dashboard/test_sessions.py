@@ -355,3 +355,18 @@ def test_a_session_that_vanishes_while_it_is_looked_for_is_passed_over(board: Bo
     finally:
         over.set()
         comes_and_goes.join()
+
+
+def test_what_the_last_compaction_lost_is_a_list_of_its_own(board: Board) -> None:
+    talk = worked(str(board.shop.project))
+    talk.prompt("Never touch src/generated.")
+    talk.say("noted")
+    board.shop.write(talk)
+    assert board.get(f"/api/sessions/{SESSION}/lost") == {"when": "", "sums": "", "rows": []}
+    line = next(at for at, entry in enumerate(talk.entries, 1) if "src/generated" in json.dumps(entry))
+    talk.compact()
+    board.shop.write(talk)
+    lost = board.get(f"/api/sessions/{SESSION}/lost")
+    assert lost["when"] == f"Claude Code's summary, because the context was nearly full (line {len(talk.entries) - 1})"
+    assert {"about": "you", "lost": "Never touch src/generated.", "way": str(line)} in lost["rows"]
+    board.get("/api/sessions/none/lost", 404)

@@ -39,11 +39,10 @@ def names_of_left(pairs: Sequence[Pair], homes: Collection[str], shown_names: Co
     since: dict[str, int] = {}  # name -> calls since it was last shown
     home: dict[str, str] = {}
     for pair, of_input, of_result in newest:  # the last word is the newest's
-        since.update(dict.fromkeys(of_input, pair.age))
-        since.update(dict.fromkeys(of_result, pair.age))
+        all_names = of_input | of_result
+        since.update(dict.fromkeys(all_names, pair.age))
         if pair.use.id in homes:
-            home.update(dict.fromkeys(of_input, pair.use.id))
-            home.update(dict.fromkeys(of_result, pair.use.id))
+            home.update(dict.fromkeys(all_names, pair.use.id))
     shown = {name: 0 for name in home if name not in shown_names}  # how often, a call's input counted more
     for _, of_input, of_result in newest:
         for name in shown.keys() & of_input:

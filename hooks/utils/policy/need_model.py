@@ -34,6 +34,7 @@ _ENDINGS = {
     "session_end": "settled",
 }
 _FAR = (DELEGATE, FETCH)
+_OF_KINDS = {kind: ("kind " + kind, "quiet " + kind) for kind in kinds.LEARNT}
 FEATURES = (
     "bias",
     *("kind " + kind for kind in kinds.LEARNT),
@@ -47,16 +48,18 @@ def features(result: Result, state: ContextState, tools: Tools) -> list[tuple[st
     """Return [(name of FEATURES, value)] of a Result in a ContextState, zeros left out; `tools` of its host. Ages are in calls; ages and
     sizes as logarithms."""
     kind = kinds.learnt_as(result.kind)
-    quiet = log1p(max(0, state.quiet_age(result)))
+    index, touched = state.index, state.touched(result)
+    quiet = log1p(max(0, index - max(result.index, touched)))
     size = log(max(_LEAST_TOKENS, result.tokens))
+    of_kind, quiet_of_kind = _OF_KINDS[kind]
     values = [
-        ("bias", 1.0), ("kind " + kind, 1.0), ("quiet " + kind, quiet), ("quiet", quiet), ("quiet squared", quiet * quiet),
-        ("age", log1p(max(0, state.index - result.index))), ("size", size), ("quiet x size", quiet * size),
-        ("calls", log1p(state.index)), ("turns", log1p(max(0, state.turn - result.turn))),
+        ("bias", 1.0), (of_kind, 1.0), (quiet_of_kind, quiet), ("quiet", quiet), ("quiet squared", quiet * quiet),
+        ("age", log1p(max(0, index - result.index))), ("size", size), ("quiet x size", quiet * size),
+        ("calls", log1p(index)), ("turns", log1p(max(0, state.turn - result.turn))),
     ]  # fmt: skip
     if result.error:
         values.append(("error", 1.0))
-    if state.touched(result):
+    if touched:
         values.append(("touched", 1.0))
     operation = tools.of(result.tool).operation
     if operation in _FAR:

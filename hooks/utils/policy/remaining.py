@@ -10,7 +10,7 @@ from . import lists
 from .estimate import estimate_tokens
 from .messages import Message, ShownResult, Use, texts_in
 from .outlines import possible_names
-from .placeholder import handle_in, with_names
+from .placeholder import NO_HANDLE, handle_in, with_handle, with_names
 from .stubs import stub, stub_with_names, why_stubbed
 from .ways import WHOLE
 
@@ -87,8 +87,11 @@ class Builder:
     result leaves. `room`: tokens that all lists may take."""
 
     __slots__ = (
+        "_counted",
+        "_drafts",
         "_exchanges",
         "_known",
+        "_steps",
         "_words",
         "conversation",
         "earlier",
@@ -117,37 +120,68 @@ class Builder:
         texts = [message.text for at, message in enumerate(messages) if at not in earlier]
         self.names = possible_names([*texts, *[text for message in messages for use in message.uses for text in texts_in(use.input)]])
         self._words = [estimate_tokens(message.text) if message.text else 0 for message in messages]
+        # (place, message, its calls): answers stay or leave with their calls.
+        self._steps = [(at, each, [pairs[use.id] for use in each.uses]) for at, each in enumerate(messages) if not each.results]
         # Each way is built once, and so is each exchange in its ways.
         self._known: dict[str, tuple[Variant, Use, ShownResult, list[Removal]]] = {}
+        self._drafts: dict[str, tuple[Variant, str]] = {}  # a placeholder without its handle
+        self._counted: dict[str, tuple[Variant, int]] = {}  # tokens of a call in its way
         self._exchanges: dict[int, _Exchange] = {}  # by the place of the message that makes the calls
+
+    def tokens(self) -> int:
+        """Return the tokens of a draft of what stays, without building its messages."""
+        tokens = at = 0  # messages that stay
+        places: list[Place] = []
+        staying: list[str] = []
+        for place, _, pairs in self._steps:
+            if place in self.earlier:
+                self._add_to_list(places, at, self.earlier[place])
+            elif not pairs:
+                tokens += self._words[place]
+                at += 1
+            elif self._is_listed(place, [pair.now for pair in pairs]):
+                self._add_to_list(places, at, lists.Calls([], pairs[:]))
+            else:
+                tokens += self._words[place] + self._words[place + 1]
+                for pair in pairs:
+                    tokens += self._tokens_of(pair)
+                staying += [pair.file for pair in pairs]
+                at += 2
+        if places:
+            written = lists.write(places, (), self.room, set(staying), {}, None)
+            tokens += sum([estimate_tokens(each.message.text) for each in written])
+        return tokens
+
+    def _tokens_of(self, pair: Pair) -> int:
+        """Return the tokens of what stays of a call and its result, where its message stays."""
+        way = pair.beside
+        known = self._counted.get(pair.use.id)
+        if known is None or known[0] is not way:
+            use, shown, _ = self._in_way(pair, way, _no_handle)
+            known = self._counted[pair.use.id] = (way, use.tokens + pair.tokens_of(shown))
+        return known[1]
 
     def build(self, names: Mapping[str, Sequence[str]] | None = None) -> Built:
         """Return what stays. `names`: id of a call -> names beside the text that replaces what left of it; None for a draft, whose
         lists name no handle yet and are not in `left`. Calls that are only listed are listed together where nothing is between them."""
         built = Built()
         places: list[Place] = []
-        for at, message in enumerate(self.messages):
-            if message.uses:
-                ways = [self.pairs[use.id].now for use in message.uses]
-                known = self._exchanges.get(at)
-                if known is None or known.ways != ways or (names and not names.keys().isdisjoint([use.id for use in message.uses])):
-                    self._exchanges[at] = self._exchange(at, ways, names or {})
-        for at, message in enumerate(self.messages):
-            if message.results:
-                continue  # with their calls
+        for at, message, pairs in self._steps:
             if at in self.earlier:
                 self._add_to_list(places, len(built.messages), self.earlier[at])
-            elif not message.uses:
+            elif not pairs:
                 built.messages.append(message)
                 built.tokens += self._words[at]
             else:
-                known = self._exchanges[at]
+                ways = [pair.now for pair in pairs]
+                known = self._exchanges.get(at)
+                if known is None or known.ways != ways or (names and not names.keys().isdisjoint([pair.use.id for pair in pairs])):
+                    known = self._exchanges[at] = self._exchange(at, ways, names or {})
                 built.left += known.left
                 built.ids.update(known.ids)
                 if known.is_listed:
-                    pairs = [self.pairs[use.id] for use in message.uses]
                     built.ids.update([pair.use.id for pair in pairs])
-                    self._add_to_list(places, len(built.messages), lists.Calls(list(known.messages), pairs))
+                    self._add_to_list(places, len(built.messages), lists.Calls(list(known.messages), pairs[:]))
                 else:
                     built.messages += known.messages
                     built.tokens += known.tokens
@@ -184,10 +218,14 @@ class Builder:
             built.left += [Removal(CALLS, "", label, NEEDED_ROOM, handle, content) for label, handle, content in written.archived]
         built.messages += stays[done:]
 
+    def _is_listed(self, at: int, ways: Sequence[Variant]) -> bool:
+        """Return whether a line of a list replaces the calls that a message made in these ways, and the answer."""
+        return not (self.messages[at].text or self.messages[at + 1].text) and all(way.listed for way in ways)
+
     def _exchange(self, at: int, ways: list[Variant], names: Mapping[str, Sequence[str]]) -> _Exchange:
         """Return the calls that a message made, and the answer, in these ways."""
         message, answer = self.messages[at], self.messages[at + 1]
-        is_listed = all(way.listed for way in ways) and not (message.text or answer.text)
+        is_listed = self._is_listed(at, ways)
         uses, results = [], []
         exchange = _Exchange(ways, is_listed)
         exchange.tokens = self._words[at] + self._words[at + 1]
@@ -207,7 +245,7 @@ class Builder:
         way = pair.now if leaves else pair.beside
         known = self._known.get(pair.use.id)
         if known is None or known[0] is not way:
-            known = self._known[pair.use.id] = (way, *self._in_way(pair, way))
+            known = self._known[pair.use.id] = (way, *self._in_way(pair, way, self.handle_of))
         _, use, shown, left = known
         beside = names.get(use.id)
         if left and beside and not leaves:
@@ -217,20 +255,36 @@ class Builder:
                 use = Use(use.id, use.traits, stub_with_names(use, beside))
         return use, shown, left
 
-    def _in_way(self, pair: Pair, way: Variant) -> tuple[Use, ShownResult, list[Removal]]:
+    def _placeholder(self, pair: Pair, way: Variant, handle: str) -> str:
+        """Return the placeholder of a result in this way. Its draft is written once."""
+        if len(handle) != len(NO_HANDLE):
+            return pair.placeholder(handle, self.conversation, way.result, self.find, self.names)
+        known = self._drafts.get(pair.use.id)
+        if known is None or known[0] is not way:
+            text = pair.placeholder(NO_HANDLE, self.conversation, way.result, self.find, self.names)
+            known = self._drafts[pair.use.id] = (way, text)
+        return known[1] if handle is NO_HANDLE else with_handle(known[1], handle)
+
+    def _in_way(
+        self, pair: Pair, way: Variant, handle_of: Callable[[str, Content], str]
+    ) -> tuple[Use, ShownResult, list[Removal]]:  # fmt: skip
         use, shown, left = pair.use, pair.shown, []
         if way.result != WHOLE and pair.result is not None and not handle_in(shown.text):
-            handle = self.handle_of(use.id, shown.text)
-            text = pair.placeholder(handle, self.conversation, way.result, self.find, self.names)
+            handle = handle_of(use.id, shown.text)
+            text = self._placeholder(pair, way, handle)
             if len(text) < len(shown.text) or not shown.text or pair.lost:  # of a picture there is no text
                 left.append(Removal(RESULT, use.id, pair.label, _why(pair, self.why), handle, shown.text))
                 shown = ShownResult(shown.id, text, shown.error)
         fields = pair.fields_left(way.input)
         if fields:
-            handle = self.handle_of(use.id, use.input)
+            handle = handle_of(use.id, use.input)
             left.append(Removal(INPUT, use.id, f"{use.tool} {pair.file}".strip(), why_stubbed(shown.error), handle, use.input))
             use = Use(use.id, use.traits, stub(use, handle, fields, shown.error))
         return use, shown, left
+
+
+def _no_handle(_id: str, _content: Content) -> str:
+    return NO_HANDLE  # a draft archives nothing: only the length counts
 
 
 def _why(pair: Pair, alive: str) -> str:

@@ -30,6 +30,7 @@ CORE = {
             f"{__package__}.restore_command:restore",
             renamed={"archive": ("restore", {})},
         ),
+        Command("check-compaction", f"{_TABLES}:CHECK_COMPACTION", 25),
         Command("config", f"{_TABLES}:CONFIG", 90),
         Command("doctor", f"{_TABLES}:DOCTOR", 100),
         Command("setup", f"{_HERE}.setup_table:SETUP", 120),
@@ -49,7 +50,7 @@ _FIRST = {
     "why": (50, "why a result stays, or why it left"),
     "auto": (60, "let PopKit clear by itself once the prompt cache is cold"),
 }
-_COLUMN = 14  # of the left column of the overview
+_INDENT, _COLUMN = "  ", 14  # of the left column of the overview, at least
 _COMMIT, _COMMIT_CHARS = frozenset("0123456789abcdef"), 12  # how Claude Code names a copy
 
 
@@ -103,8 +104,9 @@ def overview(everything: bool = False) -> list[text.Line]:
     """Return the commands that a person needs most, or all."""
     shown = titles() if everything else first()
     lines: list[text.Line] = [*text.title("PopKit: lifetimes for tool results"), "popkit COMMAND", ""]
+    column = max(_COLUMN, max(map(len, shown)) + len(_INDENT) + 1)
     for name, title in shown.items():
-        lines += text.pair("  " + name, title, _COLUMN)
+        lines += text.pair(_INDENT + name, title, column)
     rest = "" if everything else f"popkit help --all shows the other {len(names()) - len(shown)} commands. "
     return [*lines, "", *text.wrap(rest + "popkit help COMMAND says more; popkit --version shows the version.")]
 

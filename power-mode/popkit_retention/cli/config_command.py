@@ -126,10 +126,13 @@ def _is_hidden(key: str, layer: Layer) -> bool:
 
 
 def _row(key: str, value: object, source: str) -> list:
-    """Return one row, or one line for each item of a list; an empty list has one row."""
+    """Return one row, or one line for each item of a list; an empty list has one row. A key that is too wide stands on a line of its
+    own."""
     items = value if isinstance(value, list) and value else [value]
     cells = [text.clean(shown(item)) for item in items]
-    lines = [f"{_padded(text.clean(key), KEY_WIDTH)} {_padded(cells[0], VALUE_WIDTH)} {source}"]
+    key = text.clean(key)
+    above, key = ([key], "") if text.width(key) > KEY_WIDTH else ([], key)
+    lines = [*above, f"{_padded(key, KEY_WIDTH)} {_padded(cells[0], VALUE_WIDTH)} {source}"]
     return lines + [f"{'':<{KEY_WIDTH}} {cell}" for cell in cells[1:]]
 
 

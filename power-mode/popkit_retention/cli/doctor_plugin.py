@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 
-from popkit_retention.core.hosts import is_kept
+from popkit_retention.core.hosts import is_guest
 from popkit_retention.core.io import files, foreign, home
 from popkit_retention.core.io.findings import OK, PROBLEM, WARNING, Check
 from popkit_retention.core.state import session, stored_contexts
 from popkit_retention.core.text import listed
-from popkit_retention.core.units import span
+from popkit_retention.core.units import counted, span
 
 from .doctor_interpreter import numbers_of, output_of, remembered_interpreter
 
@@ -67,7 +67,7 @@ def _last_hook(popkit_home: str) -> float | None:
     remembers an interpreter, only sessions count whose transcript a hook has named."""
     launched = bool(remembered_interpreter(popkit_home))
     for paths, written in stored_contexts.contexts(popkit_home):
-        if not is_kept(paths.session_id) and (launched or session.read(popkit_home, paths.session_id).get("transcript")):
+        if not is_guest(paths.session_id) and (launched or session.read(popkit_home, paths.session_id).get("transcript")):
             return written
     return None
 
@@ -82,7 +82,7 @@ def _source(folder: str, marketplace: str) -> str:
 
 def _registered(folder: str, settings: list, events: int, last: str, recent: bool, facts: dict) -> Check:
     """Return the finding about our plugin in the settings, from any marketplace. `last`: when a hook last ran, in words."""
-    state = f"{events} events; {last}"
+    state = f"{counted(events, 'event')}; {last}"
     switched: dict = {}
     for layer in settings:
         enabled = layer.get("enabledPlugins")

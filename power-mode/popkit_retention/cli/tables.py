@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from popkit_retention.core.argument_types import FILE, FOLDER
+from popkit_retention.core.argument_types import FILE, FOLDER, whole
 from popkit_retention.core.operation_tables import CHANGES, DESTROYS, Flag, Operation, Table
 
 from ..operations import JSON, YES
@@ -31,6 +31,25 @@ DOCTOR = Table(
     Operation("", does="run"),
     common=(JSON,),
     module=f"{__package__}.doctor_command",
+)
+CHECK_COMPACTION = Table(
+    "popkit check-compaction",
+    "what a compaction has lost of your words, open errors, names and paths, each with its way back",
+    Operation(
+        "[TRANSCRIPT]",
+        "",
+        Flag("--lines N", "so many lines of the list", whole(1, 1_000), default=20),
+        Flag("--all", "also the list of each earlier compaction"),
+        Flag("--show LINE", "instead print the text in this line of the transcript", whole()),
+        JSON,
+        type=FILE,
+        more="Lost is what stood in the conversation before and in nothing that the next request was sent, whether that is the summary of"
+        " Claude Code or another host, or a compaction of PopKit's. What is most likely to be needed again comes first. TRANSCRIPT can also"
+        " be the id of a session, a rollout of Codex, an export of OpenCode, its database or a folder (the newest session in it); without"
+        " it, the session is the newest of this folder's project.",
+        does="check",
+    ),
+    module=f"{__package__}.check_compaction_command",
 )
 _SCOPE = Flag("--scope user|project", "whose settings.json to change", default="user")
 STATUSLINE = Table(

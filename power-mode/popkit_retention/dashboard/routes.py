@@ -12,7 +12,7 @@ from .changes import ChangeFeed
 from .failures import ASKING, CHANGING, failures
 from .request_samples import MOST
 from .session_list import listed
-from .session_shapes import Content, ResultDetail, Series, SessionDetail, Sessions
+from .session_shapes import Content, Lost, ResultDetail, Series, SessionDetail, Sessions
 from .shapes import COLUMNS, Changes, Me, OperationRequest, OperationResult
 
 TYPE_CHECKING = False
@@ -90,6 +90,10 @@ def _sessions(app_state: AppState) -> APIRouter:
     @router.get("/{id}/results/{number}", response_model=ResultDetail, responses=failures(*ASKING), summary="One result, and why")
     def result(id: Id, number: Annotated[int, Path(ge=1, le=999_999_999)]) -> ResultDetail:
         return session_details.result(app_state, app_state.session(id), number)
+
+    @router.get("/{id}/lost", response_model=Lost, responses=failures(*ASKING, 503), summary="What the newest compaction lost")
+    def lost(id: Id) -> Lost:
+        return Lost() if app_state.other(id) else session_details.lost(app_state, app_state.session(id))
 
     @router.get("/{id}/content/{handle}", response_model=Content, responses=failures(*ASKING), summary="An archived content")
     def content(id: Id, handle: Annotated[str, Path(min_length=1, max_length=100)]) -> Content:

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from popkit_retention.core import archive, text
 from popkit_retention.core.hosts import KEEPS
-from popkit_retention.core.operations import names
+from popkit_retention.core.operations import compaction_losses, names
 from popkit_retention.core.policy.masking import mask
 from popkit_retention.core.reclaim import access, restoring
-from popkit_retention.core.views import one_result, phrases, savings
+from popkit_retention.core.state import prompt_contents
+from popkit_retention.core.views import losses, one_result, phrases, savings
 from popkit_retention.core.views import report as reports
 from popkit_retention.core.views.panel import panel
 
 from . import session_operations
 from .session_list import row_of
-from .session_shapes import Bar, Content, Layers, ResultDetail, SessionDetail, SessionRow
+from .session_shapes import Bar, Content, Layers, Lost, LostRow, ResultDetail, SessionDetail, SessionRow
 from .shapes import COLUMNS, Figures, NotFound
 
 TYPE_CHECKING = False
@@ -43,10 +44,11 @@ def detail(app_state: AppState, known: Known, columns: int) -> SessionDetail:
 
 def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: int) -> SessionDetail:
     report = cached.report
+    contents = prompt_contents.contents_of(cached.site.home, report["project"], report["transcript"])
     return SessionDetail(
         session=row_of(app_state, known),
         report={name: value for name, value in report.items() if name != "results"},
-        lines=text.laid_out(panel(report, command=""), text.width_of(columns)),
+        lines=text.laid_out(panel(report, command="", contents=contents), text.width_of(columns)),
         layers=cached.sampler.layers(cached.outlook.rebuilt.conversation, report) if cached.outlook.rebuilt else Layers(),
         strategy=app_state.strategy(known.id),
         bars=[_bar(row) for row in report["results"]],
@@ -110,6 +112,19 @@ def _row(cached: CachedContext, number: int) -> ResultRow:
         return names.find_result(cached.report, f"T{number}")
     except names.ResultNotFound as error:
         raise NotFound(str(error)) from None
+
+
+def lost(app_state: AppState, known: Known) -> Lost:
+    """Return what the newest compaction of a session lost, whoever made it."""
+    with app_state.contexts.reading(known) as cached:
+        rebuilt = cached.outlook.rebuilt
+        if rebuilt is None or not rebuilt.index.compactions:
+            return Lost()
+        found = compaction_losses.of_transcript(cached.path, cached.site.home, newest=True, index=rebuilt.index)
+    if not found:
+        return Lost()
+    rows = [LostRow(about=about, lost=words, way=way) for about, words, way in map(losses.cells, found[0]["rows"])]
+    return Lost(when=losses.when(found[0]), sums=losses.sums(found[0]), rows=rows)
 
 
 def content(app_state: AppState, known: Known, handle: str) -> Content:

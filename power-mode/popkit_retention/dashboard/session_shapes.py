@@ -152,6 +152,22 @@ class ResultDetail(Shape):
     handle: str = ""
 
 
+class LostRow(Shape):
+    """A row of what a compaction lost: what it is `about`, what is `lost` of that, and the `way` back, in words."""
+
+    about: str
+    lost: str
+    way: str
+
+
+class Lost(Shape):
+    """What the newest compaction lost: `when` it was and how much in all, in words ("" where there was none), and its first rows."""
+
+    when: str = ""
+    sums: str = ""
+    rows: list[LostRow] = []
+
+
 class Content(Shape):
     """An archived content, as text; `truncated`: characters that are not shown."""
 

@@ -100,6 +100,13 @@ def test_a_session_tells_what_the_panel_tells(home: Home, visit: Visits) -> None
     assert f"Reclaimable: {units.long_tokens(taken['tokens'])}, from 3 expired results" in shown
 
 
+def test_what_the_last_compaction_lost_is_read_when_somebody_opens_it(visit: Visits) -> None:
+    session = visit(PLACE).page.get_by_role("article")
+    expect(session).not_to_contain_text("has not been compacted")
+    session.get_by_text("What the last compaction lost").click()
+    expect(session).to_contain_text("This session has not been compacted.")
+
+
 def tokens_of(seen: Visit, number: int) -> int:
     return seen.fetch(f"/api/sessions/{SESSION}/results/{number}")["row"]["tokens"]
 

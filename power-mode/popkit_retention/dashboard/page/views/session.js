@@ -10,6 +10,7 @@ import { Cache, fillWords, Meter } from "../parts/fill.js";
 import { Answered, Card } from "../parts/states.js";
 import { Ago } from "../parts/when.js";
 import { useTitle } from "../route.js";
+import { Lost } from "./lost.js";
 import { OverTime } from "./overtime.js";
 import { Timeline } from "./timeline.js";
 
@@ -73,6 +74,7 @@ function Detail({ detail, base }) {
       <${OverTime} base=${base} />
       <${Timeline} bars=${detail.bars} calls=${report.calls} base=${base} operations=${operations} />
       <${Worth} detail=${detail} operations=${operations} />
+      <${Lost} base=${base} />
       <${Panel} lines=${detail.lines} id=${session.id} />
     </div>`;
 }
