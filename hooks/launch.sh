@@ -1,4 +1,5 @@
-# Sourced by hooks/popkit with POPKIT_HOOK, the name of an entry script; by bin/popkit for the functions alone.
+# Sourced with POPKIT_HOOK, the name of an entry script: by hooks/popkit, and after each call by the host's own shell, since one more costs
+# a fifteenth of a bare interpreter; by bin/popkit for the functions alone.
 # Starts a hook with the real interpreter: a pyenv or asdf shim costs 100 ms a call, so what is behind it is found once and remembered.
 # Fails open: without an interpreter, or without the script (the plugin was removed while a session runs), the hook does nothing. Python
 # exits with 2 for a script that is not there, and the host would take that for "blocked".

@@ -1,6 +1,6 @@
 """PostToolUse and PostToolUseFailure: a tool result enters the context."""
 
-from utils import pack
+import pack
 
 pack.use()
 

@@ -23,6 +23,8 @@ KNOWN_EVENTS = frozenset(
 MATCHERS = {"PreToolUse": "Bash|PowerShell|Write|Edit|MultiEdit|NotebookEdit", "PostToolUse": "*", "PostToolUseFailure": "*"}
 DOCUMENT = json.loads((processes.HOOKS / "hooks.json").read_text())
 EVENTS = DOCUMENT["hooks"]
+# Nobody is shown their commands, which start with each call: the host's shell starts the interpreter itself.
+AFTER_A_CALL = ("PostToolUse", "PostToolUseFailure")
 
 
 def test_only_events_that_the_oldest_client_knows_are_named():
@@ -53,7 +55,7 @@ def test_a_command_has_no_arguments_beside_it(event: str):
 def test_where_the_host_shows_a_hook_people_read_a_name(event: str):
     # Its command's text behind a compaction and behind a turn, its message while it runs and in the list of hooks.
     (hook,) = EVENTS[event][0]["hooks"]
-    assert re.fullmatch(r'"\$\{CLAUDE_PLUGIN_ROOT\}/hooks/popkit" [a-z-]+( stop)?', hook["command"])
+    assert re.fullmatch(r'"\$\{CLAUDE_PLUGIN_ROOT\}/hooks/popkit" [a-z-]+( stop)?', hook["command"]) or event in AFTER_A_CALL
     assert hook["statusMessage"] == "PopKit"
 
 
@@ -67,7 +69,10 @@ def test_timeouts_are_seconds_and_short(event: str):
 @pytest.mark.parametrize("event", EVENTS)
 def test_every_entry_script_exists(event: str):
     script = processes.SCRIPTS[event]
-    assert processes.command_of(event).partition('" ')[2].split()[0] == script
+    command = processes.command_of(event)
+    named = re.search(r"POPKIT_HOOK=([a-z-]+);" if event in AFTER_A_CALL else r'" ([a-z-]+)', command)
+    assert named is not None
+    assert named[1] == script
     assert (processes.HOOKS / f"{script}.py").is_file()
 
 

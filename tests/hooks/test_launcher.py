@@ -443,6 +443,8 @@ def test_a_launcher_that_was_removed_blocks_nothing(machine: Machine, which):
     for shell in map(which, SHELLS):
         ran = machine.run(shell, payloads.prompt("go"), root=machine.folder / "gone")
         assert ran.code == 127, ran
+        ran = machine.run(shell, payloads.bash("mkdir a"), root=machine.folder / "gone")
+        assert (ran.code, ran.stdout) == (0, b""), ran
 
 
 def test_a_plugin_half_of_which_was_removed_blocks_nothing(machine: Machine, shell: str, plugin: Path):

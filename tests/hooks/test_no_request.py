@@ -9,7 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = [path for tree in ("hooks", "power-mode/popkit_retention") for path in (ROOT / tree).rglob("*.py")]
-SCRIPTS = [path for tree in ("hooks", "power-mode/opencode") for path in (ROOT / tree).rglob("*.ts*") if ".test." not in path.name]
+TREES = ("hooks", "power-mode/opencode", "power-mode/pi")
+SCRIPTS = [path for tree in TREES for path in (ROOT / tree).rglob("*.ts*") if ".test." not in path.name]
 OVER_A_NETWORK = re.compile(
     r"(socket|ssl|http\.client|urllib\.request|httpx|requests|aiohttp|websockets|anthropic|openai|litellm|fsspec)(\.|$)"
 )
@@ -57,3 +58,14 @@ def test_the_code_in_the_client_asks_no_model_and_fetches_from_the_helper_alone(
 def test_the_code_in_opencode_adds_texts_to_a_session_without_requesting_an_answer():
     (script,) = [text for path in SCRIPTS if "session.prompt(" in (text := path.read_text(encoding="utf-8"))]
     assert script.count("session.prompt(") == script.count("noReply: true") == 1
+
+
+def test_the_code_in_pi_starts_no_turn_and_asks_the_helper_over_its_socket():
+    scripts = {path.name: path.read_text(encoding="utf-8") for path in SCRIPTS if path.parent.name == "pi"}
+    assert scripts
+    starting = (
+        r"sendMessage|sendUserMessage|triggerTurn|continue: true|streamSimple|\.complete\(|ctx\.compact|from 'node:(?:https|net|dgram)'"
+    )
+    assert [name for name, script in scripts.items() if re.search(starting, script)] == []
+    assert [name for name, script in scripts.items() if "request(" in script] == ["helper.ts"]
+    assert scripts["helper.ts"].count("request({ socketPath") == scripts["helper.ts"].count("= request(") == 1

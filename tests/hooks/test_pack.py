@@ -26,11 +26,10 @@ class Plugin:
         shutil.copy(processes.ROOT / "retention-config.json", self.root)
         self.calls = 0
 
-    def run(self) -> processes.Done:
+    def run(self, call: dict | None = None, *options: str) -> processes.Done:
         self.calls += 1
-        call = payloads.bash(f"mkdir {self.calls}")
-        argv = [sys.executable, "-S", "-E", str(self.root / "hooks" / f"{SCRIPT}.py")]
-        return processes.run_argv(argv, call, self.home.env())
+        argv = [sys.executable, "-S", "-E", *options, str(self.root / "hooks" / f"{SCRIPT}.py")]
+        return processes.run_argv(argv, call or payloads.bash(f"mkdir {self.calls}"), self.home.env())
 
     @property
     def packs(self) -> list[Path]:
@@ -63,13 +62,13 @@ HARMLESS: dict[str, Callable[[bytes], bytes]] = {
     "zeros": lambda good: b"\0" * len(good),
     "cut in its header": lambda good: good[:7],
     "cut in its index": lambda good: good[:200],
-    "with an empty index": lambda good: _indexed(good, {}),
+    "with an empty index": lambda good: _indexed(good, ({}, {})),
 }
 HARMFUL: dict[str, Callable[[bytes], bytes]] = {
     "cut in the middle": lambda good: good[: len(good) // 2],
     "cut before its end": lambda good: good[: len(good) * 9 // 10],
     "with a list for an index": lambda good: _indexed(good, [1, 2]),
-    "with an index of numbers": lambda good: _indexed(good, {"utils.io": 5, "utils.io.files": 6}),
+    "with an index of numbers": lambda good: _indexed(good, ({"utils.io": 5, "utils.io.files": 6}, {})),
 }  # fmt: skip
 
 
@@ -98,15 +97,40 @@ def test_a_pack_that_was_cut_or_is_wrong_costs_no_hook(plugin: Plugin):
         _assert_recovers(plugin, path, spoil(good))
 
 
+def _imported(ran: processes.Done) -> list[str]:
+    """The modules of ours that an interpreter with `-X importtime` tells of."""
+    names = [line.rpartition("|")[2].strip() for line in ran.stderr.decode().splitlines()]
+    return [name for name in names if name.startswith("utils")]
+
+
 def test_the_third_hook_runs_most_modules_without_an_import_of_each(plugin: Plugin):
     assert plugin.run().silent
-    script = str(plugin.root / "hooks" / f"{SCRIPT}.py")
-    argv = [sys.executable, "-S", "-E", "-X", "importtime", script]
-    ran = processes.run_argv(argv, payloads.bash("mkdir again"), plugin.home.env())
-    imported = [line for line in ran.stderr.decode().splitlines() if line.rpartition("|")[2].strip().startswith("utils")]
+    imported = _imported(plugin.run(payloads.bash("mkdir again"), "-X", "importtime"))
     loaded = [path for path in (plugin.root / "hooks" / "utils").rglob("*.py") if path.name != "__init__.py"]
     assert 0 < len(imported) < 12 < len(loaded)
     assert plugin.index() == 4
+
+
+READ = payloads.read("/project/app.py", "value = compute(value)\n" * 350)
+BASH = payloads.bash("cd packages/api && npm test -- --silent 2>&1 | tail -20", "ok 12 tests passed\n" * 40)
+
+
+@pytest.mark.parametrize(
+    ("call", "most_modules", "most_bytes"),
+    [pytest.param(READ, 44, 356_000, id="Read"), pytest.param(BASH, 59, 525_000, id="Bash")],
+)
+def test_an_ordinary_call_loads_few_modules_and_little_code(plugin: Plugin, call: dict, most_modules: int, most_bytes: int):
+    # Loading and running code is half of what a hook costs beyond a bare start. The bytes are those of Python 3.11, which has most.
+    for number in range(3):
+        assert plugin.run({**call, "tool_use_id": f"toolu_{number}"}).silent
+    asked = _imported(plugin.run({**call, "tool_use_id": "toolu_3"}, "-X", "importtime"))
+    data = plugin.packs[0].read_bytes()
+    at = data.index(b"\n", 8) + 1
+    entries, _ = marshal.loads(data[at + 16 : at + 16 + int.from_bytes(data[at + 8 : at + 16], "big")])  # noqa: S302  our own file
+    names = [name for entry in asked for name in entries[entry][3]]
+    assert asked[:2] == ["utils", "utils.handlers"]
+    assert len(names) == len(set(names)) <= most_modules, names
+    assert sum(entries[name][5][-1] - entries[name][4] for name in asked) <= most_bytes
 
 
 def test_a_source_that_has_changed_is_taken_instead_of_its_packed_code(plugin: Plugin):

@@ -4,10 +4,27 @@ import type { Register } from 'claude-code'
 import { carried } from './mod/carried'
 import { compacted, isLoaded } from './mod/compaction'
 import { enter, landed, late, remember, reportResults, wake } from './mod/door'
-import { MOST_AGAIN, begin, comeBack, end, follow, isAmong, ready, reportBreakdown, resumed, sleeps, stopSleeping, takenOut } from './mod/helper'
-import { answerNow, band, literal, openPane, pane, refresh, run, statusLine } from './mod/panel'
+import {
+  MOST_AGAIN,
+  begin,
+  comeBack,
+  end,
+  follow,
+  isAmong,
+  isGone,
+  ready,
+  reportBreakdown,
+  resumed,
+  sleeps,
+  stopSleeping,
+  takenOut,
+} from './mod/helper'
+import { answerNow, band, literal, openPane, pane, recount, refresh, run, statusLine } from './mod/panel'
 
 const SILENT = 'PopKit does not answer now. Try /popkit:context'
+
+// Words whose answers have the client's own count of what the messages hold.
+const COUNTED = /^(bill\b|retention\b|$)/
 
 export const register: Register = on => {
   on('session.start', async ($, e, next) => {
@@ -49,7 +66,7 @@ export const register: Register = on => {
   on('turn.complete', ($, e, next) => {
     if (e.agentId === undefined && !sleeps()) {
       void refresh($, MOST_AGAIN, true)
-      void reportBreakdown($)
+      void recount($)
     } else if (e.agentId === undefined) {
       stopSleeping()
     }
@@ -82,6 +99,9 @@ export const register: Register = on => {
     return isAmong(e.tool, (await takenOut($)).deferred) ? { ...description, isDeferred: true } : description
   })
 
+  // A thread keeps what it was shown, whatever the list says, unless the cache may break.
+  on('tool.offer', { tool: /^mcp__/, for: 'list' }, ($, e, next) => (isGone(e.tool) ? { isOffered: false, breakPromptCache: true } : next(e)))
+
   on('tool.call', async ($, e, next) => {
     await wake($)
     remember($, e)
@@ -103,7 +123,7 @@ export const register: Register = on => {
   on('command.run', { command: 'popkit' }, async ($, e) => {
     const words = e.args.trim()
 
-    if (/^bill\b/.test(words)) {
+    if (words !== '' && COUNTED.test(words)) {
       await reportBreakdown($, true)
     }
     const text = words === '' ? await openPane($) : await answerNow($, await run($, words, e.presentation.columns))
@@ -114,7 +134,12 @@ export const register: Register = on => {
 
   // The hook on prompts answers it too, as an error of the prompt's: only where the helper does not.
   on('command.run', { command: 'popkit:context' }, async ($, e, next) => {
-    const text = await run($, e.args.trim(), e.presentation.columns)
+    const words = e.args.trim()
+
+    if (COUNTED.test(words)) {
+      await reportBreakdown($, true)
+    }
+    const text = await run($, words, e.presentation.columns)
 
     return text === undefined ? next(e) : { text: await literal($, text), isTextDisplayOnly: true }
   })

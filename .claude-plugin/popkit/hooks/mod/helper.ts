@@ -39,7 +39,10 @@ let helper: Helper | undefined
 // The session whose breakdown was handed over, and the tools that are taken out of it.
 let weighed = ''
 let out: Out | undefined
-let isStarting = false
+// Tools that a thread was shown, and that leave it at once.
+let leaving: string[] = []
+// The start that is under way.
+let starting: { session: string } | undefined
 let isOff = false
 // Nothing has asked for the helper of this session yet.
 let isAsleep = false
@@ -80,10 +83,11 @@ export async function start($: EngineInterface): Promise<void> {
     await end($)
   }
 
-  if (helper !== undefined || isStarting || isOff || starts >= MOST_STARTS) {
+  if (helper !== undefined || starting?.session === session || isOff || starts >= MOST_STARTS) {
     return
   }
-  isStarting = true
+  const attempt = { session }
+  starting = attempt
   starts += 1
   failures = 0
 
@@ -92,10 +96,12 @@ export async function start($: EngineInterface): Promise<void> {
     rowMs = configured > 0 ? configured : WAIT_MS
     const { transcriptPath } = await $.session.info()
     const root = await $.session.root()
-    void attend($, session, ['--session', session, '--transcript', transcriptPath ?? '', '--cwd', root])
+    void attend($, attempt, ['--session', session, '--transcript', transcriptPath ?? '', '--cwd', root])
   } catch (error) {
     // A client that lacks any of these has no helper, and waits for none.
-    isStarting = false
+    if (starting === attempt) {
+      starting = undefined
+    }
     isOff = true
     $.ui.log(`helper: is not for this client: ${String(error).slice(0, 200)}`, { to: 'debug' })
   }
@@ -107,7 +113,7 @@ export async function ready($: EngineInterface): Promise<void> {
   await come($, Math.max(TURN_WAIT_MS, rowMs))
 }
 
-/** Of a session that is resumed, waits until the helper is there and has done what was noted for it. */
+/** Waits, in a resumed session, until the helper has done what was noted for it. */
 export async function resumed($: EngineInterface): Promise<void> {
   try {
     if ((await $.session.messages()).length > 0) {
@@ -119,7 +125,7 @@ export async function resumed($: EngineInterface): Promise<void> {
   }
 }
 
-/** Starts the helper of the session that takes the place of one that has ended, as soon as it has. */
+/** Starts the helper of the session that takes the place of an ended one. */
 export async function follow($: EngineInterface, ended: string): Promise<void> {
   for (let waited = 0; (await $.session.id()) === ended && waited < TURN_TO_MS; waited += POLL_MS) {
     await $.clock.sleep(POLL_MS)
@@ -131,7 +137,9 @@ export async function follow($: EngineInterface, ended: string): Promise<void> {
 export async function end($: EngineInterface): Promise<void> {
   const gone = helper
   starts = 0
+  starting = undefined
   out = undefined
+  leaving = []
 
   if (gone !== undefined) {
     await ask($, '/end', {})
@@ -261,17 +269,32 @@ async function isAnyOut($: EngineInterface): Promise<boolean> {
   }
 }
 
-/** Brings a hidden tool back at once after the words for it, because somebody waits for it. What is hidden now goes with the next session. */
+/** Brings a hidden tool back at once after the words for it, because somebody waits for it, or takes one out where the words say `--now`: its
+ * price was told. What else is hidden goes with the next session. */
 export async function comeBack($: EngineInterface, words: string): Promise<void> {
-  if (/^bill show\b/.test(words)) {
-    await takenOut($, true)
+  const before = out
+
+  if (/^bill hide\b(?=.* --now\b)(?=.* --yes\b)/.test(words)) {
+    leaving = (await takenOut($, true)).hidden
+    // The client does not ask about a tool that is not listed, and what a thread was shown stays in its requests.
+    out = before
+    $.ui.invalidate('tool.offer')
+  } else if (/^bill show\b/.test(words)) {
+    const { hidden } = await takenOut($, true)
+    leaving = leaving.filter(name => hidden.includes(name))
     $.ui.invalidate('tool.list')
+    $.ui.invalidate('tool.offer')
   }
 }
 
-/** Waits for a helper that is on its way; a row does not wait. */
+/** Returns whether a tool leaves the running thread at once. */
+export function isGone(tool: string): boolean {
+  return isAmong(tool, leaving)
+}
+
+/** Waits for a helper that is on its way. */
 async function come($: EngineInterface, waitMs: number): Promise<void> {
-  for (let waited = 0; helper === undefined && isStarting && waited < waitMs; waited += POLL_MS) {
+  for (let waited = 0; helper === undefined && starting !== undefined && waited < waitMs; waited += POLL_MS) {
     await $.clock.sleep(POLL_MS)
   }
 }
@@ -317,33 +340,44 @@ function inParts(text: string): string[] {
   return [...parts, text.slice(at)]
 }
 
-/** Reads the helper's output until it ends: its first line says where it listens, another that it is called. The loop is its life. */
-async function attend($: EngineInterface, session: string, words: string[]): Promise<void> {
+/** Reads the helper's output until it ends: its first line says where it listens, another that it is called. The loop is its life;
+ * where its session was left meanwhile, it ends with the first line. */
+async function attend($: EngineInterface, attempt: { session: string }, words: string[]): Promise<void> {
   const child = $.process.spawn({ argv: [`${$.plugin.root}/bin/popkit`, 'serve', ...words] })
   let mine: Helper | undefined
   let output = ''
 
   try {
     for await (const { stream, text } of child) {
-      if (stream === 'stdout' && isStarting && mine === undefined) {
-        output += text
+      if (stream !== 'stdout') {
+        continue
+      }
 
-        if (output.includes('\n')) {
-          mine = heard($, output, session, () => child.return({ code: null, signal: null }))
-          helper = mine
-          isStarting = false
+      if (mine !== undefined) {
+        if (text.includes(CALL)) {
+          void startOwn($)
         }
-      } else if (stream === 'stdout' && mine !== undefined && text.includes(CALL)) {
-        void startOwn($)
+        continue
+      }
+
+      if (starting !== attempt) {
+        break
+      }
+      output += text
+
+      if (output.includes('\n')) {
+        mine = heard($, output, attempt.session, () => child.return({ code: null, signal: null }))
+        helper = mine
+        starting = undefined
       }
     }
   } catch (error) {
     $.ui.log(`helper: did not start: ${String(error).slice(0, 200)}`, { to: 'debug' })
   }
 
-  if (mine === undefined) {
-    isStarting = false
-  } else if (helper === mine) {
+  if (mine === undefined && starting === attempt) {
+    starting = undefined
+  } else if (mine !== undefined && helper === mine) {
     helper = undefined
     $.ui.log('helper: has ended', { to: 'debug' })
   }

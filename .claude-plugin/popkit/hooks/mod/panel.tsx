@@ -2,7 +2,7 @@
 import { atom, read, update } from 'claude-code'
 import type { EngineInterface, Next, RenderElement, RenderInput, Timer } from 'claude-code'
 
-import { AGAIN_MS, MOST_AGAIN, ask, comeBack, usage } from './helper'
+import { AGAIN_MS, MOST_AGAIN, ask, comeBack, reportBreakdown, usage } from './helper'
 import { startOwn } from './own'
 import { redacted, redactedLines } from './redact'
 import type { PopkitOffer, PopkitPage, PopkitView } from './state'
@@ -186,6 +186,7 @@ export async function ended($: EngineInterface, notice: string): Promise<void> {
   if ((await read($, outcome)) !== '') {
     await update($, outcome, () => notice)
   }
+  await reportBreakdown($, isCounting)
   await refresh($)
 }
 
@@ -193,7 +194,24 @@ export async function ended($: EngineInterface, notice: string): Promise<void> {
 export async function openPane($: EngineInterface): Promise<string | undefined> {
   await turnTo($, '', '')
 
-  return (await placePane($)) ? 'The pane is open.' : run($, '', COLUMNS + 10)
+  if (await placePane($)) {
+    void recount($)
+
+    return 'The pane is open.'
+  }
+  await reportBreakdown($, true)
+
+  return run($, '', COLUMNS + 10)
+}
+
+/** Has the client count what the messages hold: after a session's first turn, and whenever that may have changed while the pane shows it. */
+export async function recount($: EngineInterface): Promise<void> {
+  const isShown = isCounting
+  await reportBreakdown($, isShown)
+
+  if (isShown) {
+    await refresh($)
+  }
 }
 
 /** Opens the pane, gives it the keys where the prompt has them and is empty, and keeps it live until it is closed. Returns whether it is
