@@ -1,4 +1,4 @@
-"""How long a build takes: `python benchmarks/context.py speed [--tokens N] [--runs N] [--transcripts FOLDER]`.
+"""How long a build takes: `python benchmarks/context.py speed [--tokens N] [--runs N] [--model NAME] [--transcripts FOLDER]`.
 
 The conversation is made up: a user asks, an agent reads, searches, runs tests and edits, thinks and answers, up to so many tokens. `first`:
 a build that is handed no state, in a process that has counted and judged these messages before. `cold`: in one that has not, as where a
@@ -6,11 +6,13 @@ client starts in the middle of a conversation. `next`: the client has gone on by
 build through the service of the clients, in pairs, without and with a database that it is written to; `added` is the median difference.
 Counting is that of a text that was not counted before. `cpu ms`: what the median run used of the processor, which a busy machine does not
 lengthen. `recorded`: of each recorded session the request that comes closest to so many tokens, where that is within a quarter of it; the
-median of these conversations and the slowest of them, each the median of its runs.
+median of these conversations and the slowest of them, each the median of its runs. With the name of a model of OpenAI's, such as gpt-5, the
+same conversations are built in the form of its chats, and counted with its vocabulary.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import statistics
 import tempfile
@@ -29,7 +31,7 @@ from popkit_retention.context.meter import Meter
 from popkit_retention.context.provider_forms import Provider
 from popkit_retention.context.requests import Caller, Request
 from popkit_retention.context.service import ContextService
-from popkit_retention.context.tokens import count
+from popkit_retention.context.tokens import count, vocabulary_of
 from popkit_retention.context.usage_log import DatabaseLog
 
 TYPE_CHECKING = False
@@ -53,38 +55,40 @@ _WORDS = "basket price order customer shipping discount tax invoice ledger refun
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tokens", type=int, default=TOKENS, help="of the conversation (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument("--model", default=MODEL, help="that the conversation is built for (default: %(default)s)")
     parser.add_argument("--transcripts", type=Path, help="recorded sessions to build for too: a folder of *.jsonl, or an archive (.tar.xz)")
 
 
 def run(options: argparse.Namespace) -> list[dict[str, object]]:
     """A row for each thing that is timed, in milliseconds."""
-    messages = conversation(options.tokens)
-    later = [*messages, *exchange(random.Random(-1), 10_000)]
+    model = options.model
+    messages = _as_sent(conversation(options.tokens), model)
+    later = [*messages, *_as_sent(exchange(random.Random(-1), 10_000), model)]
     rows = []
     for level in LEVELS:
-        asked = _options(messages, level)
+        asked = _options(messages, level, model)
         state = build_context(asked).state
         rows.append(_row(f"build, {level} % remain, first", [_timed(lambda: build_context(asked)) for _ in range(options.runs)]))  # noqa: B023
         rows.append(_row(f"build, {level} % remain, cold", [_timed_cold(lambda: build_context(asked)) for _ in range(options.runs)]))  # noqa: B023
-        then = _options(later, level, state)
+        then = _options(later, level, model, state)
         rows.append(_row(f"build, {level} % remain, next", [_timed(lambda: build_context(then)) for _ in range(options.runs)]))  # noqa: B023
-    recorded = _recorded(options.transcripts, options.tokens, options.runs) if options.transcripts else []
-    return [*rows, *recorded, *_snapshots(messages, options.runs), *_counting(options.runs)]
+    recorded = _recorded(options.transcripts, options.tokens, options.runs, model) if options.transcripts else []
+    return [*rows, *recorded, *_snapshots(messages, options.runs, model), *_counting(options.runs)]
 
 
-def _recorded(source: Path, tokens: int, runs: int) -> list[dict[str, object]]:
+def _recorded(source: Path, tokens: int, runs: int, model: str) -> list[dict[str, object]]:
     """Cold builds of the conversations in recorded sessions. MissingData where there is none of that size."""
     if not source.exists():
         raise MissingData(f"there are no transcripts at {source}")
     with memory_transcripts.unpacked(source) as folder:
-        found = [messages for path in sorted(folder.glob("*.jsonl")) if (messages := _nearest(str(path), tokens))]
+        found = [_as_sent(messages, model) for path in sorted(folder.glob("*.jsonl")) if (messages := _nearest(str(path), tokens))]
     if not found:
         raise MissingData(f"no session in {source} has a request of about {tokens:,} tokens")
     rows = []
     for level in LEVELS:
         taken = []
         for messages in found:
-            asked = _options(messages, level)
+            asked = _options(messages, level, model)
             taken.append(_median([_timed_cold(lambda: build_context(asked)) for _ in range(runs)]))  # noqa: B023
         rows.append(_row(f"build, {level} % remain, cold, {len(found)} recorded", taken))
     return rows
@@ -102,8 +106,43 @@ def _median(taken: list[tuple[float, float]]) -> tuple[float, float]:
     return statistics.median(wall), statistics.median(cpu)
 
 
-def _options(messages: list[Message], level: int, state: dict[str, Any] | None = None) -> ContextBuildOptions:
-    return ContextBuildOptions(messages=messages, model=MODEL, budgetPercent=100 - level, project="/project", previous=state)
+def _options(messages: list[Message], level: int, model: str, state: dict[str, Any] | None = None) -> ContextBuildOptions:
+    return ContextBuildOptions(
+        messages=messages, model=model, provider=_provider(model), budgetPercent=100 - level, project="/project", previous=state
+    )
+
+
+def _provider(model: str) -> Provider:
+    return Provider.OPENAI if vocabulary_of(model) else Provider.ANTHROPIC
+
+
+def _as_sent(messages: list[Message], model: str) -> list[Message]:
+    """Messages of Anthropic's form in that of a model's provider. OpenAI's chats have no place for thinking that is signed."""
+    if _provider(model) is Provider.ANTHROPIC:
+        return messages
+    return [sent for message in messages for sent in _as_chat(message)]
+
+
+def _as_chat(message: Message) -> list[Message]:
+    content = message["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    results = [
+        {"role": "tool", "tool_call_id": block["tool_use_id"], "content": _text(block.get("content"))}
+        for block in blocks
+        if block["type"] == "tool_result"
+    ]
+    calls = [
+        {"id": block["id"], "type": "function", "function": {"name": block["name"], "arguments": json.dumps(block["input"])}}
+        for block in blocks
+        if block["type"] == "tool_use"
+    ]
+    said = {"role": message["role"], "content": _text(blocks), **({"tool_calls": calls} if calls else {})}
+    return [*results, said] if said["content"] or calls else results
+
+
+def _text(content: Any) -> str:
+    """The text of a message or a result; blocks of other kinds count for nothing here."""
+    return content if isinstance(content, str) else "\n".join(block["text"] for block in content or () if block["type"] == "text")
 
 
 def _timed(work: Callable[[], object]) -> tuple[float, float]:
@@ -125,14 +164,14 @@ def _row(what: str, taken: list[tuple[float, float]], added: str = "") -> dict[s
     return {"what": what, "median ms": middle, "most ms": most, "cpu ms": used, "added ms": added}
 
 
-def _snapshots(messages: list[Message], runs: int) -> list[dict[str, object]]:
+def _snapshots(messages: list[Message], runs: int, model: str) -> list[dict[str, object]]:
     """Builds of sessions of their own, in pairs without and with a log; what is written, is written behind them."""
     with tempfile.TemporaryDirectory() as folder:
         log = DatabaseLog({"POPKIT_HOME": folder})
         services = [ContextService(_at_70), ContextService(_at_70, log=log)]
         taken: list[list[tuple[float, float]]] = [[], []]
         for number in range(-1, runs):  # the first opens the database
-            request = Request(Provider.ANTHROPIC, MODEL, messages)
+            request = Request(_provider(model), model, messages)
             for at, service in enumerate(services):
                 caller = Caller("dana", session_id=f"s{number}")
                 needed = _timed(lambda: service.build(caller, request))  # noqa: B023

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from popkit_retention.context import ContextBuildOptions, ContextTier, Provider, Sources, build_context
-from tests.client.provider import faults, thoughts
+from tests.client.provider import blocks_of, faults, thoughts
 from tests.context.given import Files, Memories
 from tests.context.talking import BOUND, UNBOUND, Talk, editing, listing, openai_faults, reading
 
@@ -83,6 +83,24 @@ def test_a_dead_result_leaves_first_and_its_notice_describes_it_and_keeps_its_na
     assert "settings_7" not in first
     assert "handler_/_0_70" in first
     assert faults(result.messages) == []
+
+
+@pytest.mark.parametrize(("used", "stays"), [(10.0, True), (30.0, True), (60.0, False)])
+def test_what_was_read_before_an_edit_stays_while_there_is_room(used: float, stays: bool):
+    """An edit changes a few lines: the others are still true. What a newer run shows leaves whatever the room."""
+    talk = Talk()
+    run = ("Bash", {"command": "npm test"}, "\n".join(f"ok {n} the handler answers {n * 7919}" for n in range(80)))
+    talk.work("Read and change it.", reading("/p/app.py", 120), run, *(editing("/p/app.py") for _ in range(6)))
+    talk.work("Test it.", run)
+    for n in range(8):
+        talk.work("Something else.", *(reading(f"/p/{n}{k}.py", 30, k) for k in range(3)))
+    talk.ask("And now?")
+    talk.state = None
+    built = talk.build(used)
+    sent = {block["tool_use_id"]: block["content"] for message in built.messages for block in blocks_of(message) if "tool_use_id" in block}
+    assert ("settings_7" in sent["call_0"]) == stays
+    assert sent["call_1"].startswith("[PopKit left out Bash npm test (a newer one follows)]")
+    assert faults(built.messages) == []
 
 
 def test_a_cut_says_what_it_has_changed_and_takes_the_thinking_behind_it_as_one_run():

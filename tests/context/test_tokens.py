@@ -10,11 +10,13 @@ import subprocess
 import sys
 import time
 from importlib.util import find_spec
+from types import ModuleType
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from popkit_retention.context import tokens
 from popkit_retention.context.content_kinds import kind_of
 from popkit_retention.context.meter import Meter
 from popkit_retention.context.pictures import size_of
@@ -74,7 +76,7 @@ def test_a_lone_surrogate_is_counted():
     assert count("a\ud800b" * 100).tokens > 0
 
 
-def test_a_text_longer_than_the_counter_takes_is_counted_as_one():
+def test_a_text_longer_than_the_counters_package_takes_is_counted_as_one():
     from bpe_openai import get_encoding
 
     text = "".join(f'{{"name":"value {at}","it\'s":[{at},null]}}' for at in range(9_000))
@@ -90,6 +92,37 @@ def test_any_text_has_a_count_of_tokens_that_repeats(text, model):
     tokens = count(text, model)
     assert (tokens.tokens == 0) == (text == "")
     assert count(text, model) == tokens
+
+
+@settings(max_examples=examples(60, 600), deadline=None)
+@given(st.text(max_size=300), st.sampled_from([("gpt-4o", "o200k_base"), ("gpt-4", "cl100k_base")]))
+def test_a_count_is_that_of_the_counters_package(text, model):
+    from bpe_openai import get_encoding
+
+    assert count_tokens(text, model[0]) == len(get_encoding(model[1]).encode_ordinary(text))
+
+
+class WithoutCount:
+    """A tokenizer of the compiled part that has another method for what `count` does."""
+
+    def __init__(self, name: str) -> None:
+        self._tokenizer = tokens._bindings().tokenizer_for_encoding(name)
+
+    def __getattr__(self, name: str) -> object:
+        if name == "count":
+            raise AttributeError(name)
+        return getattr(self._tokenizer, name)
+
+
+def test_a_package_whose_compiled_part_has_another_form_counts_all_the_same(monkeypatch):
+    import bpe_openai
+
+    text = "tokens are counted, not guessed. " * 3_000
+    exact = len(bpe_openai.get_encoding("o200k_base").encode_ordinary(text))
+    tokenizer, other = WithoutCount("o200k_base"), ModuleType("bpe_openai._bindings")
+    other.tokenizer_for_encoding = lambda _name: tokenizer
+    monkeypatch.setitem(sys.modules, "bpe_openai._bindings", other)
+    assert 0 <= tokens._loaded("o200k_base")(text) - exact <= 1
 
 
 @pytest.mark.parametrize(
@@ -221,3 +254,17 @@ print(counts, tokens.load_ahead("claude-opus-5-5").join())
     env = {"PATH": os.defpath, "PYTHONPATH": str(ROOT / "power-mode")}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
     assert (done.stdout, done.stderr) == ("{Count(tokens=6, exact=True)} None\n", "")
+
+
+def test_counting_builds_no_vocabulary_and_leaves_the_counters_package():
+    code = """
+import sys
+from popkit_retention.context import tokens
+counted = tokens.count("tokens are counted, not guessed", "gpt-5")
+before = "bpe_openai" in sys.modules
+import bpe_openai
+print(before, counted.tokens == len(bpe_openai.get_encoding("o200k_base").encode("tokens are counted, not guessed")))
+"""
+    env = {"PATH": os.defpath, "PYTHONPATH": str(ROOT / "power-mode")}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=HANG_S)
+    assert (done.stdout, done.stderr) == ("False True\n", "")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from popkit_retention.core import units
+
 from .build_types import PruningStrategy
 from .dialogue import Addition, Changes, Dialogue
 from .file_references import referenced
@@ -96,5 +98,5 @@ def whole(file: FileText) -> str:
 def summary(file: FileText) -> str:
     """Return a file's outline as a block of a prompt, below its path; the path alone where it has none."""
     lines = file.text.rstrip("\n").count("\n") + 1
-    head = f"# {file.path} ({lines} lines"
+    head = f"# {file.path} ({units.counted(lines, 'line')}"
     return f"{head}; signatures, with their line numbers)\n{file.outline}" if file.outline else f"{head})"

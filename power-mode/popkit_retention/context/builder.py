@@ -21,13 +21,14 @@ from .build_types import (
 )
 from .continuity import NOTHING
 from .dialogue import Addition, Changes, Dialogue, read
-from .exchange_remains import LEFT, remains_of
+from .exchange_remains import LEFT, remains_of, remains_size
 from .judging import binds_thinking, window_of
 from .meter import Meter
 from .sources import Sources
 
-# An unforced cut is made only if it removes at least this share of the history, so cuts are deep and rare.
-WORTH_A_CUT = 0.3
+# An unforced cut is made only if it removes at least this share of the history, so cuts are deep and rare. Additions, and the text that
+# replaces exchanges, remove nothing: they are sent again behind the cut.
+WORTH_A_CUT = 0.25
 # Without a state from an earlier build, nobody knows what was sent before; still, nothing is changed for less than this.
 LEAST_CUT = 0.05
 # Tokens reserved for the text that replaces exchanges which leave because of a limit.
@@ -94,8 +95,10 @@ class _Build:
             return
         numbers = history_cuts.numbers_of(self.dialogue)
         size_before, size = self.dialogue.size(numbers, self.changes), self.dialogue.size(numbers, changes)
+        remains = remains_size(history_cuts.newly_left(self.dialogue, self.before, changes), self.dialogue)
+        gain = self.dialogue.own_size(numbers, self.changes) - self.dialogue.own_size(numbers, changes) - remains
         least = LEAST_CUT if self.previous is NOTHING else WORTH_A_CUT
-        if (forced and size < size_before) or size_before - size >= least * size_before > 0:
+        if (forced and size < size_before) or gain >= least * size_before > 0:
             self.changes = self._of_one_piece(changes, False)
         if self.most is not None and self.size(self.changes) > self.most:
             self._drop_remains()

@@ -79,10 +79,10 @@ class Tokens(NamedTuple):
 
 class Dialogue:
     """A valid conversation: its `messages` as they were given, each as `parsed`, their `digests`, their `tokens`, and its `exchanges`, of
-    which the last is the current one. Messages before the first are the system's. `names`: cache of the names in its texts, by text
-    (history_cuts.py)."""
+    which the last is the current one. Messages before the first are the system's. `names`, `short_names`: caches of the names in its
+    texts, by text (notices.py)."""
 
-    __slots__ = ("_bare", "_spared", "digests", "exchanges", "form", "messages", "meter", "names", "parsed", "tokens")
+    __slots__ = ("_bare", "_spared", "digests", "exchanges", "form", "messages", "meter", "names", "parsed", "short_names", "tokens")
 
     def __init__(self, form: Form, messages: Sequence[Any], parsed: list[Parsed], digests: list[str], meter: Meter) -> None:
         self.form = form
@@ -93,6 +93,7 @@ class Dialogue:
         self.exchanges = _exchanges(parsed)
         self.tokens: list[Tokens] = []
         self.names: dict[str, tuple[str, ...]] = {}
+        self.short_names: dict[str, tuple[str, ...]] = {}
         self._bare: dict[str, str | None] = {}
         self._spared: dict[tuple[int, str], int] = {}
 
@@ -143,14 +144,21 @@ class Dialogue:
 
     def size(self, numbers: Iterable[int], changes: Changes) -> int:
         """Return the tokens of these messages as they would be sent."""
-        return sum([self._size(number, changes) for number in numbers])
+        numbers = list(numbers)
+        additions = [changes.additions[number] for number in numbers if number in changes.additions and not self.is_out(number, changes)]
+        return self.own_size(numbers, changes) + sum(map(self.added, additions))
 
-    def _size(self, number: int, changes: Changes) -> int:
-        _, notices, without_thinking, additions = changes.of(number)
+    def own_size(self, numbers: Iterable[int], changes: Changes) -> int:
+        """Return the tokens of these messages as they would be sent, without additions."""
+        return sum([self._own_size(number, changes) for number in numbers])
+
+    def _own_size(self, number: int, changes: Changes) -> int:
         if self.is_out(number, changes):
             return 0
-        tokens = self.tokens[number]
-        total = tokens.all - (tokens.thinking if without_thinking else 0) + self.added(additions)
+        tokens, notices = self.tokens[number], changes.notices.get(number)
+        total = tokens.all - (tokens.thinking if number in changes.without_thinking else 0)
+        if not notices:
+            return max(0, total)
         for result, counted in zip(self.parsed[number].results, tokens.results):
             if result.id in notices:
                 total += self.meter.text(self.sent_text(result.text, notices[result.id])) - counted

@@ -43,6 +43,12 @@ def remains_tokens(exchange: Exchange, dialogue: Dialogue) -> tuple[float, float
     return sum([dialogue.tokens[number].all for number in numbers]) * _USUAL_SHARE, float(of_requests)
 
 
+def remains_size(exchanges: Iterable[Exchange], dialogue: Dialogue) -> float:
+    """Return roughly how many tokens will replace these exchanges together."""
+    tokens = [remains_tokens(exchange, dialogue) for exchange in exchanges]
+    return sum([of_names for of_names, _ in tokens]) + sum([of_request for _, of_request in tokens[:MOST_REQUESTS]])
+
+
 def _requests_in(dialogue: Dialogue, numbers: Iterable[int]) -> list[str]:
     """Return the beginning of each request of the user's in these messages."""
     requests = [dialogue.parsed[number] for number in numbers if dialogue.parsed[number].part == REQUEST]

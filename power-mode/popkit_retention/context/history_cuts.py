@@ -3,10 +3,11 @@ exchanges. Pure.
 
 The parts that are least likely to be missed leave first: below 80 percent the thinking, and the long texts that the assistant wrote into
 files; results that the engine judges dead, then those that are unlikely to be needed again, the more of them the tighter the budget, and
-sooner in exchanges that are older than the newest that the strategy names. Then whole exchanges leave, of the older ones, until the spoken
-text has no more than the strategy's share of its tokens: those first whose names were used least recently, the oldest of them first; under
-the tightest strategy everything that stays, calls too, has to fit into that share. For a limit of tokens the oldest leave first. A tighter
-cut begins where the looser ones end, so it never keeps more than they do.
+sooner in exchanges that are older than the newest that the strategy names. What was read of a file before it was edited stays while 60
+percent of the budget remain: an edit changes a few lines, which its call shows, and the others are still true. Then whole exchanges leave,
+of the older ones, until the spoken text has no more than the strategy's share of its tokens: those first that say least of what nothing
+else says (`exchange_order.py`); under the tightest strategy everything that stays, calls too, has to fit into that share. For a limit of
+tokens the oldest leave first. A tighter cut begins where the looser ones end, so it never keeps more than they do.
 
 A notice says what was there, why it left, and the names in it that nothing else shows: most of what is needed again of an old result is a
 name (a path, an identifier, a version), and nearly all that only the result held fits into a few hundredths of it.
@@ -18,7 +19,8 @@ from typing import NamedTuple
 
 from .build_types import PruningStrategy
 from .dialogue import Changes, Dialogue, Exchange
-from .exchange_remains import MOST_REQUESTS, remains_tokens
+from .exchange_order import ExchangeOrder
+from .exchange_remains import MOST_REQUESTS, remains_size, remains_tokens
 from .judging import Judged, judge
 from .message_records import BARE
 from .notices import Names
@@ -29,13 +31,14 @@ LEAST_TOKENS, LEAST_GAIN = 100, 40
 
 class Depth(NamedTuple):
     """The depth of a cut that keeps this many newest `exchanges`: results leave that are less likely needed again than `need`, in older
-    exchanges than `older`; with `dead_only`, only dead ones. `bare`: listings that stay lose the numbers of their lines. `spoken`: the
-    share of the spoken text's tokens that stays."""
+    exchanges than `older`; with `dead_only`, only dead ones; without `edited`, none of a file that was edited since. `bare`: listings that
+    stay lose the numbers of their lines. `spoken`: the share of the spoken text's tokens that stays."""
 
     exchanges: int
     need: float
     older: float
     dead_only: bool
+    edited: bool
     bare: bool
     spoken: float
 
@@ -44,16 +47,21 @@ class Depth(NamedTuple):
 LEAN = 5
 # Chosen over recorded sessions (docs/measured.md). Every probability is below 2.
 DEPTHS = (
-    Depth(10, 0.1, 0.1, True, False, 1.0),
-    Depth(5, 0.08, 0.08, False, True, 0.6),
-    Depth(2, 0.35, 2.0, False, True, 0.5),
-    Depth(0, 2.0, 2.0, False, True, 0.4),
+    Depth(10, 0.1, 0.1, True, False, False, 1.0),
+    Depth(5, 0.08, 0.08, False, False, True, 0.6),
+    Depth(2, 0.35, 2.0, False, True, True, 0.5),
+    Depth(0, 2.0, 2.0, False, True, True, 0.4),
 )
 
 
 def numbers_of(dialogue: Dialogue) -> list[int]:
     """Return the numbers of the messages in the history that could leave."""
     return [number for exchange in dialogue.history for number in range(exchange.start, exchange.end) if dialogue.can_leave(number)]
+
+
+def newly_left(dialogue: Dialogue, before: Changes, changes: Changes) -> list[Exchange]:
+    """Return the exchanges that a cut has left out."""
+    return [exchange for exchange in dialogue.history if exchange.start in changes.left and exchange.start not in before.left]
 
 
 def reduced(dialogue: Dialogue, before: Changes, strategy: PruningStrategy, most: int | None, folder: str = "") -> Changes:
@@ -68,7 +76,7 @@ def reduced(dialogue: Dialogue, before: Changes, strategy: PruningStrategy, most
             _replace_results(depth, dialogue, changes, judged, names)
             _leave_out(depth, dialogue, before, changes, names)
     if most is not None and dialogue.size(numbers_of(dialogue), changes) > most:
-        _replace_results(Depth(0, 2.0, 2.0, False, True, 0.0), dialogue, changes, judged, names)
+        _replace_results(Depth(0, 2.0, 2.0, False, True, True, 0.0), dialogue, changes, judged, names)
     _drop_oldest(dialogue, changes, most)
     return changes
 
@@ -94,6 +102,8 @@ def _replace_results(depth: Depth, dialogue: Dialogue, changes: Changes, judged:
     for result in judged:
         if result.number in changes.left or changes.notices.get(result.number, {}).get(result.id):
             continue
+        if result.edited and not depth.edited:
+            continue
         likely = depth.need if result.number >= newest else depth.older
         if (result.dead or not depth.dead_only) and result.need < likely and dialogue.meter.text(result.text) >= LEAST_TOKENS:
             leaving.append(result)
@@ -107,9 +117,9 @@ def _replace_results(depth: Depth, dialogue: Dialogue, changes: Changes, judged:
 
 
 def _leave_out(depth: Depth, dialogue: Dialogue, before: Changes, changes: Changes, names: Names) -> None:
-    """Leave older exchanges out, those first whose names were used least recently, until the history, or its spoken text, has no more than
-    the depth's share of its tokens. An exchange stays if one of its results does. Of the newest exchanges only the spoken text counts. At a
-    depth without newest ones, the rest has no more tokens than that share of the spoken text."""
+    """Leave older exchanges out in the order of `ExchangeOrder`, until the history, or its spoken text, has no more than the depth's share
+    of its tokens. An exchange stays if one of its results does. Of the newest exchanges only the spoken text counts. At a depth without
+    newest ones, the rest has no more tokens than that share of the spoken text."""
     if depth.spoken >= 1.0 or len(dialogue.history) <= depth.exchanges:
         return
     first = len(dialogue.history) - depth.exchanges
@@ -122,18 +132,22 @@ def _leave_out(depth: Depth, dialogue: Dialogue, before: Changes, changes: Chang
         over = min(over, dialogue.size(history, changes) - depth.spoken * sum([dialogue.tokens[number].all for number in history]))
     else:
         over = dialogue.size(history, changes) - depth.spoken * sum(map(dialogue.spoken, history))
-    remains = [remains_tokens(exchange, dialogue) for exchange in dialogue.history if exchange.start in changes.left - before.left]
-    over += sum([sum(tokens) for tokens in remains])
-    used = names.last_used(dialogue.exchanges)
-    for exchange in sorted(
-        (candidate for candidate in older if candidate.start not in changes.left),
-        key=lambda candidate: (used[candidate.start], candidate.start),
-    ):
-        size, (of_names, of_requests) = dialogue.size(range(exchange.start, exchange.end), changes), remains_tokens(exchange, dialogue)
-        if (over > 0 and size - of_names - of_requests >= LEAST_GAIN) or (not newest and _thinks_alone(dialogue, exchange)):
-            remains.append((of_names, of_requests if len(remains) < MOST_REQUESTS else 0.0))
-            over -= size - sum(remains[-1])
+    gone = newly_left(dialogue, before, changes)
+    over += remains_size(gone, dialogue)
+    if over <= 0 and (newest or not any(_thinks_alone(dialogue, exchange) for exchange in older)):
+        return
+    staying = [exchange for exchange in dialogue.exchanges if exchange.start not in changes.left]
+    # Without additions: those of an exchange that leaves are sent again behind the cut.
+    sizes = {exchange.start: dialogue.own_size(range(exchange.start, exchange.end), changes) for exchange in staying}
+    candidates = [exchange for exchange in older if exchange.start not in changes.left]
+    order = ExchangeOrder(candidates, staying, sizes, names)
+    while exchange := order.next():
+        size, (of_names, of_request) = sizes[exchange.start], remains_tokens(exchange, dialogue)
+        if (over > 0 and size - of_names - of_request >= LEAST_GAIN) or (not newest and _thinks_alone(dialogue, exchange)):
+            over -= size - of_names - (of_request if len(gone) < MOST_REQUESTS else 0.0)
+            gone.append(exchange)
             _take_out(exchange, dialogue, changes)
+            order.leave(exchange)
 
 
 def _holds_results(dialogue: Dialogue, changes: Changes, exchange: Exchange) -> bool:

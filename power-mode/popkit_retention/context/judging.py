@@ -50,14 +50,15 @@ def window_of(model: str) -> int | None:
 
 
 class Judged(NamedTuple):
-    """A result in the message `number`: the engine's Result of it, its text, whether it is `dead`, how likely it is needed again (`need`),
-    and for how many calls it has been `quiet`."""
+    """A result in the message `number`: the engine's Result of it, its text, whether it is `dead`, whether an edit of its file ended it
+    (`edited`), how likely it is needed again (`need`), and for how many calls it has been `quiet`."""
 
     number: int
     id: str
     result: Result
     text: str
     dead: bool
+    edited: bool
     need: float
     quiet: int
 
@@ -121,4 +122,5 @@ def _judged(dialogue: Dialogue, fold: _Fold, result: Result) -> Judged | None:
         return None
     quiet, need = fold.state.quiet_age(result), _need_model().probability(result, fold.state, tools_of(""))
     dead = result.ended is not None and need <= worth.MOST_NEED and not worth.is_in_use(result, quiet)
-    return Judged(number, answer.id, result, answer.text, dead, need, quiet)
+    edited = result.ended is not None and result.ended[0] == "edited"
+    return Judged(number, answer.id, result, answer.text, dead, edited, need, quiet)

@@ -29,15 +29,16 @@ _is_shaped = re.compile(r"[^_./0-9]*[_./0-9]|.*[a-z0-9][A-Z]").match
 class Names:
     """The names in the texts of a conversation, and the number of places of each. `short`: whether short ones count, too."""
 
-    __slots__ = ("dialogue", "places")
+    __slots__ = ("_said", "dialogue", "places")
 
     def __init__(self, dialogue: Dialogue, changes: Changes, short: bool = False) -> None:
         self.dialogue = dialogue
+        self._said: dict[Exchange, frozenset[str]] = {}
         self.places: Counter[str] = Counter()
         for parsed in dialogue.sent(changes):
             for text in texts_of(parsed):
                 self.places.update(self._in(text))
-                self.places.update(_short_in(text) if short else ())
+                self.places.update(self._short_in(text) if short else ())
 
     def notices(self, leaving: Sequence[Judged]) -> list[tuple[Judged, str]]:
         """Return the notices of results that leave together. A name that leaves with several stays with the newest."""
@@ -49,22 +50,20 @@ class Names:
         ]
         return [(judged, _notice(judged, fresh)) for judged, fresh in zip(newest_first, harmless(names))]
 
-    def last_used(self, exchanges: Sequence[Exchange]) -> dict[int, int]:
-        """Return, by the start of each exchange, the number of the newest exchange that uses a name that first occurred there, or else its
-        own."""
-        first: dict[str, int] = {}
-        used = {}
-        for at, exchange in enumerate(exchanges):
-            used[exchange.start] = at
+    def said_in(self, exchange: Exchange) -> frozenset[str]:
+        """Return the names in an exchange, and the short ones in its spoken text."""
+        if exchange not in self._said:
+            said: set[str] = set()
             for parsed in self.dialogue.parsed[exchange.start : exchange.end]:
-                for name in (name for text in texts_of(parsed) for name in self._in(text)):
-                    used[first.setdefault(name, exchange.start)] = at
-        return used
+                said.update(name for text in texts_of(parsed) for name in self._in(text))
+                said.update(name for text in parsed.texts for name in self._short_in(text))
+            self._said[exchange] = frozenset(said)
+        return self._said[exchange]
 
     def fresh(self, text: str, room: int, short: bool = False) -> list[str]:
         """Return the names in a text that occur nowhere else, in its order, and count them. Where there are too many, the shortest are
         returned."""
-        candidates = dict.fromkeys((*self._in(text), *_short_in(text))) if short else self._in(text)
+        candidates = dict.fromkeys((*self._in(text), *self._short_in(text))) if short else self._in(text)
         is_plain = _is_plain_when_spoken if short else _is_plain
         names = [name for name in candidates if self.places[name] <= 0 and not is_plain(name)]
         chosen = set()
@@ -83,9 +82,12 @@ class Names:
             names = self.dialogue.names[text] = tuple(dict.fromkeys(_NAMES.findall(text)))
         return names
 
-
-def _short_in(text: str) -> list[str]:
-    return list(filter(_is_shaped, _SHORT_NAMES.findall(text)))
+    def _short_in(self, text: str) -> tuple[str, ...]:
+        """Return the short names in a text, in its order."""
+        names = self.dialogue.short_names.get(text)
+        if names is None:
+            names = self.dialogue.short_names[text] = tuple(filter(_is_shaped, _SHORT_NAMES.findall(text)))
+        return names
 
 
 def _shows(judged: Judged) -> bool:

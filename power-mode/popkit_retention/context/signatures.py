@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from popkit_retention.core import units
+
 from .languages import BODIES, LANGUAGES, PAIRS, WRAPPERS, language_of
 
 TYPE_CHECKING = False
@@ -31,7 +33,7 @@ def outline(text: str, path: str) -> str:
     lines = list(_headings(text) if language == "markdown" else _signatures(text, language))
     outlined = [f"{number}: {line[:_LINE_CHARS]}" for number, line in lines[:MOST_LINES]]
     if len(lines) > len(outlined):
-        outlined.append(f"… {len(lines) - len(outlined)} more lines of signatures")
+        outlined.append(f"… {units.counted(len(lines) - len(outlined), 'more line')} of signatures")
     return "\n".join(outlined)
 
 

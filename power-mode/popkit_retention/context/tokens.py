@@ -7,9 +7,11 @@ that recorded sessions had of each.
 from __future__ import annotations
 
 import functools
-import re
+import importlib.util
+import sys
 import threading
-from typing import NamedTuple
+from importlib.machinery import PathFinder
+from typing import Any, NamedTuple
 
 from popkit_retention.core.policy.estimate import estimate_tokens
 
@@ -17,7 +19,9 @@ from .content_kinds import kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from bpe_openai import Encoding
+    from collections.abc import Callable
+
+    Counter = Callable[[str], int]
 
 
 # The beginning of a model's id, and its vocabulary. The first match counts.
@@ -26,15 +30,12 @@ _VOCABULARIES = (
     ("chatgpt-4o", "o200k_base"), ("o1", "o200k_base"), ("o3", "o200k_base"), ("o4", "o200k_base"), ("codex-", "o200k_base"),
     ("gpt-4", "cl100k_base"), ("gpt-3.5", "cl100k_base"), ("gpt-35", "cl100k_base"), ("text-embedding-", "cl100k_base"),
 )  # fmt: skip
-# The counter refuses more than 200,000 tokens at once, and no character has more than four.
+# The package itself refuses more than 200,000 tokens at once, and no character has more than four. A cut may add a token.
 _MOST_CHARS = 50_000
-# No token of either vocabulary crosses the end of a word; the letters behind an apostrophe may belong to the word.
-_END = re.compile(r"[A-Za-z](?=[^A-Za-z'\x80-\U0010ffff])")
-_WINDOW_CHARS = 1_000
 _REMEMBERED = 40_000
 
 _loading = threading.Lock()
-_encodings: dict[str, Encoding | None] = {}
+_counters: dict[str, Counter | None] = {}
 # Earlier counts, since a conversation is counted again with every request. By hash, so that no text is kept alive.
 _counts: dict[tuple[int, int, str], int] = {}
 
@@ -56,18 +57,15 @@ def count(text: str, model: str = "") -> Count:
     if not text:
         return Count(0, exact=True)
     name = vocabulary_of(model)
-    encoding = _encoding(name)
-    key = (hash(text), len(text), name if encoding else "")
+    counter = _counter(name)
+    key = (hash(text), len(text), name if counter else "")
     tokens = _counts.get(key)
     if tokens is None:
         if len(_counts) >= _REMEMBERED:
             _counts.clear()
-        if encoding is None:
-            tokens = estimate_tokens(text, kind_of(text))
-        else:
-            tokens = sum(len(encoding.encode_ordinary(piece)) for piece in _pieces(text))
+        tokens = estimate_tokens(text, kind_of(text)) if counter is None else _counted(text, counter)
         _counts[key] = tokens
-    return Count(tokens, encoding is not None)
+    return Count(tokens, counter is not None)
 
 
 @functools.lru_cache(maxsize=256)
@@ -81,34 +79,54 @@ def vocabulary_of(model: str) -> str:
 def load_ahead(model: str) -> threading.Thread:
     """Load the counter of a model, or of a provider's usual models, on a thread: the first count need not wait for all of it. Return the
     thread."""
-    thread = threading.Thread(target=_encoding, args=(vocabulary_of(model),), name="popkit-token-counter", daemon=True)
+    thread = threading.Thread(target=_counter, args=(vocabulary_of(model),), name="popkit-token-counter", daemon=True)
     thread.start()
     return thread
 
 
-def _encoding(name: str) -> Encoding | None:
+def _counter(name: str) -> Counter | None:
     """Return the counter of a vocabulary, None for no name, and where the counter is not installed. It is loaded once per process, which
-    takes about a second."""
-    if name and name not in _encodings:
+    takes some 75 ms of the processor."""
+    if name and name not in _counters:
         with _loading:
-            if name not in _encodings:
+            if name not in _counters:
                 try:
-                    import bpe_openai
-
-                    _encodings[name] = bpe_openai.get_encoding(name)
+                    _counters[name] = _loaded(name)
                 except ImportError:
-                    _encodings[name] = None
-    return _encodings.get(name)
+                    _counters[name] = None
+    return _counters.get(name)
 
 
-def _pieces(text: str) -> list[str]:
-    """Return a text in pieces that the counter takes, cut between tokens where possible."""
-    pieces, begin = [], 0
-    while len(text) - begin > _MOST_CHARS:
-        end = begin + _MOST_CHARS
-        window = text[end - _WINDOW_CHARS : end + 1]
-        ends = [match.end() for match in _END.finditer(window)]
-        end += ends[-1] - _WINDOW_CHARS if ends else 0
-        pieces.append(text[begin:end])
-        begin = end
-    return [*pieces, text[begin:]]
+def _loaded(name: str) -> Counter:
+    """Return the counter of a vocabulary: of the package's compiled part, or, where a release of the package has that elsewhere, of the
+    package itself. ImportError where it is not installed."""
+    try:
+        return _bindings().tokenizer_for_encoding(name).count
+    except (ImportError, AttributeError):
+        import bpe_openai
+
+        encode = bpe_openai.get_encoding(name).encode_ordinary
+        return lambda text: sum(len(encode(text[at : at + _MOST_CHARS])) for at in range(0, len(text), _MOST_CHARS))
+
+
+def _bindings() -> Any:
+    """Return the compiled part of the package bpe_openai, without the package itself: to import that builds three vocabularies in Python,
+    which nothing here reads, in a second. ImportError where it is not installed."""
+    name = "bpe_openai._bindings"
+    if name in sys.modules:
+        return sys.modules[name]
+    package = importlib.util.find_spec("bpe_openai")
+    spec = PathFinder.find_spec(name, package.submodule_search_locations) if package else None
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return sys.modules.setdefault(name, module)  # the package, if a program imports it later, takes this one
+
+
+def _counted(text: str, counter: Counter) -> int:
+    """Return the tokens of a text; a lone surrogate counts as the mark that replaces it."""
+    try:
+        return counter(text)
+    except UnicodeEncodeError:
+        return counter(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
