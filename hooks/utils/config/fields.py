@@ -3,9 +3,8 @@
 Plain data. `validation` reads documents by it; `scripts/docs` makes the shipped `retention-config.json`, the JSON Schema and the tables of
 docs/configuration.md of it.
 
-A field is a dict: `kind`, what that kind needs (`low` and `high`, `words`, `of`, `fields`, …), `about` in words for people, `null` where
-null is allowed (what it means, in words), and at the top level `default`, `project`, and where they are of use `shipped` (what the shipped
-file has in place of the default) and `see` (whether the document says more below its table).
+At the top level a field (`field_kinds`) also has `default`, `project`, and where they are of use `shipped` (what the shipped file has in
+place of the default) and `see` (whether the document says more below its table).
 """
 
 from __future__ import annotations
@@ -13,6 +12,22 @@ from __future__ import annotations
 from ..io.storage import LOGS, Storage
 from ..policy import kinds, ruleset
 from ..policy.ruleset import EVENT_ALIASES, EVENTS, PRESERVED_EVENTS, TIER_CONFIG, TIERS
+from .field_kinds import (
+    FLAG,
+    LONGEST_PATTERN,
+    MOST_CALLS,
+    PATTERN,
+    PROSE,
+    address,
+    described,
+    keyed,
+    listed,
+    number,
+    record,
+    whole,
+    word,
+)
+from .memory_fields import MEMORY_TIERS
 
 STORAGE = (
     Storage("your configuration", {"": r"retention-config\.json"}, keep=("Your configuration stays.",), stays=True),
@@ -21,18 +36,13 @@ STORAGE = (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from .field_kinds import Field
 
-    Field = dict[str, Any]  # see above
-
-MOST_CALLS = 1_000_000
 MOST_SECONDS = 31_536_000  # a year
 FEWEST_WINDOW_TOKENS, MOST_WINDOW_TOKENS = 1_000, 100_000_000
 MOST_DOLLARS = 10_000
 # A pattern costs every hook a comparison, so a file cannot bring thousands.
 MOST_ENTRIES = 200
-LONGEST_PATTERN = 256
-LONGEST_TEXT = 2_000
 
 # What a project's file may do with a key. It comes with a repository that may be anybody's, so it never loosens what protects the user:
 # it tunes (SET), switches off (OFF), adds to a list (ADD), makes a hold longer (LONGER); for all else (NOTHING) it has no say.
@@ -51,50 +61,11 @@ NO_LIMIT = "no limit"
 NEVER_BY_AGE = "only null; preserved results never expire by age"
 
 
-def whole(low: int, high: int, about: str = "") -> Field:
-    return {"kind": "whole", "low": low, "high": high, "about": about}
-
-
-def number(low: float, high: float, meaning: str, about: str = "") -> Field:
-    return {"kind": "number", "low": low, "high": high, "meaning": meaning, "about": about}
-
-
-def address(schemes: tuple[str, ...], form: str, credentials: str) -> Field:
-    """Return the kind of URLs with one of the schemes, or "". They name no user and no password, which come from `credentials`."""
-    return {"kind": "address", "schemes": schemes, "form": form, "credentials": credentials, "longest": LONGEST_TEXT}
-
-
-def word(*words: str) -> Field:
-    return {"kind": "word", "words": words}
-
-
-def listed(of: Field, items: str) -> Field:
-    """Return the kind of lists; `items` names them in messages."""
-    return {"kind": "list", "of": of, "what": items}
-
-
-def keyed(of: Field, items: str) -> Field:
-    """Return the kind of objects whose keys are patterns; `items` names them in messages."""
-    return {"kind": "map", "key": PATTERN, "of": of, "what": items}
-
-
-def record(name: str, fields: dict[str, Field], rule: str = "") -> Field:
-    return {"kind": "record", "name": name, "fields": fields, "rule": rule}
-
-
-def described(about: str, kind: Field, **more: object) -> Field:
-    """Return a kind with its meaning for this key."""
-    return {**kind, "about": about, **more}
-
-
 def setting(about: str, kind: Field, default: object, project: str, **more: object) -> Field:
     """Return a key of the configuration: its meaning, its kind, its default, the project's rights."""
     return {**kind, "about": about, "default": default, "project": project, **more}
 
 
-FLAG = {"kind": "flag", "about": ""}
-PATTERN = {"kind": "text", "shortest": 1, "longest": LONGEST_PATTERN}
-PROSE = {"kind": "text", "shortest": 0, "longest": LONGEST_TEXT}
 TIER_NAME = word(*TIERS)
 EVENT = word(*EVENTS, *EVENT_ALIASES)
 CALLS, HOLD, SECONDS = whole(1, MOST_CALLS), whole(0, MOST_CALLS), whole(1, MOST_SECONDS)
@@ -209,6 +180,7 @@ _MEMORY = {
     "store": described('Where memory across sessions is kept: `""` for SQLite in PopKit\'s folder, `neo4j://…` for a server.', PROSE),
     "tokens": whole(1, MOST_MEMORY_TOKENS, "The most tokens for `MEMORY.md`: every prompt of a session carries them."),
     "summariser": described('A command line that shortens the text on its standard input; `""`: PopKit picks sentences.', PROSE),
+    "tiers": described("The bounds of memory's tiers; `popkit config schema` describes each.", MEMORY_TIERS),
 }
 
 MOST_TOKENS = 10**12

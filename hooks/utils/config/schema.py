@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .fields import Field
+    from .field_kinds import Field
 
 
 def json_schema() -> dict[str, Any]:

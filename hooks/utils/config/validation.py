@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Union
 
-    from .fields import Field
+    from .field_kinds import Field
 
     Note = Callable[[tuple[Union[str, int], ...], object, str, tuple[str, ...]], None]
 

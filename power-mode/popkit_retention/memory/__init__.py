@@ -14,18 +14,19 @@ from __future__ import annotations
 import importlib
 
 _HOMES = {
-    "ARCHIVE_TIER_POLICY": "valuation",
+    "ARCHIVE_TIER_POLICY": "tier_policies",
     "AsyncMemory": "asynchronous",
     "BadEmbedding": "embeddings",
     "BadFilter": "filters",
     "BadItem": "items",
+    "BadTierPolicy": "tier_policies",
     "Bounds": "bounds",
-    "COLD_TIER_POLICY": "valuation",
+    "COLD_TIER_POLICY": "tier_policies",
     "CompressionPolicy": "compression",
     "DuplicateId": "stores.protocol",
     "ForgettingCurveModel": "valuation",
     "FunctionEmbedder": "embeddings",
-    "HOT_TIER_POLICY": "valuation",
+    "HOT_TIER_POLICY": "tier_policies",
     "InMemoryStore": "stores.in_memory",
     "InformationLossMetrics": "information_loss",
     "Item": "items",
@@ -42,7 +43,7 @@ _HOMES = {
     "ValueClassification": "valuation",
     "Vector": "vectors.protocol",
     "VectorStore": "vectors.protocol",
-    "WARM_TIER_POLICY": "valuation",
+    "WARM_TIER_POLICY": "tier_policies",
 }
 
 TYPE_CHECKING = False
@@ -60,15 +61,8 @@ if TYPE_CHECKING:
     from .stores.protocol import DuplicateId, StoreUnavailable
     from .stores.sqlite import SqliteStore
     from .tier_manager import MemoryTierManager
-    from .valuation import (
-        ARCHIVE_TIER_POLICY,
-        COLD_TIER_POLICY,
-        HOT_TIER_POLICY,
-        WARM_TIER_POLICY,
-        ForgettingCurveModel,
-        SignalCalculator,
-        ValueClassification,
-    )
+    from .tier_policies import ARCHIVE_TIER_POLICY, COLD_TIER_POLICY, HOT_TIER_POLICY, WARM_TIER_POLICY, BadTierPolicy
+    from .valuation import ForgettingCurveModel, SignalCalculator, ValueClassification
     from .vectors.protocol import Vector, VectorStore
 
 __all__ = [
@@ -80,6 +74,7 @@ __all__ = [
     "BadEmbedding",
     "BadFilter",
     "BadItem",
+    "BadTierPolicy",
     "Bounds",
     "CompressionPolicy",
     "DuplicateId",

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def status(request: Request) -> Answer:
     place = request.place
     if "store" in request.flags:
-        stored = monitor(place.memory.store, request.now, place.project.repository.key if "project" in request.flags else None)
+        stored = monitor(
+            place.memory.store, request.now, place.project.repository.key if "project" in request.flags else None, place.memory.policies
+        )
         return Answer(views.store(stored), stored.to_json())
     here = {"name": place.name, "on": place.project.is_on(), "document_tokens": place.document_tokens, "theirs": place.theirs}
     status = {**place.memory.status(), **here}

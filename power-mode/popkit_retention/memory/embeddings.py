@@ -14,6 +14,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
+from popkit_retention.core import units
 from popkit_retention.core.errors import PopkitError
 
 from .items import DIMENSIONS
@@ -88,7 +89,7 @@ class FunctionEmbedder:
             return []
         vectors = [[float(number) for number in vector] for vector in self._function(list(texts))]
         if len(vectors) != len(texts):
-            raise BadEmbedding(f"{self.name} returned {len(vectors):,} vectors for {len(texts):,} texts")
+            raise BadEmbedding(f"{self.name} returned {units.counted(len(vectors), 'vector')} for {units.counted(len(texts), 'text')}")
         self.dimension = self.dimension or len(vectors[0])
         for vector in vectors:
             if len(vector) != self.dimension or not vector:

@@ -20,7 +20,8 @@ from popkit_retention.core.policy.masking import mask
 
 from .items import ARCHIVE, FULL, BadItem, Item, check, from_json
 from .stores.protocol import Batch, audited
-from .valuation import ARCHIVE_TIER_POLICY, DAY_S
+from .tier_policies import ARCHIVE_TIER_POLICY
+from .valuation import DAY_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

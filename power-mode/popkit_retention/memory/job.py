@@ -6,6 +6,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field, replace
 
+from popkit_retention.core import units
 from popkit_retention.core.retention_kit import sweep
 from popkit_retention.core.retention_kit.marks import GRACE_S
 
@@ -15,8 +16,9 @@ from .items import BY_JOB, BY_POLICY, BY_USER, CODE, COLD, EMBEDDING, FULL, HOT,
 from .stored_lessons import session_number
 from .stores.protocol import Batch, Change, Outdated, StoreUnavailable, audited
 from .summariser import SummariserLate
+from .tier_policies import DEFAULT, TierPolicies, levels_of
 from .transitions import HOUR_S, Moment, Standing
-from .valuation import DAY_S, levels_of
+from .valuation import DAY_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,11 +78,13 @@ def run(
     summarise: Callable[[str], str] | None = None,
     progress: Callable[[int], None] = lambda done: None,
     bounds: Bounds = UNBOUNDED,
+    policies: TierPolicies = DEFAULT,
 ) -> Report:
     """Run the job over all projects of a store. `embedder` makes embeddings, `summarise` replaces our summaries; `progress` is called with
-    the number of items done; `bounds`: of each project."""
+    the number of items done; `bounds`: of each project; `policies`: of the
+    tiers."""
     report = Report()
-    work = _Work(store, now, embedder, summarise, report)
+    work = _Work(store, now, embedder, summarise, report, policies)
     for item in store.scan():
         work.consider(item)
         if report.items % BATCH == 0:
@@ -95,7 +99,16 @@ def run(
 
 
 class _Work:
-    def __init__(self, store: Store, now: float, embedder: Embedder, summarise: Callable[[str], str] | None, report: Report) -> None:
+    def __init__(
+        self,
+        store: Store,
+        now: float,
+        embedder: Embedder,
+        summarise: Callable[[str], str] | None,
+        report: Report,
+        policies: TierPolicies = DEFAULT,
+    ) -> None:
+        self.policies = policies
         self.store, self.now, self.embedder, self.summarise, self.report = store, now, embedder, summarise, report
         self.late = 0  # how often the user's summariser took too long
         self.held = holds.read(store, now)
@@ -167,14 +180,17 @@ class _Work:
         both = self.moments.get(item.project)
         if both is None:
             session = session_number(self.store, item.project)
-            both = self.moments[item.project] = (Moment(self.now, session), Moment(self.now, session, newest=True))
+            both = self.moments[item.project] = (
+                Moment(self.now, session, policies=self.policies),
+                Moment(self.now, session, True, self.policies),
+            )
         return both[newest]
 
     def _count_newest(self, item: Item) -> bool:
         """Return whether an item is among the newest of those seen so far."""
         heap = self.newest.setdefault(item.project, [])
         entry = (item.created_at, item.id)
-        if len(heap) < transitions.NEWEST:
+        if len(heap) < self.policies.hot_newest:
             heapq.heappush(heap, entry)
             return True
         return heapq.heappushpop(heap, entry) is not entry
@@ -243,7 +259,7 @@ class _Work:
             return False
         if item.level == FULL:
             self.batch.originals[item.id] = item.text
-        why = [f"{age_hours / 24:.0f} days old, worth {score:.2f}"]
+        why = [f"{units.counted(round(age_hours / 24), 'day')} old, worth {score:.2f}"]
         if text == item.text:
             self._log(f"short enough for {level}", item, why)
         else:

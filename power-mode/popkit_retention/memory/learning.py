@@ -33,11 +33,13 @@ from .items import (
 from .reinforcement import key_of, opened_in, reinforcement
 from .stored_lessons import lesson_key, read_lesson, read_lessons, session_number
 from .stores.protocol import Batch, Change, DuplicateId, audited
+from .tier_policies import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .items import Lesson, Observed
     from .stores.protocol import Store
+    from .tier_policies import TierPolicies
 
 # The confidence in an item that only the assistant has written.
 CONFIDENCE = {SESSION: 0.8, USER: 1.0}
@@ -56,18 +58,18 @@ class Learnt:
     number: int
 
 
-def learn(store: Store, lesson: Lesson, now: float, tries: int = 4) -> Learnt:
+def learn(store: Store, lesson: Lesson, now: float, policies: TierPolicies = DEFAULT, tries: int = 4) -> Learnt:
     """Merge a lesson into a store, without what the user has forgotten. Try again where another machine has just added an item of the
     lesson."""
     try:
-        return _learn(store, lesson, now)
+        return _learn(store, lesson, now, policies)
     except DuplicateId:
         if tries == 1:
             raise
-        return learn(store, lesson, now, tries - 1)
+        return learn(store, lesson, now, policies, tries - 1)
 
 
-def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
+def _learn(store: Store, lesson: Lesson, now: float, policies: TierPolicies) -> Learnt:
     key = lesson_key(lesson.project, lesson.session)
     before = read_lesson(store, lesson.project, lesson.session)
     sessions = session_number(store, lesson.project)
@@ -107,7 +109,7 @@ def _learn(store: Store, lesson: Lesson, now: float) -> Learnt:
         **({"root": lesson.root} if lesson.root else {}),
     }  # fmt: skip
     batch = Batch(
-        add=_placed(new, store, now),
+        add=_placed(new, now, policies),
         change=changes,
         access=[(accessed, at, number)] if (accessed := [*again, *(change.id for change in followed)]) else [],
         values={
@@ -181,12 +183,12 @@ def _new(id: str, observation: Observed, lesson: Lesson, number: int) -> Item:
     )  # fmt: skip
 
 
-def _placed(new: list[Item], store: Store, now: float) -> list[Item]:
+def _placed(new: list[Item], now: float, policies: TierPolicies) -> list[Item]:
     """Return new items in the tiers where they begin; the newest of a lesson are among the newest of the project."""
-    newest = {item.id for item in sorted(new, key=lambda item: (-item.created_at, item.id))[: transitions.NEWEST]}
+    newest = {item.id for item in sorted(new, key=lambda item: (-item.created_at, item.id))[: policies.hot_newest]}
     for item in new:
         item.score = item.tier_score = valuation.score(item, now)
-        item.tier, item.tier_since = transitions.entry(item.score, item.id in newest).tier, item.created_at
+        item.tier, item.tier_since = transitions.entry(item.score, item.id in newest, policies).tier, item.created_at
     return new
 
 

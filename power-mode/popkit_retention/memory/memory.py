@@ -51,6 +51,7 @@ from .stores.protocol import Batch, Change, DuplicateId, Outdated, Store, audite
 from .stores.shared import can_be_listed
 from .summariser import summarise_with
 from .terms import terms_of
+from .tier_policies import policies_of
 from .transitions import Moment
 
 TYPE_CHECKING = False
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from .filters import Condition
     from .information_loss import Loss
     from .items import Lesson
+    from .tier_policies import Policy
     from .vectors.index import VectorIndex
     from .vectors.protocol import VectorStore
 
@@ -117,6 +119,7 @@ class Memory:
         theirs: OwnMemory | None = None,
         bounds: Bounds = DEFAULT,
         vectors: VectorStore | None = None,
+        policies: Mapping[str, Policy] | None = None,
     ) -> None:
         """Open a memory over a store. `folder`: where MEMORY.md, alerts and backups are written; without one, none are. `embedder` and
         `summarise` replace the built-in ones; an embedder may be a function of texts to vectors (`FunctionEmbedder` gives it a name).
@@ -124,10 +127,12 @@ class Memory:
         cannot be, the error is raised, and the next run makes up for it. `session`: the id of the session that uses it, which reinforces
         an item at most once. `job`: "hourly" runs the job on a thread of its own until the memory is closed. `root`: the checkout against
         which items are checked, "" where it no longer exists, None for a memory without one. `theirs`: what the host itself remembers,
-        which MEMORY.md does not repeat. `bounds`: how much the job leaves of each project; by default 10,000 items. Raise ValueError for
-        any other job, BadEmbedding for what is no embedder."""
+        which MEMORY.md does not repeat. `bounds`: how much the job leaves of each project; by default 10,000 items. `policies`: what
+        differs from the specification's policies of the tiers, such as `{"hot": {"max_age_hours": 48}}`. Raise ValueError for any other
+        job, BadEmbedding for what is no embedder, BadTierPolicy for a policy that cannot be in force."""
         self.store = store
         self.bounds = bounds
+        self.policies = policies_of(policies)
         self.project = project
         self.now = now
         self.folder = folder
@@ -146,7 +151,7 @@ class Memory:
         self.hourly: HourlyJob | None = None
         if job:
             self.hourly = HourlyJob(
-                lambda: Memory(for_thread(store), project, now, folder, given, summarise, bounds=bounds, vectors=vectors)
+                lambda: Memory(for_thread(store), project, now, folder, given, summarise, bounds=bounds, vectors=vectors, policies=policies)
             )
             weakref.finalize(self, self.hourly.over.set)
         self.root = root
@@ -202,7 +207,8 @@ class Memory:
         ours = home.popkit_home(environ)
         project = project_of(ours, folder)
         project.check_joined()
-        command = effective(home.plugin_root(), ours, "")["memory"]["summariser"]
+        configured = effective(home.plugin_root(), ours, "")["memory"]
+        command = configured["summariser"]
         reach(environ)
         return cls(
             configured_store(environ, create) or empty_store(),
@@ -214,6 +220,7 @@ class Memory:
             root=project.repository.root,
             theirs=protocol.of("").own_memory(environ, project.repository.root),
             bounds=UNBOUNDED,  # a person's memory has retention policies
+            policies=configured["tiers"],
         )
 
     def list(
@@ -354,7 +361,7 @@ class Memory:
         if item.profile in (PROSE, SPEC) and "uniqueness" not in fields:
             item.uniqueness = self._uniqueness(item)
         item.score = valuation.score(item, now)
-        placed = transitions.entry(item.score, item.created_at == now or self._is_newest(item))
+        placed = transitions.entry(item.score, item.created_at == now or self._is_newest(item), self.policies)
         item.tier = str(fields.get("tier") or placed.tier)
         item.tier_since, item.tier_score = now, item.score
         self.store.write(Batch(add=[item], log=[self._entry("added", item, placed.reasons)]))
@@ -474,7 +481,7 @@ class Memory:
 
     def learn(self, lesson: Lesson) -> learning.Learnt:
         """Merge the lesson of a session. A lesson that is learnt twice counts once."""
-        learnt = learning.learn(self.store, lesson, self.now())
+        learnt = learning.learn(self.store, lesson, self.now(), self.policies)
         self._sync()
         return learnt
 
@@ -495,7 +502,7 @@ class Memory:
 
     def _run(self, now: float, progress: Callable[[int], None]) -> job.Report:
         erasure.prepare_erasure(self.store, self.folder, now)
-        report = job.run(self.store, now, self.embedder, self.summarise, progress, self.bounds)
+        report = job.run(self.store, now, self.embedder, self.summarise, progress, self.bounds, self.policies)
         if self._index is None and self.embedder.name != embeddings.HashedEmbedder.name:
             embedding_items.embed_items(self.store, self.embedder, most=EMBEDDED)
         self._sync()
@@ -584,13 +591,13 @@ class Memory:
         return {"level": FULL, "text": text}
 
     def _moment(self, item: Item) -> Moment:
-        return Moment(self.now(), stored_lessons.session_number(self.store, item.project), self._is_newest(item))
+        return Moment(self.now(), stored_lessons.session_number(self.store, item.project), self._is_newest(item), self.policies)
 
     def _is_newest(self, item: Item) -> bool:
         later = 0
         for other in self.store.scan(item.project):
             later += (other.created_at, other.id) > (item.created_at, item.id)
-            if later >= transitions.NEWEST:
+            if later >= self.policies.hot_newest:
                 return False
         return True
 

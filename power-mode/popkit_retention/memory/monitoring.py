@@ -9,13 +9,15 @@ from popkit_retention.core.policy.estimate import estimate_tokens
 
 from .items import FULL, HOT, LEVELS, WARM, Item
 from .reports import MOST_ARCHIVE, MOST_DEMOTION
-from .transitions import HOT_HOURS, HOT_STAYS, HOUR_S, KEY_ACCESSES, KEY_SCORE
+from .tier_policies import DEFAULT
+from .transitions import HOUR_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from .stores.protocol import Store
+    from .tier_policies import TierPolicies
 
     Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
     Find = Callable[[Mapping[str, str]], Callable[[str], Sequence[str]]]
@@ -36,13 +38,14 @@ class Compressed:
 
 @dataclass(frozen=True)
 class Monitoring:
-    """Items by tier, the fullest first; the levels below full; and candidates: HOT items for demotion (older than 24 hours with a score
-    below 0.6), WARM ones for ARCHIVE (a score of at least 0.8, asked for five times)."""
+    """Items by tier, the fullest first; the levels below full; and candidates: HOT items for demotion (old, with a score too low to
+    stay), WARM ones for ARCHIVE (a score high enough, asked for often), by the bounds of `policies`."""
 
     tiers: dict[str, int]
     levels: list[Compressed]
     demotion: list[Item]
     archive: list[Item]
+    policies: TierPolicies = DEFAULT
 
     def to_json(self) -> dict[str, object]:
         levels = [vars(level) for level in self.levels]
@@ -56,7 +59,7 @@ def _listed(items: list[Item]) -> list[dict[str, object]]:
     ]
 
 
-def monitor(store: Store, now: float, project: str | None = None) -> Monitoring:
+def monitor(store: Store, now: float, project: str | None = None, policies: TierPolicies = DEFAULT) -> Monitoring:
     """Return the answers to the four queries, with scores as of the last run of the job."""
     tiers: Counter[str] = Counter()
     tokens: dict[str, list[int]] = defaultdict(list)
@@ -67,9 +70,9 @@ def monitor(store: Store, now: float, project: str | None = None) -> Monitoring:
         if item.level != FULL:
             tokens[item.level].append(estimate_tokens(item.text))
             scores[item.level].append(item.score)
-        if item.tier == HOT and item.created_at < now - HOT_HOURS * HOUR_S and item.score < HOT_STAYS:
+        if item.tier == HOT and item.created_at < now - policies.hot_hours * HOUR_S and item.score < policies.hot_stays:
             demotion.append(item)
-        if item.tier == WARM and item.score >= KEY_SCORE and item.access_count >= KEY_ACCESSES:
+        if item.tier == WARM and item.score >= policies.key_score and item.access_count >= policies.key_accesses:
             archive.append(item)
     levels = [
         Compressed(level, len(tokens[level]), sum(tokens[level]) / len(tokens[level]), sum(scores[level]) / len(scores[level]))
@@ -79,4 +82,4 @@ def monitor(store: Store, now: float, project: str | None = None) -> Monitoring:
     demotion.sort(key=lambda item: (item.score, item.id))
     archive.sort(key=lambda item: (-item.score, item.id))
     ordered = sorted(tiers.items(), key=lambda tier: (-tier[1], tier[0]))
-    return Monitoring(dict(ordered), levels, demotion[:MOST_DEMOTION], archive[:MOST_ARCHIVE])
+    return Monitoring(dict(ordered), levels, demotion[:MOST_DEMOTION], archive[:MOST_ARCHIVE], policies)

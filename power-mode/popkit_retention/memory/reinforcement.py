@@ -5,7 +5,7 @@ from __future__ import annotations
 from .items import ACCESSES_KEPT
 from .stored_lessons import read_lesson
 from .stores.protocol import Batch, Change, listed
-from .transitions import ACTIVE_HOURS, HOUR_S
+from .transitions import HOUR_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .items import Item
     from .stores.protocol import Store
 
-APART_S = ACTIVE_HOURS * HOUR_S  # where no session is named, uses this close together count as one session
+APART_S = 4 * HOUR_S  # where no session is named, uses this close together count as one session
 
 
 def reinforcement(item: Item, at: float) -> Change:

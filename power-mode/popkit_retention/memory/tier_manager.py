@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import Protocol
 
 from .items import BY_JOB, TIERS, WARM, Item
+from .tier_policies import DEFAULT, Policy, TierPolicies, policies_of
 from .transitions import Moment, Standing, decide, standing_of
 
 TYPE_CHECKING = False
@@ -35,11 +36,13 @@ class Client(Protocol):
 
 
 class MemoryTierManager:
-    """Evaluates items of every level and moves them. Without a client it only evaluates. `transitions` says how its rules differ from the
+    """Evaluates items of every level and moves them. Without a client it only evaluates. `policies`: see `tier_policies`, BadTierPolicy
+    for a wrong one. `transitions` says how its rules differ from the
     specification's code."""
 
-    def __init__(self, neo4j_client: Client | None = None) -> None:
+    def __init__(self, neo4j_client: Client | None = None, policies: Mapping[str, Policy] | None = None) -> None:
         self.neo4j = neo4j_client
+        self.policies = policies_of(policies)
 
     def evaluate_and_transition(self, memory_item: Mapping[str, object], now: datetime | None = None) -> tuple[str, str]:
         """Return (the item's new tier, the action); the tier is `DELETED` for an item that is to be marked for deletion. Raise KeyError
@@ -49,7 +52,7 @@ class MemoryTierManager:
         Optional, with the specification's defaults: `tier`, `composite_score`, `access_count`, `last_accessed`, `reinforcement_count`,
         `recent_accesses_4h`, `accessed_after_demotion`.
         """
-        decision = decide(standing_in(memory_item, (now or datetime.now(timezone.utc)).timestamp()))
+        decision = decide(standing_in(memory_item, (now or datetime.now(timezone.utc)).timestamp(), self.policies))
         tier = DELETED if decision.marks else decision.tier
         id, before = str(memory_item["id"]), str(memory_item.get("tier", WARM))
         if tier != before and self.neo4j is not None:
@@ -59,7 +62,7 @@ class MemoryTierManager:
         return tier, decision.action
 
 
-def standing_in(known: Mapping[str, object], now: float) -> Standing:
+def standing_in(known: Mapping[str, object], now: float, policies: TierPolicies = DEFAULT) -> Standing:
     """Return the standing of an item of the specification's; KeyError or ValueError as above."""
     created = known["created_at"]
     item = Item(
@@ -67,7 +70,7 @@ def standing_in(known: Mapping[str, object], now: float) -> Standing:
         tier=next((tier for tier in TIERS if tier == known.get("tier")), WARM), access_count=int(_number(known, "access_count", 0)),
         reinforcements=int(_number(known, "reinforcement_count", 0)),
     )  # fmt: skip
-    standing = standing_of(item, Moment(now), _number(known, "composite_score", 0.5))
+    standing = standing_of(item, Moment(now, policies=policies), _number(known, "composite_score", 0.5))
     lately, accessed_here = int(_number(known, "recent_accesses_4h", 0)), bool(known.get("accessed_after_demotion"))
     return replace(standing, lately=lately, accessed_here=accessed_here)
 

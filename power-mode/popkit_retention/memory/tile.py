@@ -51,7 +51,7 @@ def overview(app_state: AppState, key: str, tier: str, words: str, limit: int) -
         wanted = [item for item in everything if all(word in item.text.lower() for word in words.lower().split())]
         rows = _Rows(memory)
         document = memory.document(budget)
-        stored = monitor(memory.store, app_state.now(), key)
+        stored = monitor(memory.store, app_state.now(), key, memory.policies)
         return MemoryOverview(
             project=key,
             name=text.clean(place.name),
@@ -83,12 +83,13 @@ class _Rows:
 
     def __init__(self, memory: Memory) -> None:
         self._now = memory.now()
+        self._policies = memory.policies
         self._session = stored_lessons.session_number(memory.store, memory.project)
         everything = sorted(memory.store.scan(memory.project, bare=True), key=lambda item: (item.created_at, item.id))
-        self._newest = {item.id for item in everything[-transitions.NEWEST :]}
+        self._newest = {item.id for item in everything[-memory.policies.hot_newest :]}
 
     def of(self, item: Item) -> MemoryItem:
-        moment = transitions.Moment(self._now, self._session, item.id in self._newest)
+        moment = transitions.Moment(self._now, self._session, item.id in self._newest, self._policies)
         return MemoryItem(
             id=item.id,
             kind=item.kind,

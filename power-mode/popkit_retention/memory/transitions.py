@@ -1,7 +1,7 @@
 """Decides the transitions of items from tier to tier. A rule decides, or the user's command. The first rule that applies decides, and
 gives the reason. Pure: the time is a parameter (seconds).
 
-The specification's part 5, by the bounds of its policies (`valuation`), corrected where it contradicts itself: its code never reaches
+The specification's part 5, by the bounds of its policies (`tier_policies`), corrected where it contradicts itself: its code never reaches
 ARCHIVE from WARM, deletes items that are remembered well, and lets an item move between HOT and WARM for ever. These laws hold instead:
 every tier can be reached; an item never returns to a tier it has left without a new access or a higher score; a higher score and more
 accesses never lead lower; an item that every session uses never falls from HOT; an item that nobody uses is COLD within a month, unless it
@@ -14,11 +14,14 @@ The lesser decides: a project that rests for a month has forgotten nothing when 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from popkit_retention.core import units
 
 from . import valuation
 from .items import ACCEPTED, ARCHIVE, COLD, HOT, WARM, BadItem
-from .valuation import ARCHIVE_TIER_POLICY, COLD_TIER_POLICY, DAY_S, HOT_TIER_POLICY, WARM_TIER_POLICY
+from .tier_policies import DEFAULT, TierPolicies
+from .valuation import DAY_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,40 +32,17 @@ if TYPE_CHECKING:
     Fields = dict[str, object]
 
 HOUR_S = 3600.0
-_STAYS, _BACK, _ENTRY = HOT_TIER_POLICY["retention_criteria"], WARM_TIER_POLICY["promotion_criteria"], WARM_TIER_POLICY["entry_criteria"]
-_GONE, _KEY = COLD_TIER_POLICY["delete_if"], ARCHIVE_TIER_POLICY["entry_criteria"]
-HOT_HOURS: float = HOT_TIER_POLICY["max_age_hours"]
-HOT_ENTRY: float = HOT_TIER_POLICY["min_composite_score"]
-HOT_STAYS: float = _STAYS["composite_score_minimum"]
-USED_DAYS: float = _STAYS["reinforced_within_days"]
-NEWEST: int = HOT_TIER_POLICY["max_messages"]  # of a project's newest items count as just said
-WARM_DAYS: float = WARM_TIER_POLICY["max_age_days"]
-WARM_STAYS: float = WARM_TIER_POLICY["min_composite_score"]
-WARM_ENTRY: float = _ENTRY["composite_score_minimum"]
-WARM_RETENTION: float = _ENTRY["retention_probability_minimum"]
-ACTIVE_HOURS: float = _BACK["accessed_within_hours"]
-ACTIVE_ACCESSES: int = _BACK["access_count_in_hot_window"]
-HOT_BACK: float = _BACK["composite_score_rises_above"]
-HOT_USES: int = _BACK["reinforcement_count_minimum"]
-COLD_DAYS: float = COLD_TIER_POLICY["max_age_days"]
-GONE_DAYS: float = _GONE["age_days"]
-GONE_SCORE: float = _GONE["composite_score_below"]
-GONE_ACCESSES: int = _GONE["access_count"]
-GONE_RETENTION: float = _GONE["retention_probability_below"]
-# A user's own move stands as long as a new item may stay in HOT; the rules alone would undo it in the next run, seconds later.
-MOVED_HOURS = HOT_HOURS
-KEY_SCORE: float = _KEY["composite_score_minimum"]
-KEY_ACCESSES: int = _KEY["access_count_minimum"]
 
 
 @dataclass(frozen=True)
 class Moment:
-    """When a decision is made: the time (seconds), the number of the project's newest session (0: sessions are not counted), and whether
-    the item is among the NEWEST of its project."""
+    """When a decision is made: the time (seconds), the number of the project's newest session (0: sessions are not counted), whether the
+    item is among the newest of its project, and the policies in force."""
 
     now: float
     session: int = 0
     newest: bool = False
+    policies: TierPolicies = DEFAULT
 
 
 @dataclass(frozen=True)
@@ -70,9 +50,9 @@ class Standing:
     """Everything that a decision is based on.
 
     `age_hours`: since it was made or came to HOT, whichever is later, by the wall clock. `age_days`, `idle_days`: since it was made, since
-    it was last asked for, by the lesser clock; `in_sessions`: where that counted sessions. `lately`: accesses within ACTIVE_HOURS.
+    it was last asked for, by the lesser clock; `in_sessions`: where that counted sessions. `lately`: accesses within the active hours.
     `used_days`: since it was last of use (a reinforcement), by the lesser clock; infinite where it never was. `accessed_here`, `used_here`:
-    asked for, and of use, since it came to its tier. `fell_lately`: came from HOT less than 24 h ago. `risen`: never fell from HOT, or was
+    asked for, and of use, since it came to its tier. `fell_lately`: came from HOT a short while ago. `risen`: never fell from HOT, or was
     asked for since, or has a higher score than then. `moved_hours`: since the user moved it to its tier; infinite where nobody did.
     `waits`: an agent has added it, and the user has not accepted it: nothing keeps it for good."""
 
@@ -96,6 +76,7 @@ class Standing:
     held: bool = False
     waits: bool = False
     moved_hours: float = math.inf
+    policies: TierPolicies = DEFAULT
 
 
 @dataclass(frozen=True)
@@ -108,13 +89,13 @@ class Decision:
     marks: bool = False
 
 
-def entry(score: float, newest: bool) -> Decision:
+def entry(score: float, newest: bool, policies: TierPolicies = DEFAULT) -> Decision:
     """Return the tier of a new item."""
-    if score >= HOT_ENTRY:
-        return Decision(HOT, "enter", (f"worth {_rounded(score)}, at least {HOT_ENTRY}",))
+    if score >= policies.hot_entry:
+        return Decision(HOT, "enter", (f"worth {_rounded(score)}, at least {policies.hot_entry}",))
     if newest:
-        return Decision(HOT, "enter", (f"among the {NEWEST} newest",))
-    return Decision(WARM, "enter", (f"worth {_rounded(score)}, less than {HOT_ENTRY}",))
+        return Decision(HOT, "enter", (f"among the {policies.hot_newest} newest",))
+    return Decision(WARM, "enter", (f"worth {_rounded(score)}, less than {policies.hot_entry}",))
 
 
 def days_idle(item: Item, since: float, moment: Moment) -> float:
@@ -133,6 +114,7 @@ def retention_of(item: Item, moment: Moment) -> float:
 
 def standing_of(item: Item, moment: Moment, score: float) -> Standing:
     """Return the standing of an item with this score at a moment."""
+    policies = moment.policies
     from_hot = item.tier == WARM and item.previous_tier == HOT
     arrived = item.tier_since if item.tier == HOT else 0.0
     used = max(item.reinforced, default=-math.inf)
@@ -144,91 +126,106 @@ def standing_of(item: Item, moment: Moment, score: float) -> Standing:
         age_days=days_idle(item, item.created_at, moment),
         idle_days=days_idle(item, item.last_accessed, moment),
         newest=moment.newest,
-        lately=sum(0 <= moment.now - at <= ACTIVE_HOURS * HOUR_S for at in item.accesses),
+        lately=sum(0 <= moment.now - at <= policies.active_hours * HOUR_S for at in item.accesses),
         accesses=item.access_count,
         reinforcements=item.reinforcements,
         in_sessions=days_idle(item, item.last_accessed, moment) < max(0.0, moment.now - item.last_accessed) / DAY_S,
         used_days=days_idle(item, used, moment) if item.reinforced else math.inf,
         accessed_here=item.accessed_since(item.tier_since),
         used_here=used > item.tier_since,
-        fell_lately=from_hot and moment.now - item.tier_since < HOT_HOURS * HOUR_S,
+        fell_lately=from_hot and moment.now - item.tier_since < policies.hot_hours * HOUR_S,
         risen=not from_hot or item.accessed_since(item.tier_since) or score > item.tier_score,
         key=item.for_good,
         waits=item.waits,
         held=item.held,
         moved_hours=max(0.0, moment.now - item.tier_since) / HOUR_S if item.by_hand else math.inf,
+        policies=policies,
     )
 
 
 def decide(standing: Standing) -> Decision:
     """Return the decision for an item of this standing."""
+    policies = standing.policies
     if standing.held:
         return Decision(standing.tier, "retain", ("you pinned it",))
-    if standing.moved_hours < MOVED_HOURS and not (standing.waits and standing.tier == ARCHIVE):
+    # A user's own move stands as long as a new item may stay in HOT; the rules alone would undo it in the next run, seconds later.
+    if standing.moved_hours < policies.hot_hours and not (standing.waits and standing.tier == ARCHIVE):
         return Decision(standing.tier, "retain", (f"you moved it {_span_of_hours(standing.moved_hours)} ago",))
     if standing.waits:
         back = Decision(WARM, "demote_not_accepted", ("an agent added it, and it waits for your approval",))
         return back if standing.tier == ARCHIVE else _RULES[standing.tier](standing)
     if standing.tier != ARCHIVE and standing.key:
         return Decision(ARCHIVE, "promote_key_decision", ("it is a key decision",))
-    if standing.tier != ARCHIVE and standing.score >= KEY_SCORE and standing.accesses >= KEY_ACCESSES:
-        return Decision(ARCHIVE, "promote_key_decision", (_worth(standing, KEY_SCORE), f"asked for {standing.accesses} times"))
-    if standing.tier in (WARM, COLD) and standing.reinforcements >= HOT_USES and standing.used_here and standing.used_days <= USED_DAYS:
-        return Decision(HOT, "promote_high_activity", (f"used again {standing.reinforcements} times",))
+    if standing.tier != ARCHIVE and standing.score >= policies.key_score and standing.accesses >= policies.key_accesses:
+        return Decision(
+            ARCHIVE, "promote_key_decision", (_worth(standing, policies.key_score), "asked for " + units.counted(standing.accesses, "time"))
+        )
+    if (
+        standing.tier in (WARM, COLD)
+        and standing.reinforcements >= policies.hot_uses
+        and standing.used_here
+        and standing.used_days <= policies.used_days
+    ):
+        return Decision(HOT, "promote_high_activity", ("used again " + units.counted(standing.reinforcements, "time"),))
     return _RULES[standing.tier](standing)
 
 
 def _from_hot(at: Standing) -> Decision:
-    young = at.age_hours < HOT_HOURS
-    if (young or at.newest) and at.score >= HOT_STAYS:
-        why = f"younger than {HOT_HOURS:.0f} h" if young else f"among the {NEWEST} newest"
-        return Decision(HOT, "retain", (why, _worth(at, HOT_STAYS)))
-    if at.used_days <= USED_DAYS:
+    policies = at.policies
+    young = at.age_hours < policies.hot_hours
+    if (young or at.newest) and at.score >= policies.hot_stays:
+        why = f"younger than {policies.hot_hours:.0f} h" if young else f"among the {policies.hot_newest} newest"
+        return Decision(HOT, "retain", (why, _worth(at, policies.hot_stays)))
+    if at.used_days <= policies.used_days:
         return Decision(HOT, "retain", (f"used {_span(at, at.used_days)} ago",))
-    left = _worth(at, HOT_STAYS) if young or at.newest else f"older than {HOT_HOURS:.0f} h"
-    if at.score >= WARM_ENTRY:
-        return Decision(WARM, "promote_age", (left, _worth(at, WARM_ENTRY)))
-    if at.retention >= WARM_RETENTION:
+    left = _worth(at, policies.hot_stays) if young or at.newest else f"older than {policies.hot_hours:.0f} h"
+    if at.score >= policies.warm_entry:
+        return Decision(WARM, "promote_age", (left, _worth(at, policies.warm_entry)))
+    if at.retention >= policies.warm_retention:
         return Decision(WARM, "promote_age", (left, f"an estimated retention of {at.retention:.0%}"))
-    return Decision(COLD, "demote_low_value", (left, _worth(at, WARM_ENTRY), f"an estimated retention of only {at.retention:.0%}"))
+    return Decision(COLD, "demote_low_value", (left, _worth(at, policies.warm_entry), f"an estimated retention of only {at.retention:.0%}"))
 
 
 def _from_warm(at: Standing) -> Decision:
-    if at.lately >= ACTIVE_ACCESSES and at.risen:
-        return Decision(HOT, "promote_high_activity", (f"asked for {at.lately} times in {ACTIVE_HOURS:.0f} h",))
-    if at.score >= HOT_BACK and at.risen and not at.fell_lately:
-        return Decision(HOT, "promote_high_activity", (_worth(at, HOT_BACK),))
+    policies = at.policies
+    if at.lately >= policies.active_accesses and at.risen:
+        return Decision(HOT, "promote_high_activity", (f"asked for {units.counted(at.lately, 'time')} in {policies.active_hours:.0f} h",))
+    if at.score >= policies.hot_back and at.risen and not at.fell_lately:
+        return Decision(HOT, "promote_high_activity", (_worth(at, policies.hot_back),))
     lately = f"{'last asked for' if at.accesses else 'learnt'} {_span(at, at.idle_days)} ago"
-    long = at.idle_days > warm_days(at.reinforcements)
-    if at.used_days <= USED_DAYS:
+    long = at.idle_days > warm_days(at.reinforcements, policies)
+    if at.used_days <= policies.used_days:
         return Decision(WARM, "retain", (f"used {_span(at, at.used_days)} ago",))
-    if not long and at.score >= WARM_STAYS:
-        return Decision(WARM, "retain", (lately, _worth(at, WARM_STAYS)))
-    return Decision(COLD, "demote_age_or_value", (lately if long else _worth(at, WARM_STAYS),))
+    if not long and at.score >= policies.warm_stays:
+        return Decision(WARM, "retain", (lately, _worth(at, policies.warm_stays)))
+    return Decision(COLD, "demote_age_or_value", (lately if long else _worth(at, policies.warm_stays),))
 
 
-def warm_days(reinforcements: int) -> float:
-    """Return for how many days WARM keeps an item that nobody asks for: as many as its memory is strong, at most a month."""
-    return min(WARM_DAYS * valuation.memory_strength(reinforcements) / valuation.memory_strength(0), COLD_DAYS)
+def warm_days(reinforcements: int, policies: TierPolicies = DEFAULT) -> float:
+    """Return for how many days WARM keeps an item that nobody asks for: as many as its memory is strong, at most the days of COLD."""
+    return min(policies.warm_days * valuation.memory_strength(reinforcements) / valuation.memory_strength(0), policies.cold_days)
 
 
 def _from_cold(at: Standing) -> Decision:
-    if at.accessed_here and COLD_TIER_POLICY["promotion_criteria"]["accessed_after_demotion"]:
+    policies = at.policies
+    if at.accessed_here and policies.reactivates:
         return Decision(WARM, "promote_reactivation", ("asked for since it went cold",))
-    old = at.age_days >= GONE_DAYS
-    worthless = at.score < GONE_SCORE and at.accesses <= GONE_ACCESSES and at.retention < GONE_RETENTION
-    if old and worthless and COLD_TIER_POLICY["deletion_allowed"]:
+    old = at.age_days >= policies.gone_days
+    worthless = at.score < policies.gone_score and at.accesses <= policies.gone_accesses and at.retention < policies.gone_retention
+    if old and worthless and policies.deletes:
         why = (
             f"{_span(at, at.age_days)} old",
-            _worth(at, GONE_SCORE),
+            _worth(at, policies.gone_score),
             "never asked for",
             f"an estimated retention of only {at.retention:.0%}",
         )
         return Decision(COLD, "delete_expired", why, marks=True)
-    reasons = [] if old else [f"{_span(at, at.age_days)} old, less than {GONE_DAYS:.0f} {'sessions' if at.in_sessions else 'days'}"]
-    reasons += [_worth(at, GONE_SCORE)] if at.score >= GONE_SCORE else []
-    reasons += ["asked for before"] if at.accesses > GONE_ACCESSES else []
-    reasons += [f"an estimated retention of {at.retention:.0%}"] if at.retention >= GONE_RETENTION else []
+    reasons = (
+        [] if old else [f"{_span(at, at.age_days)} old, less than {policies.gone_days:.0f} {'sessions' if at.in_sessions else 'days'}"]
+    )
+    reasons += [_worth(at, policies.gone_score)] if at.score >= policies.gone_score else []
+    reasons += ["asked for before"] if at.accesses > policies.gone_accesses else []
+    reasons += [f"an estimated retention of {at.retention:.0%}"] if at.retention >= policies.gone_retention else []
     return Decision(COLD, "retain", tuple(reasons))
 
 
@@ -270,10 +267,14 @@ class Next:
 def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> Next | None:
     """Return the next change of an item that nobody accesses, if a session of its project begins every day; None where nothing changes any
     more. `score_at(time)`: its score then."""
+    policies = moment.policies
     times = [item.created_at, item.last_accessed, item.tier_since, *item.accesses, *item.reinforced[-1:]]
-    days = (USED_DAYS, warm_days(item.reinforcements), GONE_DAYS)
-    spans = (HOT_HOURS * HOUR_S, ACTIVE_HOURS * HOUR_S, *(each * DAY_S for each in days))
-    fading = [valuation.days_until(chance - _ROUNDED, item.reinforcements) * DAY_S for chance in (WARM_RETENTION, GONE_RETENTION)]
+    days = (policies.used_days, warm_days(item.reinforcements, policies), policies.gone_days)
+    spans = (policies.hot_hours * HOUR_S, policies.active_hours * HOUR_S, *(each * DAY_S for each in days))
+    fading = [
+        valuation.days_until(chance - _ROUNDED, item.reinforcements) * DAY_S
+        for chance in (policies.warm_retention, policies.gone_retention)
+    ]
     moments = {at + span for at in times for span in spans} | {item.last_accessed + span for span in fading}
     moments |= {moment.now + days * DAY_S for days in _LOOK_AHEAD_DAYS}
     for at in sorted(moments):
@@ -290,7 +291,7 @@ def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> N
 def after(moment: Moment, at: float) -> Moment:
     """Return a later moment, if a session begins every day."""
     begun = int((at - moment.now) / DAY_S)
-    return Moment(at, moment.session + begun if moment.session else 0)
+    return replace(moment, now=at, session=moment.session + begun if moment.session else 0, newest=False)
 
 
 _ROUNDED = 0.00005  # a chance is rounded to four decimals

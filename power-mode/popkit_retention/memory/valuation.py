@@ -1,20 +1,15 @@
-"""Values items: the specification's forgetting curve (part 2.1) and signals (1.1 to 1.3), and the scores of the profiles; and the policies
-of the memory tiers, by the specification's names and in its form (4.2 to 4.5).
+"""Values items: the specification's forgetting curve (part 2.1) and signals (1.1 to 1.3), and the scores of the profiles.
 
 Counts show which names a project needs again, and the specification's composite adds nothing to them. For prose neither helps; the
-information in a sentence does. docs/measured.md has the figures. Pure: the time may be a parameter. `transitions`, `job` and `exchange`
-read their bounds from the policies, which have no unused values; docs/design/memory.md explains each value or missing key that differs from
-the specification.
+information in a sentence does. docs/measured.md has the figures. Pure: the time may be a parameter.
 """
 
 from __future__ import annotations
 
 import math
 from datetime import datetime, timezone
-from types import MappingProxyType
-from typing import Any
 
-from .items import ACCEPTED, CODE, EMBEDDING, FULL, KEYWORDS, SPEC, SUMMARY, USER
+from .items import ACCEPTED, CODE, SPEC, USER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -177,65 +172,3 @@ def composite(item: Item, now: float) -> ValueClassification:
 
 def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, timezone.utc)
-
-
-def _fixed(policy: dict[str, Any]) -> Mapping[str, Any]:
-    """Return a policy that cannot be changed: the rules take its numbers once, as they are loaded."""
-    return MappingProxyType({name: _fixed(value) if isinstance(value, dict) else value for name, value in policy.items()})
-
-
-HOT_TIER_POLICY: Mapping[str, Any] = _fixed(
-    {
-        "max_age_hours": 24,
-        "max_messages": 10,
-        "min_composite_score": 0.7,
-        "compression_allowed": False,
-        # Items that stay once they are there.
-        "retention_criteria": {"composite_score_minimum": 0.6, "reinforced_within_days": 3},
-    }
-)
-
-WARM_TIER_POLICY: Mapping[str, Any] = _fixed(
-    {
-        "max_age_days": 7,  # since the last access, and longer for reinforced items
-        "min_composite_score": 0.3,
-        "compression_levels": (FULL, SUMMARY),
-        # To HOT.
-        "promotion_criteria": {
-            "accessed_within_hours": 4,
-            "access_count_in_hot_window": 3,
-            "composite_score_rises_above": 0.75,
-            "reinforcement_count_minimum": 2,
-        },
-        # From HOT, where any of these holds.
-        "entry_criteria": {"composite_score_minimum": 0.5, "retention_probability_minimum": 0.5},
-    }
-)
-
-COLD_TIER_POLICY: Mapping[str, Any] = _fixed(
-    {
-        "max_age_days": 30,
-        "compression_levels": (FULL, SUMMARY, KEYWORDS, EMBEDDING),
-        # To WARM.
-        "promotion_criteria": {"accessed_after_demotion": True},
-        "deletion_allowed": True,
-        "delete_if": {"age_days": 30, "composite_score_below": 0.1, "access_count": 0, "retention_probability_below": 0.05},
-    }
-)
-
-ARCHIVE_TIER_POLICY: Mapping[str, Any] = _fixed(
-    {
-        "compression_levels": (FULL, SUMMARY),
-        "backup_frequency": "weekly",
-        # The way here from any tier; a key decision needs none of it.
-        "entry_criteria": {"composite_score_minimum": 0.8, "access_count_minimum": 5},
-    }
-)
-
-_POLICIES = {"HOT": HOT_TIER_POLICY, "WARM": WARM_TIER_POLICY, "COLD": COLD_TIER_POLICY, "ARCHIVE": ARCHIVE_TIER_POLICY}
-
-
-def levels_of(tier: str) -> list[str]:
-    """Return the levels that items of a tier may be compressed to."""
-    policy = _POLICIES[tier]
-    return policy["compression_levels"] if policy.get("compression_allowed", True) else []

@@ -8,7 +8,6 @@ from popkit_retention.core.views.marks import marks
 from ..views import ASIDE, ago, ahead, pair
 from .item_views import in_order, label
 from .items import FULL, TIERS
-from .transitions import HOT_HOURS, HOT_STAYS, KEY_ACCESSES, KEY_SCORE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def _table(answer: Mapping[str, Any]) -> list[text.Line]:
 
 def store(monitoring: Monitoring) -> list[text.Line]:
     """Return the status of a store, of all projects or of one."""
-    lines = text.title("The store of memory")
+    lines, bounds = text.title("The store of memory"), monitoring.policies
     if not monitoring.tiers:
         return [*lines, "It holds nothing."]
     lines += [f"{'Tier':<{ASIDE}}{'Items':>8}", *(f"{tier:<{ASIDE}}{items:>8,}" for tier, items in monitoring.tiers.items()), ""]
@@ -82,8 +81,9 @@ def store(monitoring: Monitoring) -> list[text.Line]:
         lines += [f"{at.level:<{ASIDE}}{at.items:>8,}{at.mean_tokens:>13.1f}{at.mean_score:>8.2f}" for at in monitoring.levels]
     else:
         lines.append("Nothing is compressed.")
-    lines += _candidates(f"For demotion: HOT, older than {HOT_HOURS:.0f} h, worth less than {HOT_STAYS}", monitoring.demotion)
-    return lines + _candidates(f"For ARCHIVE: WARM, worth at least {KEY_SCORE}, retrieved {KEY_ACCESSES} times", monitoring.archive)
+    old, key = f"older than {bounds.hot_hours:.0f} h", f"retrieved {bounds.key_accesses} times"
+    lines += _candidates(f"For demotion: HOT, {old}, worth less than {bounds.hot_stays}", monitoring.demotion)
+    return lines + _candidates(f"For ARCHIVE: WARM, worth at least {bounds.key_score}, {key}", monitoring.archive)
 
 
 def _candidates(title: str, items: Sequence[Item]) -> list[text.Line]:

@@ -124,9 +124,9 @@ def test_any_flipped_bit_of_an_original_is_found_or_harmless(path: str) -> None:
     [
         ("UPDATE words SET items = items + 1", "counts of words are wrong"),
         ("UPDATE extents SET length = 0", "counts of items in the index are wrong"),
-        ("DELETE FROM found WHERE rowid = 3", "1 items are not in the index"),
-        ("INSERT INTO found (rowid, words, length) VALUES (999, '1', 1)", "1 items are in the index of words but should not be"),
-        ("UPDATE items SET marked_at = 5.0 WHERE id = 'm00005'", "1 items are in the index of words but should not be"),
+        ("DELETE FROM found WHERE rowid = 3", "not in the index of words: 1 item"),
+        ("INSERT INTO found (rowid, words, length) VALUES (999, '1', 1)", "in the index of words, where it should not be: 1 item"),
+        ("UPDATE items SET marked_at = 5.0 WHERE id = 'm00005'", "in the index of words, where it should not be: 1 item"),
         ("UPDATE items SET score = 7.0 WHERE id = 'm00005'", "score is 7.0"),
         ("UPDATE items SET tier = 'LUKEWARM' WHERE id = 'm00005'", "LUKEWARM"),
         ("DELETE FROM originals", "m00001: its original is missing"),

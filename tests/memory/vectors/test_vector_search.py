@@ -96,7 +96,7 @@ def test_an_item_keeps_shorter_vectors_and_refuses_longer_ones() -> None:
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (lambda texts: [], "returned 0 vectors for 1 texts"),
+        (lambda texts: [], "returned 0 vectors for 1 text"),
         (lambda texts: [[]] * len(texts), "returned a vector of 0 numbers"),
         (lambda texts: [[1.0, float("nan")]] * len(texts), "returned a vector with a number that is not finite"),
         (lambda texts: [[1.0] * len(text) for text in texts], r"returned a vector of 5 numbers; its first one had 4"),

@@ -13,6 +13,7 @@ from collections import Counter
 from itertools import islice
 from typing import Any
 
+from popkit_retention.core import units
 from popkit_retention.core.io.sqlite_file import Schema
 from popkit_retention.core.policy.estimate import estimate_tokens
 
@@ -384,9 +385,9 @@ def problems(db: Connection) -> list[str]:
         wrong.append(f"the index of words is damaged: {error}")
     missing, left = db.execute(_ASTRAY).fetchone()
     if missing:
-        wrong.append(f"{missing} items are not in the index of words")
+        wrong.append(f"not in the index of words: {units.counted(missing, 'item')}")
     if left:
-        wrong.append(f"{left} items are in the index of words but should not be")
+        wrong.append(f"in the index of words, where it should not be: {units.counted(left, 'item')}")
     held: Counter[int] = Counter()
     for (words,) in db.execute("SELECT words FROM found"):
         held.update(map(int, words.split()))

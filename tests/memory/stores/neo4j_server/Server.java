@@ -3,6 +3,8 @@ import java.io.InputStreamReader;
 import java.nio.file.Path;
 import java.util.Set;
 import org.neo4j.configuration.Config;
+import org.neo4j.configuration.GraphDatabaseInternalSettings;
+import org.neo4j.configuration.GraphDatabaseInternalSettings.CypherExpressionEngine;
 import org.neo4j.configuration.GraphDatabaseSettings;
 import org.neo4j.configuration.connectors.BoltConnector;
 import org.neo4j.configuration.connectors.ConnectorPortRegister;
@@ -23,6 +25,9 @@ class Server {
                 .setConfig(BoltConnector.listen_address, new SocketAddress("127.0.0.1", 0))
                 .setConfig(GraphDatabaseSettings.auth_enabled, false)
                 .setConfig(GraphDatabaseSettings.pagecache_memory, ByteUnit.mebiBytes(64))
+                // A query is planned once for all lengths of its lists, and nothing of it is compiled: most run a few times.
+                .setConfig(GraphDatabaseInternalSettings.cypher_size_hint_parameters, false)
+                .setConfig(GraphDatabaseInternalSettings.cypher_expression_engine, CypherExpressionEngine.INTERPRETED)
                 .build();
         try {
             var parts = ((GraphDatabaseAPI) server.database("neo4j")).getDependencyResolver();
