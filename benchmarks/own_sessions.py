@@ -9,7 +9,8 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[1] / "power-mode")]
 
-from popkit_retention.lab import survey  # noqa: E402  the benchmarks run from anywhere
+from popkit_retention.core.hosts.transcripts import transcript  # noqa: E402  the benchmarks run from anywhere
+from popkit_retention.lab import survey  # noqa: E402
 
 _FIRST_LINES = 50
 
@@ -19,6 +20,14 @@ def below(folder: Path) -> list[Path]:
     found = sorted(path for path in folder.rglob("*.jsonl") if path.is_file())
     if not found:
         raise SystemExit(f"{folder}: there is no session (*.jsonl) in it or below it")
+    return found
+
+
+def of_claude_code(folder: Path) -> list[Path]:
+    """Those that Claude Code recorded; ends the program where there is none."""
+    found = [path for path in below(folder) if not transcript.index(str(path)).translated]
+    if not found:
+        raise SystemExit(f"{folder}: none of its sessions is Claude Code's")
     return found
 
 

@@ -115,7 +115,7 @@ def after(path: str, begin: int, ahead: int) -> After:
                 usages.append((prompt_tokens(usage), usage.get("cache_read_input_tokens") or 0))
             ids.setdefault(str(entry["message"].get("id")))
             if len(ids) <= ahead:
-                written |= _written(entry)
+                written |= strings_written(entry)
     growth = (usages[-1][0] - usages[0][0]) / (len(usages) - 1) if len(usages) > 1 else 0.0
     sent = usages[0][0] - usages[0][1] if usages and usages[0][1] else 0
     return After(written, min(ahead, len(ids)), summary, len(ids), growth, sent)
@@ -160,7 +160,8 @@ def _text_of(entry: Entry) -> str:
     return content if isinstance(content, str) else "\n".join(str(block.get("text", "")) for block in entries.blocks_of(entry))
 
 
-def _written(entry: Entry) -> set[str]:
+def strings_written(entry: Entry) -> set[str]:
+    """The strings that an answer writes: in its words, and in the inputs of its calls."""
     found: set[str] = set()
     for block in entries.blocks_of(entry):
         for text in [block["text"]] if isinstance(block.get("text"), str) else texts_in(block.get("input")):
