@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import stat
 from pathlib import Path
@@ -15,7 +16,7 @@ from popkit_retention.bill.digest import digest_of
 from popkit_retention.bill.paid import MONTH_S
 from popkit_retention.core import text
 from popkit_retention.core.operations import offers
-from popkit_retention.core.state import hidden_tools, prompt_breakdowns
+from popkit_retention.core.state import hidden_tools, prompt_breakdowns, prompt_contents
 from popkit_retention.core.views import bill as views
 from popkit_retention.parallel.sources import DAMAGED, NO_CONVERSATION
 from tests.bill.conversations import BASE, DOCS, OTHER, SERVER, Conversation, at_work, breakdown
@@ -112,6 +113,28 @@ def test_the_pane_offers_to_hide_and_to_defer_and_what_is_out_to_come_back(shop:
     assert offered() == [
         ("bill show linear", "b", "it returns with the next session"), (f"bill show {read}", "c", "it returns with the next turn"),
     ]  # fmt: skip
+
+
+def test_messages_hold_what_the_client_counted_last_or_what_is_estimated(shop: Shop):
+    newest = max(shop.digests, key=lambda digest: digest["ended"])
+
+    def held(at: float, session: str = newest["session"]) -> dict:
+        counted = {"messageBreakdown": {"toolCallsByType": [{"name": "Bash", "resultTokens": 700}], "userMessageTokens": 300}}
+        prompt_breakdowns.keep_breakdown(str(shop.home), str(shop.project), session, breakdown(**counted), at)
+        messages = shop.data("--since", "2020-01-01")["messages"]
+        path = shop.folder / "claude" / "projects" / "-shop" / f"{newest['session']}.jsonl"
+        contents = prompt_contents.contents_of(str(shop.home), str(shop.project), str(path))
+        assert {name: contents[name] for name in messages} == messages, "panel and bill say the same"
+        return {"is_counted": messages["is_counted"], **{row["name"] or row["kind"]: row["tokens"] for row in messages["rows"]}}
+
+    ended = newest["ended"]
+    assert held(ended + 1) == {"is_counted": True, "Bash": 700, "said": 300}
+    assert "as Claude Code counts them" in shop.run().stdout
+    assert not held(ended + 1, "another")["is_counted"]
+    estimated = held(ended - 1)
+    assert not estimated["is_counted"]
+    assert estimated["Read"] > 0
+    assert re.search(r"messages hold\n.+\nSizes +estimated", shop.run().stdout)
 
 
 def test_details_are_of_each_tool_and_section(shop: Shop, golden):

@@ -83,6 +83,76 @@ def test_tools_that_load_on_demand_stand_nowhere_until_they_are_loaded():
     assert (other["tokens"], other["deferred"], [part["tokens"] for part in other["parts"]]) == (400, False, [400, 0])
 
 
+# --- what the host adds, and what messages hold ---
+
+
+def test_what_the_host_adds_counts_and_again_where_it_stood_already(tmp_path: Path):
+    it = Conversation()
+    reminder = {"type": "task_reminder", "content": [{"subject": "Look at all of it"}]}
+    for _ in range(2):
+        it.attach(**reminder)
+        it.request()
+    it.compact("the summary")
+    it.attach(**reminder)
+    it.attach(type="diagnostics", files=[{"uri": "a.py", "diagnostics": ["unused name"]}])
+    it.attach(type="queued_command", prompt="and the other one", commandMode="prompt")
+    it.attach(type="hook_system_message", content="for people")
+    it.request()
+    it.attach(type="diagnostics", files=["in no request yet"])
+    added = it.digest(tmp_path)["added"]
+    assert {name: (row[0], row[2]) for name, row in added.items()} == {"task_reminder": (3, 1), "diagnostics": (1, 0)}
+    times, tokens, _, again = added["task_reminder"]
+    assert (tokens, added["diagnostics"][3]) == (again * times, 0)
+    assert added["diagnostics"][1] > 0
+
+
+@pytest.mark.parametrize(
+    "attached",
+    [
+        {"type": "diagnostics", "files": [{"uri": "a.py", "diagnostics": ["unused name"] * 90}]},
+        {"type": "total_tokens_reminder", "text": "tokens left " * 90},
+        {"type": "invoked_skills", "skills": [{"name": "tidy", "content": "sweep " * 90}]},
+        {"type": "async_hook_response", "response": {"additionalContext": "beware " * 90}},
+    ],
+)
+def test_what_a_client_attaches_in_any_form_is_in_what_the_messages_hold(attached: dict, tmp_path: Path):
+    it = Conversation()
+    it.request()
+    it.attach(**attached)
+    it.request()
+    assert it.digest(tmp_path)["holds"]["added"] > 90
+
+
+def test_an_addition_has_the_size_of_what_was_sent_where_the_client_tells(tmp_path: Path):
+    it = Conversation()
+    said = "word " * 400
+    it.add("attachment", attachment={"type": "date", "date": "2026-11-28"}, rendered=[{"role": "user", "content": said}])
+    it.request()
+    assert it.digest(tmp_path)["added"]["date"][1] == estimate_tokens(said)
+
+
+COUNTED = {
+    "toolCallTokens": 174, "toolResultTokens": 4_417, "attachmentTokens": 16_981, "assistantMessageTokens": 7, "userMessageTokens": 14,
+    "redirectedContextTokens": 20, "unattributedTokens": 0,
+    "toolCallsByType": [{"name": "Bash", "callTokens": 145, "resultTokens": 4_365}, {"name": "Edit", "callTokens": 29, "resultTokens": 52}],
+    "attachmentsByType": [{"name": "prompt_snapshot", "tokens": 14_288}, {"name": "skill_listing", "tokens": 1_707}, {"name": "date"}],
+}  # fmt: skip
+
+
+def test_messages_hold_what_the_client_counts_there():
+    """Its copy of the system prompt and the list of skills are counted elsewhere."""
+    assert parsed_breakdown(breakdown(messageBreakdown=COUNTED))["messages"] == {
+        "called": 174, "added": 16_981 - 14_288 - 1_707 + 20, "wrote": 7, "said": 14, f"{RESULT}Bash": 4_365, f"{RESULT}Edit": 52,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "told", [None, [], "x", {}, {"toolCallTokens": "many", "toolCallsByType": [None, {"name": 5}], "attachmentsByType": {}}]
+)
+def test_messages_that_are_not_itemised_hold_nothing_known(told: object):
+    assert parsed_breakdown(breakdown(messageBreakdown=told))["messages"] == {}
+
+
 # --- use ---
 
 
@@ -234,7 +304,7 @@ def test_the_parts_of_a_bill_are_never_negative_and_add_up_to_what_was_used(requ
     by_time, kinds_by_time = summed_by_time(sent, standing, lost)
     digest = {
         "used": used, "session": "one", "calls": {}, "cwd": "/shop", "host": "Claude Code",
-        "by_time": by_time, "kinds_by_time": kinds_by_time, "by_price": [],
+        "by_time": by_time, "kinds_by_time": kinds_by_time, "by_price": [], "added": {}, "holds": {},
         "losses": [{"at": loss.usage.at, "cause": loss.cause, "tokens": loss.tokens} for loss in lost.values()],
     }  # fmt: skip
     whole = paid.whole([digest], MODELS)

@@ -10,6 +10,7 @@ import random
 import threading
 import time
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -222,7 +223,7 @@ def test_it_goes_on_after_a_text_at_which_it_fails(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("results", "compact_every", "pane_every"),
     [
-        (1_000, 0, 0),
+        pytest.param(1_000, 0, 0, marks=pytest.mark.slow),
         (1_000, 400, 250),
         pytest.param(20_000, 0, 0, marks=pytest.mark.slow),
         pytest.param(20_000, 400, 0, marks=pytest.mark.slow),
@@ -254,21 +255,21 @@ def test_what_is_shown_has_a_bound_that_holds_a_whole_window():
     assert (context.weight, context.weights) == (0, {})
 
 
-def test_of_a_result_that_is_out_of_sight_a_few_bytes_are_held(monkeypatch: pytest.MonkeyPatch):
+def test_of_a_result_that_is_out_of_sight_a_few_bytes_are_held(monkeypatch: pytest.MonkeyPatch, count: Callable[[int, int], int]):
     monkeypatch.setattr(shown_context, "MOST_BYTES", 20_000)
-    context, count = Context(), 20_000
+    context, many = Context(), count(5_000, 20_000)
     tracemalloc.start()
     try:
-        for number in range(count):
+        for number in range(many):
             id = f"toolu_{number:024}"
             context.arrive(id)
             context.show(Source(id, f"Read of src/{number}/{number}.py", [f"{number} {line}" for line in range(9)]))
         held = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert len(context.numbers) == count
+    assert len(context.numbers) == many
     assert len(context.shown.sources) < 100
-    assert held <= 100 * count
+    assert held <= 100 * many
 
 
 def test_of_an_attachment_a_few_bytes_are_held(tmp_path: Path):

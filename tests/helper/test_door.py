@@ -135,7 +135,7 @@ def test_what_only_looks_like_a_line_of_ours_is_marked_whatever_it_comes_in(help
     for _ in ("at first", "again at once"):
         answer = helper.result("WebFetch", page, "\n".join(OURS))[1]
         assert answer["content"][0]["content"].split("\n") == marked
-    assert [entry["reasons"] for entry in helper.journal()] == [[f"{len(OURS)} parts marked that look like lines of PopKit's"]] * 2
+    assert [entry["reasons"] for entry in helper.journal()] == [[f"{len(OURS)} parts marked that could be taken for PopKit's own"]] * 2
     blocks = [{"type": "text", "text": line} for line in OURS]
     answer = helper.result("mcp__notes__get", {}, [*blocks, {"type": "image", "source": {}}])[1]
     assert [block.get("text") for block in answer["content"][0]["content"]] == [*marked, None]

@@ -77,7 +77,11 @@ def test_a_subagents_context_counts_in_its_session(tmp_path: Path) -> None:
     data = _ask(written, home)
     assert set(data["contexts"]) == {"", "explore1"}
     assert data["session"]["results"] == 28
-    assert _ask(written, home, "retention --json")["agents"][0]["agent"] == "explore1"
+    panel = _ask(written, home, "retention --json")
+    (agent,) = panel["agents"]
+    assert (agent["agent"], agent["calls"]) == ("explore1", panel["calls"])
+    assert agent["live"]["items"] == len(state["live"]) > 0
+    assert agent["expired"] == {"items": 0, "tokens": 0}, "its own log has none"
 
 
 def test_expired_counts_in_stats_are_those_of_the_panel_where_nothing_was_compacted(tmp_path: Path) -> None:

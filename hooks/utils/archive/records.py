@@ -138,7 +138,8 @@ def digest(task_id: str, tool_use_id: str, content_hash: str) -> int:
 
 def handle(number: int, length: int) -> str:
     """Return the beginning of a digest in base32, in so many letters."""
-    return "".join([_LETTERS[number >> 256 - 5 * (at + 1) & 31] for at in range(length)])
+    number >>= 256 - 5 * length
+    return "".join([_LETTERS[number >> shift & 31] for shift in range(5 * (length - 1), -1, -5)])
 
 
 def handle_of(chain: Chain, tool_use_id: str, content: str) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Larger payloads are not read: the call is read from the transcript later. The host has been seen to send 5 MB.
 PAYLOAD_BYTES = 64 * 1024 * 1024
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16  # what a pipe holds
 
 
 def run(handler: Callable[[dict[str, Any], dict[str, str]], dict[str, Any] | str | None], hook: str) -> None:
@@ -65,10 +65,13 @@ class OversizedPayload(PopkitError, OSError):
 
 def _remember_modules() -> None:
     """Pack the modules of this hook into one file for the next one, if its entry script uses the pack."""
-    pack = sys.modules.get("utils.pack")
-    if pack is not None:
+    pack: Any = sys.modules.get("pack")
+    outdated = pack.outdated() if pack is not None else None
+    if outdated is not None:
         try:
-            pack.remake()
+            from .. import packing  # seldom
+
+            packing.remake(pack, outdated)
         except OSError:
             return  # a folder that cannot be written: the next hook loads its modules one by one
 

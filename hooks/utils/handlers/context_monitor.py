@@ -171,7 +171,8 @@ def _retention(site: Site, transcript_path: str, now: float) -> dict[str, Any]:
 
     known = stored_contexts.stored_state(site.paths())
     expired = stored_contexts.expired_of(site.paths(), known) if known else {"items": 0, "tokens": 0}
-    words = f"{expired['items']} expired results hold ~{expired['tokens']:,} tokens. To see what a clear would take: {_called(site)}"
+    many = "1 expired result holds" if expired["items"] == 1 else f"{expired['items']:,} expired results hold"
+    words = f"{many} ~{expired['tokens']:,} tokens. To see what a clear would take: {_called(site)}"
     return {"expired_count": expired["items"], "reclaimable_tokens": 0, "suggestion": words if expired["items"] else ""}
 
 

@@ -18,7 +18,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler
 
-from ..hosts import OPENCODE
+from ..hosts import is_guest
 from ..io import home, hook_log
 from ..state import sockets
 from ..state.site import Site
@@ -41,6 +41,7 @@ _STARTS = 5
 # Allocations until Python looks for circles. What a session shows is many small objects that live as long as it does: looked through as
 # often as Python would, they take a fifth of the time of an answer to a compaction.
 _COLLECT = (100_000, 50, 50)
+_as_json = json.JSONEncoder(check_circular=False).encode  # made once: an answer is no circle
 _SWITCH_S = 0.0005  # what is put off must not keep an answer
 
 
@@ -80,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
             hook_log.log_failure(session.environ, "serve " + path[:20], error)
             answer = {}
         try:
-            self._answer(rest or json.dumps(answer).encode("ascii"), id)  # a lone surrogate as its escape
+            self._answer(rest or _as_json(answer).encode("ascii"), id)  # a lone surrogate as its escape
         finally:
             if path == "/end":  # once it is answered, or its client has gone: the process ends with it
                 threading.Thread(target=self.server.shutdown, daemon=True).start()
@@ -117,7 +118,7 @@ def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd
     a compaction is to be started."""
     gc.set_threshold(*_COLLECT)
     sys.setswitchinterval(_SWITCH_S)
-    if session_id.startswith(OPENCODE):
+    if is_guest(session_id):
         transcript_path = transcript_of(home.popkit_home(environ), cwd, session_id)
     path, server = _listening(environ, session_id)
     client = os.getppid()

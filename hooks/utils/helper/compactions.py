@@ -3,13 +3,14 @@ was noted while the session did not run is taken up as it is resumed."""
 
 from __future__ import annotations
 
-import hashlib  # noqa: TID253  only the helper comes here
+import hashlib  # noqa: F401, TID253  where it is loaded, contents are hashed by OpenSSL (archive/content.py)
 import queue
 import threading
 import time
 from contextlib import suppress
 
 from .. import units
+from ..hosts import name_of
 from ..hosts.transcripts.attachments import Attachments
 from ..hosts.transcripts.usage import newest_usage
 from ..policy import kinds
@@ -146,7 +147,7 @@ class Compactions:
             if is_own:
                 self._end(forget)
                 return _skipped(wanted, str(error))
-            return self._left_to_host(str(error), agent_id)
+            return self._left_to_host(str(error), agent_id, name_of(site.session_id))
         self.declined = self.declined if agent_id else ""
         self._answered = lambda: done.note(True)
         stays = {"rows": done.rows, "loaded": done.loaded}
@@ -172,7 +173,7 @@ class Compactions:
             forget()
         self._take_up()
 
-    def _left_to_host(self, reason: str, agent_id: str) -> dict[str, Any]:
+    def _left_to_host(self, reason: str, agent_id: str, host: str) -> dict[str, Any]:
         """Note why a compaction is the host's; of the main thread's the person hears each reason once."""
         if agent_id:
             return {}
@@ -180,7 +181,7 @@ class Compactions:
         if reason in self._told:
             return {}
         self._told.add(reason)
-        return {"notice": f"Claude Code compacts this time, not PopKit: {reason}."}
+        return {"notice": f"{host} compacts this time, not PopKit: {reason}."}
 
     def _wanted(self, site: Site, trigger: str, agent_id: str, request: dict[str, Any]) -> CompactionTask | None:
         """Return what a compaction is to do; None where it is the host's."""
@@ -236,12 +237,12 @@ def _calls_of(done: Answer) -> set[str]:
 
 class Outlines:
     """The parts that outlines are made of, computed ahead of a compaction, which needs those of every result at once. `known`: by the hash
-    of a text and whether it is a run's, the result of `placeholder.findings`, packed; the newest is last. What a list says of a call is
-    masked ahead, too, and remembered there (policy/masking)."""
+    of a text, its length, and whether it is a run's, the result of `placeholder.findings`, packed; the newest is last. What a list says of
+    a call is masked ahead, too, and remembered there (policy/masking)."""
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
         self._failed = failed
-        self.known: dict[tuple[bytes, bool], str] = {}
+        self.known: dict[tuple[int, int, bool], str] = {}
         self.chars = 0
         self._lock = threading.Lock()
         self._waiting: queue.SimpleQueue[tuple[str, bool, Use | None]] = queue.SimpleQueue()
@@ -253,7 +254,7 @@ class Outlines:
 
     def findings(self, text: str, is_run: bool) -> Findings:
         """Return what `placeholder.findings` does, from memory where it is known."""
-        key = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), is_run)
+        key = (hash(text), len(text), is_run)  # as in policy/hashed.py, hardly ever that of two texts
         packed = self.known.get(key)
         if packed is not None:
             return _unpacked(packed)
@@ -262,7 +263,7 @@ class Outlines:
             self._hold(key, _packed(new))
         return new
 
-    def _hold(self, key: tuple[bytes, bool], packed: str) -> None:
+    def _hold(self, key: tuple[int, int, bool], packed: str) -> None:
         if key not in self.known:
             self.known[key] = packed
             self.chars += _ENTRY_CHARS + len(packed)

@@ -145,6 +145,10 @@ class Door:
         elif self.returning.get(agent_id):
             self.contexts[agent_id] = Context()  # its transcript does not tell yet what is left
 
+    def relearn(self, agent_id: str) -> None:
+        """Drop what is known of a context: its transcript tells what is left of it."""
+        self.contexts.pop(agent_id, None)
+
     def _follow(self, agent_id: str) -> None:
         """Let the stored state of a subagent follow its compaction; the next row tries again where the transcript does not tell yet."""
         paths = self.site.paths(agent_id)

@@ -14,17 +14,17 @@ import sys
 from .. import efficiency_tracker as tracker
 from .. import text
 from ..io import hook_log, processes
-from ..operations import auto_switch, offers
+from ..operations import auto_switch, compaction_losses, offers
 from ..operations.receipts import receipts_of
 from ..operations.request import IN_CLIENT
 from ..policy import figures, masking
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
 from ..reclaim import outlook
-from ..state import limit_readings, stale_ledgers
+from ..state import limit_readings, prompt_contents, stale_ledgers
 from ..state import status_line as stored
 from ..state.site import Site
-from ..views import compacting, one_result, panel, phrases, plan_limits, receipt, report, savings, status_line, timeline, verdicts
+from ..views import compacting, losses, one_result, panel, phrases, plan_limits, receipt, report, savings, status_line, timeline, verdicts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,21 +128,24 @@ def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | No
     cold_now = auto_switch.auto_compaction_of(site, view)
     full = plan_limits.limits_line(windows(limit_readings.readings(site.home), now), now)
     question = compacting.cold_question(cold_now) if current["verdict"]["kind"] == "clear" else ""
-    shown = page(request.page, current, request.chosen, width, request.rows, question, full)
+    is_now = request.page not in TITLES or request.page == NOW  # the page with what the messages hold
+    contents = prompt_contents.contents_of(site.home, site.session_project, transcript_path) if is_now else None
+    shown = page(request.page, current, request.chosen, width, request.rows, question, full, contents)
     if shown["page"] == SAVED:
         saved = text.laid_out([*_saved(site, current, now), *_spent(usd)], width)
         receipts = receipts_of(site, current)
         shown["head"] = text.laid_out(receipt.pane_head(receipts, now), width)
         room = request.rows - TABS - len(shown["head"]) - len(shown["operations"]) - len(saved)
-        shown["lines"] = text.laid_out(receipt.pane_lines(receipts, now, width, room, COMMAND), width) + saved
+        shown["lines"] = text.laid_out([*receipt.pane_lines(receipts, now, width, room, COMMAND), *_lost(site, view)], width) + saved
     worth = not site.stands_still and is_worth_a_word(current["verdict"], current["context"], view.rules.thresholds["critical"])
     offered = offers.to_json([offer for offer in offers.of_context(current) if offer.id == "clear"])
+    line = status_line.of_report(current, view.rules.thresholds, full)
     context = current["context"]
     left = context["cache_seconds_left"] if context else 0
     return {
         "band": {"text": verdicts.notice(current), "operations": offered} if worth else None,
-        "line": phrases.sum_line(current),
-        "status": status_line.of_report(current, view.rules.thresholds, full) if stored.is_on(site.lasting_home) else "",
+        "line": line,
+        "status": line if stored.is_on(site.lasting_home) else "",
         "pane": shown,
         "cache_until": round((now + left) * 1000) if left else None,
         "kept_out": current["figures"].get("kept_out_tokens", 0),
@@ -153,6 +156,14 @@ def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | No
         "least": view.now.least if view.now is not None else 0,
         "calls": view.state.index,
     }
+
+
+def _lost(site: Site, view: outlook.Outlook) -> list[text.Line]:
+    """Return what the newest compaction lost, whoever made it; [] where there was none."""
+    if view.rebuilt is None or not view.rebuilt.index.compactions:
+        return []
+    lost = compaction_losses.of_transcript(view.transcript, site.home, compaction_losses.FEW_ROWS, True, view.rebuilt.index)
+    return losses.pane_lines(lost[0], COMMAND) if lost else []
 
 
 def _spent(usd: float | None) -> list[text.Line]:
@@ -171,11 +182,14 @@ def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
     return [*lines, "", *text.wrap(f"By session, project and cause: {COMMAND} stats --details")]
 
 
-def page(name: str, report: Report, chosen: str, width: int, rows: int, question: str = "", full: str = "") -> dict[str, Any]:
+def page(
+    name: str, report: Report, chosen: str, width: int, rows: int, question: str = "", full: str = "",
+    contents: dict[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Return `pages`, the `page` that is shown, its `head` (lines above the offers) and `lines`, `choices` (None for none) and
     `operations`, the offers. `chosen`: the id of the selected result; `width`, `rows`: columns and rows of the pane; `question`: about
-    compacting when the cache is cold, "" for none; `full`: how full the plan's limits are, "" where that is unknown. A report has neither
-    savings, bill nor settings: their pages have no lines here. Pure."""
+    compacting when the cache is cold, "" for none; `full`: how full the plan's limits are, "" where that is unknown; `contents`: what the
+    messages hold. A report has neither savings, bill nor settings: their pages have no lines here. Pure."""
     shown = name if name in TITLES else NOW
     row = next((row for row in report["results"] if row["id"] == chosen), None)
     offered: list[Offer] = offers.of_context(report)
@@ -189,7 +203,7 @@ def page(name: str, report: Report, chosen: str, width: int, rows: int, question
     else:
         head = text.laid_out(panel.pane_head(report), width)
         offered = [offer._replace(sum=_CLEARED) if offer.id == "clear" else offer for offer in offered] + offers.of_auto(question)
-        lines = text.laid_out(panel.pane_lines(report, width, rows - TABS - len(head) - len(offered), full), width)
+        lines = text.laid_out(panel.pane_lines(report, width, rows - TABS - len(head) - len(offered), full, contents), width)
     return {
         "pages": [{"id": id, "label": label, "key": key} for id, (label, key) in TITLES.items()],
         "page": shown,

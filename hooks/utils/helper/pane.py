@@ -155,7 +155,7 @@ class Pane:
         lines = text.laid_out(printed, width)
         more = len(lines) - _SHOWN_LINES
         if more > 0:
-            lines = [*lines[:_SHOWN_LINES], f"… {more:,} more lines: popkit restore {handle}"]
+            lines = [*lines[:_SHOWN_LINES], f"… {units.counted(more, 'more line')}: popkit restore {handle}"]
         return "\n".join([f"{phrases.title(row, width)}, all of it:", *map(text.visible, lines)])
 
 

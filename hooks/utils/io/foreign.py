@@ -12,7 +12,7 @@ from .system import absolute, os, parent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
 # From there a path leads into whatever project is at hand.
 _SYSTEM = ("/proc", "/dev/fd", "/sys")
@@ -45,9 +45,8 @@ def is_in_project(folder: str, environ: Mapping[str, str]) -> bool:
     """Return whether a folder, which need not exist yet, lies in the current project. A folder that contains the user's whole home folder
     is not a project."""
     project = environ.get("CLAUDE_PROJECT_DIR")
-    projects = {identity for start in _starts(environ) for identity in _projects(start, start == project, environ)}
     above = {identity for _, identity in _upwards(folder)}
-    inside = above & projects
+    inside = {identity for start in _starts(environ) for identity in _projects(start, start == project, environ, above)}
     return bool(inside and inside.difference(identity for _, identity in _upwards(_own_home())))
 
 
@@ -102,10 +101,11 @@ def _starts(environ: Mapping[str, str]) -> list[str]:
     return [start for start in dict.fromkeys(starts) if start.startswith("/")]
 
 
-def _projects(start: str, is_one: bool, environ: Mapping[str, str]) -> Iterator[tuple[int, int]]:
-    """Yield what identifies the projects that a folder lies in. `is_one`: it is one itself, whatever is in it."""
+def _projects(start: str, is_one: bool, environ: Mapping[str, str], among: Container[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield what identifies the projects that a folder lies in, of those `among` which they are looked for. `is_one`: it is one itself,
+    whatever is in it."""
     for path, identity in _upwards(start):
-        if (
+        if identity in among and (
             (is_one and path == start)
             or os.access(path + _SIGNS[0], os.F_OK)
             or (any(os.access(path + sign, os.F_OK) for sign in _SIGNS[1:]) and not _is_named_home(identity, environ))

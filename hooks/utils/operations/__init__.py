@@ -47,8 +47,8 @@ CONTEXT = Table(
     ),
     Operation(
         "why [ID]",
-        "why a result stays, and what will end its life; without ID, what left the context and why",
-        Flag("--all", "also list each result of earlier compactions and clears"),
+        "why a result stays, and what will end its life; without ID, what left the context and why, and what a compaction lost",
+        Flag("--all", "also list each result of earlier compactions and clears, and all rows of what compactions lost"),
         does="why",
     ),
     Operation("pin ID|PATH…", "keep a result, or everything of a path: it never expires", effect=CHANGES, offered=True, does="pin"),

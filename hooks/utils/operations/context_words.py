@@ -9,9 +9,9 @@ from .. import flag_parser, text
 from ..hosts import is_kept, kept_by, protocol
 from ..reclaim import access, restoring
 from ..state import journal, stale_ledgers
-from ..views import memory_in_session, one_result, pinning, receipt
+from ..views import losses, memory_in_session, one_result, pinning, receipt
 from ..views import panel as views
-from . import CONTEXT, auto_switch, memory_switch
+from . import CONTEXT, auto_switch, compaction_losses, memory_switch
 from .changers import WITHOUT
 from .help_text import help_lines, of_shell_lines
 from .names import ResultNotFound, UnknownName, find_result, pin_target, profile_target, unpin_target
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..policy.shapes import Period
     from ..state.site import Site
     from ..views.receipt import Receipt
-    from ..views.shapes import Report
+    from ..views.shapes import CompactionLosses, Report
     from .changers import InPlace
 
 
@@ -89,7 +89,12 @@ def retention(request: Request) -> Answer:
         lines += memory_switch.mark_lines(request.site, request.command, request.now) + memory_switch.alert_lines(
             request.site, request.command
         )
-    return Answer([*lines, *views.panel(current, "details" in request.flags, "all" in request.flags, request.command)], current)
+    from ..state import prompt_contents
+
+    site = request.site
+    contents = prompt_contents.contents_of(site.home, site.session_project, request.transcript_path)
+    lines += views.panel(current, "details" in request.flags, "all" in request.flags, request.command, contents)
+    return Answer(lines, {**current, "contents": contents})
 
 
 def _profile_of(flags: dict[str, str]) -> str:
@@ -115,8 +120,12 @@ def why(request: Request) -> Answer:
     left = receipts_of(request.site, report)
     if not request.arguments:
         of_agents = receipts_of_agents(request.site)
-        shown = receipt.lines(left, of_agents, request.now, "all" in request.flags, request.command)
-        return Answer(shown, {"receipts": left, "agents": of_agents})
+        everything = "all" in request.flags
+        lost = _lost(request, everything)
+        shown = receipt.lines(left, of_agents, request.now, everything, request.command)
+        if lost:
+            shown += losses.lines(lost, everything, losses.hints(lost[0]))
+        return Answer(shown, {"receipts": left, "agents": of_agents, "lost": lost})
     match = find_receipt(left, request.arguments[0])
     try:
         row = find_result(report, request.arguments[0])
@@ -128,6 +137,15 @@ def why(request: Request) -> Answer:
         return Answer(one_result.why(report, row, request.command), row)
     when = receipt.when(match[0], request.now)
     return Answer(one_result.why(report, row, request.command, when), {**row, "receipt": _brief(match[0])})
+
+
+def _lost(request: Request, everything: bool) -> list[CompactionLosses]:
+    """Return what compactions lost, of all that are in the transcript or of the newest, with fewer rows."""
+    rebuilt = request.look().rebuilt
+    if rebuilt is None or not rebuilt.index.compactions:
+        return []
+    most = compaction_losses.ROWS if everything else compaction_losses.FEW_ROWS
+    return compaction_losses.of_transcript(request.transcript_path, request.site.home, most, not everything, rebuilt.index)
 
 
 def _brief(whole: Receipt) -> Receipt:

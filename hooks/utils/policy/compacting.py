@@ -17,7 +17,7 @@ from .kinds import ERROR, RUN
 from .making_room import give_back, make_room
 from .messages import Message, result_tokens
 from .outlines import findings
-from .placeholder import handle_in, placeholder_tokens
+from .placeholder import MOST_TOKENS, handle_in, placeholder_tokens, tokens_beside
 from .planning import is_small, last_words
 from .remaining import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Removal
 from .ways import STUBBED, UNKNOWN_NEED, WHOLE, Pair, file_of
@@ -146,23 +146,36 @@ class _Fitting:
         shortest = text_tokens + sum([pair.tokens_at(pair.at) for pair in self.pairs.values()])
         if shortest > target:
             make_room(shortest - aim, self.pairs.values())
-        self.build(target, aim)
-        if any(pair.at for pair in self.pairs.values()):
-            if give_back(aim - self.built.tokens, self.pairs.values()) or self.built.tokens > aim:
-                self.build(aim, aim)
+        # Nothing is built yet: most of it changes as room is given back.
+        tokens = self._settle(self.builder.tokens, target, aim)
+        is_whole = not any(pair.at for pair in self.pairs.values())
+        if is_whole:
+            for_names = min(for_names, target - tokens)
+        if not is_whole and (give_back(aim - tokens, self.pairs.values()) or tokens > aim):
+            self.build(aim, aim)
         else:
-            for_names = min(for_names, target - self.built.tokens)
+            self.built = self.builder.build()
         self.build(inf, inf, left_names.names_of_left(list(self.pairs.values()), self.built.ids, self.built.names(), for_names))
 
     def build(self, most: float, aim: float, named: dict[str, list[str]] | None = None) -> None:
-        """Build what stays; while that is more than `most` tokens, make room down to `aim`, as far as it can be made. Outlines are made
-        here alone, and what is listed takes more than its line where a neighbour stays: so it is counted each time."""
+        """Build what stays, as `_settle` makes room for it."""
+
+        def build() -> int:
+            self.built = self.builder.build(named)
+            return self.built.tokens
+
+        self._settle(build, most, aim)
+
+    def _settle(self, tokens_of: Callable[[], int], most: float, aim: float) -> int:
+        """Return the tokens of what stays, as `tokens_of` finds them; while they are more than `most`, make room down to `aim`, as far as
+        it can be made. Outlines are made here alone, and what is listed takes more than its line where a neighbour stays: so it is counted
+        each time."""
         while True:
             self.let_go()
             self.made_whole += _make_whole(self.pairs, self.conversation, self.whole_of)
-            self.built = self.builder.build(named)
-            if self.built.tokens <= most or not make_room(self.built.tokens - aim, self.pairs.values()):
-                return
+            tokens = tokens_of()
+            if tokens <= most or not make_room(tokens - aim, self.pairs.values()):
+                return tokens
             most = aim
 
     def let_go(self) -> None:
@@ -267,7 +280,10 @@ def _dead(results: Iterable[Result], conversation: Conversation, whole: Collecti
 
 def _is_small(result: Result, conversation: Conversation) -> bool:
     calibration = conversation.state.calibration
-    return is_small(result, round(result.tokens * calibration), placeholder_tokens(result, calibration, conversation.rules))
+    tokens = round(result.tokens * calibration)
+    if not is_small(result, tokens, tokens_beside(result, calibration, conversation.rules) + MOST_TOKENS):
+        return False  # whatever its placeholder says, which takes longer to write
+    return is_small(result, tokens, placeholder_tokens(result, calibration, conversation.rules))
 
 
 def _make_whole(pairs: dict[str, Pair], conversation: Conversation, whole_of: Callable[[str], str]) -> list[str]:

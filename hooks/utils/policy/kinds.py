@@ -69,8 +69,11 @@ def name_of(kind: str) -> str:
 
 def of(kind: str) -> Kind:
     """Return the properties of a result's kind; for an unknown name, the defaults of a row."""
-    name = name_of(kind)
-    return _BY_NAME.get(name) or Kind(name, is_learnt=False)
+    known = _BY_NAME.get(kind)
+    if known is None:
+        name = name_of(kind)
+        known = _BY_NAME.get(name) or Kind(name, is_learnt=False)
+    return known
 
 
 def is_run(kind: str) -> bool:

@@ -83,7 +83,8 @@ def message_of(value: object, tools: Tools) -> Message:
     """Return a message as a host with these tools gives it; MessagesNotUnderstood for anything else."""
     if not isinstance(value, dict) or value.get("role") not in (ASSISTANT, USER) or not isinstance(value.get("text"), str):
         raise MessagesNotUnderstood("a message has no known role, or no text")
-    uses, results = ([] if value.get(name) is None else value[name] for name in ("toolUses", "toolResults"))
+    uses, results = value.get("toolUses"), value.get("toolResults")
+    uses, results = [] if uses is None else uses, [] if results is None else results
     if not isinstance(uses, list) or not isinstance(results, list):
         raise MessagesNotUnderstood("the calls or results of a message are not a list")
     return Message(value["role"], value["text"], [_use(each, tools) for each in uses], [_shown(each) for each in results])
@@ -116,7 +117,8 @@ def paired(messages: Iterable[Message]) -> list[Message]:
             if use.id in seen:
                 raise MessagesNotUnderstood(f"{use.id} comes twice")
             seen.add(use.id)
-        run.take(message)
+        if message.uses or message.results:
+            run.take(message)
         has_text = bool(message.text.strip())
         if run.is_answered or (has_text and message.role == USER):
             pairs += run.messages()
@@ -129,16 +131,18 @@ def paired(messages: Iterable[Message]) -> list[Message]:
 class _Run:
     """Calls that were made at once, and their results as far as they have come."""
 
-    __slots__ = ("results", "uses")
+    __slots__ = ("ids", "results", "uses")
 
     def __init__(self) -> None:
         self.uses: list[Use] = []
+        self.ids: set[str] = set()
         self.results: dict[str, ShownResult] = {}
 
     def take(self, message: Message) -> None:
         self.uses += message.uses
+        self.ids.update([use.id for use in message.uses])
         for shown in message.results:
-            if shown.id in self.results or all(use.id != shown.id for use in self.uses):
+            if shown.id in self.results or shown.id not in self.ids:
                 raise MessagesNotUnderstood(f"{shown.id} answers no call")
             self.results[shown.id] = shown
 

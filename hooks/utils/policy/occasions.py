@@ -204,7 +204,8 @@ def _on_profile_chosen(state: ContextState, event: events.ProfileChosen, rules: 
         calls = rules.tier_rule(result.tier).ttl_calls
         if calls is not None and state.index >= result.index + calls and lifecycle.may_expire(result):
             age = state.index - result.index
-            reason = f"{age} calls have passed, and {result.tier} results live {calls} under {rules.profile}"
+            passed = "1 call has" if age == 1 else f"{age} calls have"
+            reason = f"{passed} passed, and {result.tier} results live {calls} under {rules.profile}"
             lifecycle.end(state, result, "ttl_calls", [reason], decisions)
     lifecycle.reindex(state, rules)
     lifecycle.expire_timed(state, rules, decisions, "")

@@ -92,9 +92,11 @@ def findings(text: str, is_run: bool) -> Findings:
 def possible_names(texts: Iterable[str]) -> set[str]:
     """Return the words in texts that can be names, those of SHORTEST characters and more."""
     words = "\n".join(texts).encode("ascii", "replace").translate(_BLANKED).decode("ascii").split()
-    names: set[str] = set()
-    for word in {word for word in words if len(word) >= SHORTEST_NAME}:
-        names.update(_without_number(word) if ":" in word or ("-" in word and "/" in word) else (word,))
+    names = {word for word in words if len(word) >= SHORTEST_NAME}
+    numbered = [word for word in names if ":" in word or ("-" in word and "/" in word)]
+    names.difference_update(numbered)
+    for word in numbered:
+        names.update(_without_number(word))
     return {name.rstrip(_NOT_AT_END) for name in names if len(name) >= SHORTEST_NAME}
 
 

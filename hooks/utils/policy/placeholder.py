@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # The model reads a placeholder with every request: at most 40 tokens, by the 2.9 characters of a token of plain language.
 LONGEST = 116
 LONGEST_WHY = 24
+# The estimated tokens that one has at most, were all of its label wide characters.
+MOST_TOKENS = 100
 HEAD, _MIDDLE, _TAIL = "[PopKit cleared ", "To see it: popkit restore ", "]"
 _HANDLE = frozenset("abcdefghijklmnopqrstuvwxyz234567")
 SHORTEST_HANDLE, LONGEST_HANDLE = 8, 51
@@ -45,6 +47,12 @@ def placeholder(label: str, why: str, handle: str) -> str:
     wide = 0 if label.isascii() else sum(not char.isascii() for char in label)
     room = max(8, room - 2 * wide)  # such characters take a token or so each
     return HEAD + (label if len(label) <= room else label[: room - 1] + "…") + end
+
+
+def with_handle(text: str, handle: str) -> str:
+    """Return a placeholder that names NO_HANDLE, and what stands behind it, with a handle of that length."""
+    notice, line_end, rest = text.partition("\n")
+    return notice[: -len(NO_HANDLE + _TAIL)] + handle + _TAIL + line_end + rest
 
 
 def is_handle(word: str) -> bool:
@@ -90,8 +98,13 @@ def why(result: Result, quiet_age: int | None = None) -> str:
 
 def placeholder_tokens(result: Result, calibration: float, rules: Ruleset) -> int:
     """Return the estimated tokens of what takes a result's place, an outline counted as long as it may be."""
+    return tokens_beside(result, calibration, rules) + estimate_tokens(placeholder(result.label, why(result), NO_HANDLE))
+
+
+def tokens_beside(result: Result, calibration: float, rules: Ruleset) -> int:
+    """Return the estimated tokens of what stands behind a placeholder at most."""
     outline_tokens = most_tokens(round(result.tokens * calibration)) if rules.weighs else 0
-    return outline_tokens + estimate_tokens(verdict_line(result)) + estimate_tokens(placeholder(result.label, why(result), NO_HANDLE))
+    return outline_tokens + estimate_tokens(verdict_line(result))
 
 
 def gain(result: Result, calibration: float, rules: Ruleset) -> int:

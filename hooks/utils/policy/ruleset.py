@@ -72,9 +72,29 @@ AUTO_MISSES = 5
 COMPACT_LEAST_TOKENS = 10_000
 # Days for which what is stored beside the archive is kept (state/sweeping.py).
 KEEP_DAYS = {"originals": 14, "sessions": 90}
-# Where memory across sessions is kept ("": SQLite in our folder), tokens of its MEMORY.md, what shortens texts ("": we).
+# Where memory across sessions is kept ("": SQLite in our folder), tokens of its MEMORY.md, what shortens texts ("": we), and the bounds of
+# its tiers, by the specification's names.
 MEMORY_TOKENS = 500
-MEMORY = {"store": "", "tokens": MEMORY_TOKENS, "summariser": ""}
+MEMORY_TIERS: dict[str, dict[str, Any]] = {
+    "hot": {
+        "max_age_hours": 24, "max_messages": 10, "min_composite_score": 0.7,
+        "retention_criteria": {"composite_score_minimum": 0.6, "reinforced_within_days": 3},
+    },
+    "warm": {
+        "max_age_days": 7, "min_composite_score": 0.3,
+        "promotion_criteria": {
+            "accessed_within_hours": 4, "access_count_in_hot_window": 3, "composite_score_rises_above": 0.75,
+            "reinforcement_count_minimum": 2,
+        },
+        "entry_criteria": {"composite_score_minimum": 0.5, "retention_probability_minimum": 0.5},
+    },
+    "cold": {
+        "max_age_days": 30, "promotion_criteria": {"accessed_after_demotion": True}, "deletion_allowed": True,
+        "delete_if": {"age_days": 30, "composite_score_below": 0.1, "access_count": 0, "retention_probability_below": 0.05},
+    },
+    "archive": {"entry_criteria": {"composite_score_minimum": 0.8, "access_count_minimum": 5}},
+}  # fmt: skip
+MEMORY = {"store": "", "tokens": MEMORY_TOKENS, "summariser": "", "tiers": MEMORY_TIERS}
 # Whether an agent's tools (`popkit mcp`) may be asked about other projects than the one they run in.
 MCP = {"all_projects": False}
 # Where snapshots and usage of assembled contexts go ("": SQLite in our folder), who usage is booked to ("": the login name), what a session

@@ -33,8 +33,8 @@ _DOUBTFUL = (
 _DOUBTFUL_CHARS = 16
 # All of them by a character that they have, so that a text without it need not be searched for each; "" for those with none of these.
 _BY_MARK: dict = {"_": [], "-": [], ".": [], "": []}
-for _beginning in (*_SURE, *_DOUBTFUL):
-    _BY_MARK[next(_mark for _mark in _BY_MARK if _mark in _beginning)].append(_beginning)
+for _beginning in (*_SURE, *_DOUBTFUL):  # no generator: every hook does this
+    _BY_MARK["_" if "_" in _beginning else "-" if "-" in _beginning else "." if "." in _beginning else ""].append(_beginning)
 _ARE_SURE = frozenset(_SURE)
 # What occurs inside a key, with how many characters of it before and behind.
 _INSIDE = (("Q~", 4, 28), (".atlasv1.", 10, 30), (":AA", 8, 30), (":APA91b", 8, 60), ("-us", 32, 1))

@@ -79,7 +79,7 @@ class Tools:
     of any tool's input that tell a call of it from its others, the most specific first; `files`: those of them that hold paths; `asks`:
     what a call may ask for -> the fields that say it, of which the first counts that is there."""
 
-    __slots__ = ("asks", "files", "naming", "rows", "tiers")
+    __slots__ = ("_listed", "asks", "files", "naming", "rows", "tiers")
 
     def __init__(
         self, rows: Mapping[str, tuple[Any, ...]], tiers: Mapping[str, Any], naming: tuple[str, ...] = (), files: tuple[str, ...] = (),
@@ -90,6 +90,7 @@ class Tools:
         self.naming = naming
         self.files = files
         self.asks = asks
+        self._listed: dict[str, Tool] = {}  # those that were asked for: a conversation has thousands of calls
 
     @classmethod
     def joined(cls, all: Sequence[Tools]) -> Tools:
@@ -110,8 +111,13 @@ class Tools:
 
     def of(self, name: str) -> Tool:
         """Return a tool; for a name that is not listed, a tool of which only the name is known."""
+        known = self._listed.get(name)
+        if known is not None:
+            return known
         tool = Tool(name, *self.rows.get(name, ()))
         tool.naming, tool.files, tool.asks = self.naming, self.files, self.asks
+        if name in self.rows:
+            self._listed[name] = tool
         return tool
 
     def first(self, operation: str) -> str:

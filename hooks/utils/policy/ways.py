@@ -85,8 +85,8 @@ class Pair:
     showed."""
 
     __slots__ = (
-        "_all", "_line", "_outline", "_short_line", "age", "argument", "at", "dead", "estimated", "file", "keeps_all", "keeps_result",
-        "lost", "need", "newest", "result", "shown", "use", "ways",
+        "_all", "_line", "_outline", "_short_line", "_ways", "age", "argument", "at", "dead", "estimated", "file", "keeps_all",
+        "keeps_result", "lost", "need", "newest", "result", "shown", "use",
     )  # fmt: skip
 
     def __init__(
@@ -111,11 +111,14 @@ class Pair:
         self._outline: str | None = None  # once it is known: to find it takes longer than all else
         self.at = 0
         self._all = _all_ways(self)
-        self.ways = self._unasked()
+        self._ways: list[Variant] = []  # until they are asked for: most results leave before, and then it has others
 
-    def _unasked(self) -> list[Variant]:
+    @property
+    def ways(self) -> list[Variant]:
         """Return the ways that it may take to make room: a call whose result must be known gives up nothing but its input."""
-        return _falling([way for way in self._all if way.result == WHOLE] if self.keeps_result else self._all)
+        if not self._ways:
+            self._ways = _falling([way for way in self._all if way.result == WHOLE] if self.keeps_result else self._all)
+        return self._ways
 
     def leave(self, lost: bool = False) -> None:
         """Let its result leave before any target is considered, while what it was called with stays: unless a placeholder is no
@@ -125,14 +128,14 @@ class Pair:
             self._all = _all_ways(self)
         ways = [way for way in self._all if way.result != WHOLE]
         if ways and not ways[0].listed:
-            self.ways = _falling(ways)
+            self._ways = _falling(ways)
 
     def make_whole(self, text: str) -> None:
         """Replace the text of its result with `text`, the result before the door shortened it."""
         self.shown = ShownResult(self.shown.id, text, self.shown.error)
         self.estimated = self._outline = None
         self._all = _all_ways(self)
-        self.ways, self.at = self._unasked(), 0
+        self._ways, self.at = [], 0
 
     def tokens_of(self, shown: ShownResult) -> int:
         """Return the estimated tokens of what stays of its result: of the whole what the engine has estimated."""
@@ -141,7 +144,7 @@ class Pair:
     @property
     def now(self) -> Variant:
         """Return the chosen way."""
-        return self.ways[self.at]
+        return (self._ways or self.ways)[self.at]
 
     def tokens_at(self, at: int) -> int:
         """Return the tokens that a way takes; of an outline that nobody has made yet none, so that no step seems to give less room than it
@@ -153,7 +156,8 @@ class Pair:
     @property
     def beside(self) -> Variant:
         """Return its way where it cannot be listed, because a call that was made with it stays."""
-        return self.ways[self.at - 1] if self.now.listed and self.at else self.now
+        now = self.now
+        return self.ways[self.at - 1] if now.listed and self.at else now
 
     def fields_left(self, level: int) -> list[str]:
         """Return the fields of its input that placeholders replace at a level (WHOLE, WRITTEN, STUBBED). A call that failed has
@@ -201,16 +205,16 @@ class Pair:
 
 def _all_ways(pair: Pair) -> list[Variant]:
     """Return every way, the whole first. A newest verdict is never only listed: it stays, whatever else leaves."""
-    use = pair.use
-    worth_of_whole = _worth_of_input(pair, use.tokens)
+    use, recent = pair.use, _recent(pair)
+    worth_of_whole = _worth_of_input(recent, use.tokens)
     inputs = [(use.tokens, worth_of_whole, WHOLE)]
-    for share, level in ((_WRITTEN, WRITTEN), (_NOTICED, STUBBED)):
+    for share, level in ((_WRITTEN, WRITTEN), (_NOTICED, STUBBED)) if use.traits.on_disk else ():
         fields = pair.fields_left(level)
         if fields:
             inputs.append((Use(use.id, use.traits, stub(use, NO_HANDLE, fields, pair.shown.error)).tokens, share * worth_of_whole, level))
     ways = [
         Variant(tokens + of_input, worth + worth_of_input, level, level_of_input, names=names)
-        for tokens, worth, level, names in _results(pair)
+        for tokens, worth, level, names in _results(pair, recent)
         for of_input, worth_of_input, level_of_input in inputs
     ]
     if pair.result and verdict_line(pair.result):
@@ -219,11 +223,11 @@ def _all_ways(pair: Pair) -> list[Variant]:
     return [*ways, Variant(line, 0.0, NOTICED, STUBBED, listed=True, names=_LINE_TOKENS)]
 
 
-def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
+def _results(pair: Pair, recent: float) -> list[tuple[int, float, int, int]]:
     """Return (tokens, worth, how much stays, tokens of an outline) of the result, the whole first."""
     result = pair.result
     whole = result_tokens(pair.shown.text, pair.estimated)
-    worth = _worth_of_result(pair, whole)
+    worth = _worth_of_result(pair, recent, whole)
     ways = [(whole, worth, WHOLE, 0)]
     if result is not None:
         notice = result_tokens(with_outline(placeholder(result.label, why(result), NO_HANDLE), verdict_line(result)))
@@ -234,13 +238,13 @@ def _results(pair: Pair) -> list[tuple[int, float, int, int]]:
     return ways
 
 
-def _worth_of_result(pair: Pair, tokens: int) -> float:
+def _worth_of_result(pair: Pair, recent: float, tokens: int) -> float:
     replaced = pair.result is not None and pair.result.ended is not None and pair.result.ended[0] in _REPLACING
-    return sqrt(pair.need) * _recent(pair) * (_REPLACED if replaced else 1.0) * tokens**_SIZE
+    return sqrt(pair.need) * recent * (_REPLACED if replaced else 1.0) * tokens**_SIZE
 
 
-def _worth_of_input(pair: Pair, tokens: int) -> float:
-    return sqrt(UNKNOWN_NEED) * _INPUT * _recent(pair) * tokens**_SIZE
+def _worth_of_input(recent: float, tokens: int) -> float:
+    return sqrt(UNKNOWN_NEED) * _INPUT * recent * tokens**_SIZE
 
 
 def _recent(pair: Pair) -> float:
@@ -250,13 +254,17 @@ def _recent(pair: Pair) -> float:
 def _falling(ways: Sequence[Variant]) -> list[Variant]:
     """Return the ways that are worth most for their tokens: the upper hull of worth over tokens, the whole first."""
     hull = [ways[0]]
-    for way in sorted(ways[1:], key=lambda each: (-each.tokens, -each.worth)):
+    for way in sorted(ways[1:], key=_by_size):
         if way.tokens >= hull[-1].tokens:
             continue
         while len(hull) > 1 and loss(hull[-2], way) <= loss(hull[-2], hull[-1]):
             hull.pop()
         hull.append(way)
     return hull
+
+
+def _by_size(way: Variant) -> tuple[int, float]:
+    return -way.tokens, -way.worth
 
 
 def loss(before: Variant, after: Variant) -> float:

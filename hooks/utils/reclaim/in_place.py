@@ -11,6 +11,7 @@ from contextlib import nullcontext
 
 from .. import archive
 from ..errors import PopkitError
+from ..hosts import name_of
 from ..hosts.transcripts import as_sent, usage
 from ..hosts.transcripts.attachments import Attachments
 from ..policy import compacting, events, lists, messages
@@ -118,7 +119,7 @@ def answer(
     attachments = attachments or Attachments(transcript_path)
     try:
         attachments.look()
-        sent = as_sent.read(handed.sent, handed.rows, site.tools, attachments, keeper.show)
+        sent = as_sent.read(handed.sent, handed.rows, site.tools, attachments, keeper.show, name_of(site.session_id))
         current = messages.paired(without_commands(sent.messages))
     except (messages.MessagesNotUnderstood, OSError) as error:
         raise AnswerDeclined(str(error)) from None
@@ -128,11 +129,11 @@ def answer(
         raise AnswerDeclined("a result that shows a picture is not known to the tracker")
     if sent.loaded and not handed.between_turns:
         raise AnswerDeclined(f"{sent.loaded[0]} is loaded, and would not be until the turn ends")
-    if wanted.back:
-        return _with_back(site, agent_id, current, wanted.back, conversation, sent, keeper, now, handed.sent)
     names_all = wanted.why == ASKED or (wanted.why in (COLD, LONG) and wanted.target >= _NO_TARGET)
     only, share = (wanted.ids, _NO_TARGET) if names_all else (None, wanted.target)
     try:
+        if wanted.back:
+            return _with_back(site, agent_id, current, wanted.back, conversation, sent, keeper, now, handed.sent)
         ours = _our_lists(site, current)
         with Opened(site.home) if _leans(conversation) else nullcontext() as db:
             wholes = _wholes(db, conversation)

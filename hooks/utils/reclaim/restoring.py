@@ -124,12 +124,13 @@ def _with_parents(folder: str) -> list[str]:
 
 def cleared_since(db: Connection, session_id: str, since: float) -> list[Record]:
     """Return the Records of results that clears of a session's main thread took at `since` (seconds) or later, oldest first, each once.
-    ContentNotFound where they were pruned."""
+    ContentNotFound where there is none, and some may have been pruned: what is pruned has left the archive at `since` or later."""
     records: dict[str, Record] = {}
     for clear in reversed(archive.clears_of(db, task_id(session_id))):
         if clear.at >= since:
             records.update((record.id, record) for record in archive.records_of_clear(db, clear.id) if record.type != THINKING)
-    if not records and pruned(db, session_id):
+    known = archive.pruned_of(db, task_id(session_id)) if session_id else None
+    if not records and known is not None and known[0] >= since:
         raise ContentNotFound(pruned(db, session_id))
     return list(records.values())
 

@@ -10,6 +10,7 @@ from ..io import files
 from ..io.codec import dumps, number
 from ..io.storage import Storage
 from ..io.system import join, os, sha256
+from ..policy.composition import ADDED, CALLED, OTHER, RESULT, SAID, WROTE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,11 +29,19 @@ _LISTS = {
     "mcpTools": ("tools", {"name": "name", "serverName": "server"}),
     "agents": ("agents", {"agentType": "name", "source": "source"}),
 }
+# Key of the breakdown of messages -> what that is in a conversation.
+_SUMS = {
+    "toolCallTokens": CALLED, "attachmentTokens": ADDED, "assistantMessageTokens": WROTE, "userMessageTokens": SAID,
+    "unattributedTokens": OTHER,
+}  # fmt: skip
+# Attachments that the client counts in another category.
+_NO_MESSAGES = ("prompt_snapshot", "skill_listing")
 
 
 def parsed_breakdown(breakdown: object) -> dict[str, Any]:
     """Return the client's breakdown as `categories` [{name, tokens, kind}], `memory`, `tools`, `agents`, `skills` [{name, tokens, …}],
-    `commands` (tokens), `model`, and `missing`: what of it was absent or not understood. ValueError where it says nothing of the window."""
+    `commands` (tokens), `messages` {kind of policy/composition.py: tokens}, {} where the client does not itemise them, `model`, and
+    `missing`: what of it was absent or not understood. ValueError where it says nothing of the window."""
     if not isinstance(breakdown, dict):
         raise ValueError("it is empty")
     missing: list[str] = []
@@ -46,8 +55,26 @@ def parsed_breakdown(breakdown: object) -> dict[str, Any]:
     # Both are absent where there are none.
     parsed["skills"] = [] if skills is None else _items(skills, "skillFrontmatter", {"name": "name", "source": "source"}, missing)
     parsed["commands"] = _tokens(commands.get("tokens")) if isinstance(commands, dict) else 0
+    parsed["messages"] = _messages(breakdown.get("messageBreakdown"))
     parsed["missing"] = missing
     return parsed
+
+
+def _messages(told: object) -> dict[str, int]:
+    if not isinstance(told, dict):
+        return {}
+    sums = {kind: _tokens(told.get(key)) or 0 for key, kind in _SUMS.items()}
+    sums[ADDED] += _tokens(told.get("redirectedContextTokens")) or 0
+    for name, tokens in _named(told.get("attachmentsByType"), "tokens"):
+        sums[ADDED] -= tokens if name in _NO_MESSAGES else 0
+    for name, tokens in _named(told.get("toolCallsByType"), "resultTokens"):
+        sums[RESULT + name] = tokens
+    return {kind: tokens for kind, tokens in sums.items() if tokens > 0}
+
+
+def _named(listed: object, key: str) -> list[tuple[str, int]]:
+    items = [item for item in listed[:_MOST_ITEMS] if isinstance(item, dict)] if isinstance(listed, list) else []
+    return [(_name(item.get("name")), _tokens(item.get(key)) or 0) for item in items]
 
 
 def _items(holder: object, name: str, keys: dict[str, str], missing: list[str]) -> list[dict[str, Any]]:
@@ -107,6 +134,12 @@ def _sweep(folder: str, before: float) -> None:
 def load_breakdown(popkit_home: str, project: str) -> dict[str, Any]:
     """Return the breakdown that `keep_breakdown` stored; {} where there is none that can be read."""
     return files.read_object(path_of(popkit_home, project, "breakdown"), READ_BYTES)
+
+
+def counted_messages(breakdown: dict[str, Any], session: str, since: float) -> dict[str, int]:
+    """Return the `messages` of a breakdown if it is of this session, and of `since` (seconds) or later; else {}."""
+    is_of_session = breakdown.get("session") == session and (breakdown.get("at") or 0.0) >= since
+    return (breakdown.get("messages") or {}) if is_of_session else {}
 
 
 def path_of(popkit_home: str, project: str, suffix: str) -> str:

@@ -104,7 +104,8 @@ def receipts(journal: Sequence[Entry], noted: Sequence[object]) -> list[dict[str
             _put_back(entry, kind == "back", receipts)
     for receipt in receipts:
         for row in receipt["calls"]:
-            row["back"] = all(part.pop("back") for part in row["left"])
+            came_back = [part.pop("back") for part in row["left"]]
+            row["back"] = all(came_back)
     return [receipt for receipt in reversed(receipts) if receipt["calls"]]
 
 

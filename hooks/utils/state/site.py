@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..config.cached import effective
-from ..hosts import is_kept
+from ..hosts import is_guest
 from ..hosts.tools import tools_of
 from ..io import home
 from ..io.codec import text_in_field
@@ -55,7 +55,7 @@ class Site:
         return self._home
 
     def _may_be_in_memory(self) -> bool:
-        return bool(self.data_rules and self.session_id and data_rules.named(self.data_rules)) and not is_kept(self.session_id)
+        return bool(self.data_rules and self.session_id and data_rules.named(self.data_rules)) and not is_guest(self.session_id)
 
     def _in_memory(self) -> str:
         from ..io import volatile  # seldom

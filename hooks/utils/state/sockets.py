@@ -11,7 +11,7 @@ import os
 import stat
 import time
 
-from ..hosts import OPENCODE
+from ..hosts import is_guest
 from ..io import files, home
 from ..io.storage import LOGS, Storage
 from ..io.system import is_alive
@@ -110,13 +110,13 @@ def _wait_until_gone(path: str) -> None:
 
 
 def stem(session_id: str) -> str:
-    """Return the beginning of the names of a session's sockets. OpenCode's ids begin with a time, so their ends are used."""
+    """Return the beginning of the names of a session's sockets. The ids of guests begin with a time, so their ends are used."""
     return stem_of(home.safe_name(session_id))
 
 
 def stem_of(name: str) -> str:
     """Return the same for the safe name of a session."""
-    return name[-8:] if name.startswith(OPENCODE) else name[:8]
+    return name[-8:] if is_guest(name) else name[:8]
 
 
 def _names(folder: str) -> list[str]:

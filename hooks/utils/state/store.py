@@ -243,14 +243,21 @@ def read_expired(paths: ContextFiles, state: ContextState) -> dict[str, Result]:
 
 def read_lines(path: str) -> list[Any]:
     """Return the values of a file of JSON lines; lines that are not JSON are skipped."""
-    values = []
-    for line in (files.read_text(path) or "").split("\n"):
-        if line:
-            try:
-                values.append(loads(line))
-            except ValueError:
-                continue  # a line that a kill cut short
-    return values
+    lines = [line for line in (files.read_text(path) or "").split("\n") if line]
+    try:
+        at_once = loads("[" + ",".join(lines) + "]")  # half as long as one after the other
+        if isinstance(at_once, list) and len(at_once) == len(lines):
+            return at_once
+    except ValueError:
+        pass  # a kill has cut a line short
+    return [value for line in lines for value in _values_in(line)]
+
+
+def _values_in(line: str) -> list[Any]:
+    try:
+        return [loads(line)]
+    except ValueError:
+        return []
 
 
 def journal(paths: ContextFiles, entry: Mapping[str, object]) -> None:

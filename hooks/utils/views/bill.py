@@ -8,7 +8,7 @@ import time
 from .. import text, units
 from ..hosts import CLAUDE_CODE
 from .cache_lifetime import lifetime_lines, lifetime_phrases
-from .paid_for import MOST_KINDS, kind_words, part_words, parts_of, row_of_bill, whole_lines
+from .paid_for import MOST_KINDS, kind_words, message_lines, part_words, parts_of, row_of_bill, whole_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def lines_of(bill: dict[str, Any], now: float, details: bool, most: int = MOST_K
         lines += ["", *text.title("Out of this project's prompts")[1:]]
         for row in bill["hidden"].values():
             lines += text.wrap(f"{_hidden(row)}: popkit bill show {text.clean(row.get('name', ''))}", "  ")
+    lines += message_lines(bill["messages"], most)
     since = f"this project since {_day(bill['since'])}"
     lines += whole_lines(bill["whole"], since, bill["prices_of"], most=most)
     lines += lifetime_lines(bill["cache_lifetime"])

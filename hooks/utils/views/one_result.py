@@ -20,7 +20,7 @@ def why(report: Report, row: ResultRow, command: str = "/popkit:context", left: 
     for shown in row["shows"][:5]:
         lines += text.pair("Shows", _shows(shown))
     if len(row["shows"]) > 5:
-        lines += text.pair("", f"and {len(row['shows']) - 5} more files")
+        lines += text.pair("", "and " + units.counted(len(row["shows"]) - 5, "more file"))
     if row["entered"]:
         lines += _entered(row["entered"])
     lines += text.pair("Tier", f"{row['tier']} ({row['basis']})")

@@ -52,7 +52,7 @@ def whole_lines(
             "Before", f"{units.long_tokens(sum(began) / len(began))} came before the first word" + (", on average" if began[1:] else "")
         )
     if not whole["usd"]:
-        return lines
+        return lines + _added(whole, most)
     lines += ["", row_of_bill("", "share", "dollars", "what")]
     for name, words in parts_of(whole).items():
         lines.append(_paid(whole["parts"][name], whole, words))
@@ -61,7 +61,46 @@ def whole_lines(
     at = f" of {dated}" if dated else ""
     note = f"Dollars are at the prices of the API{at}. A subscription counts tokens toward its limits. Tokens that were written"
     note += " again count at what that cost beyond reading them."
-    return [*lines, "", *text.wrap(note)]
+    return [*lines, "", *text.wrap(note), *_added(whole, most)]
+
+
+def _added(whole: dict[str, Any], most: int) -> list[text.Line]:
+    """Return the lines on what the host has added by itself."""
+    rows = whole["added"]
+    if not rows:
+        return []
+    tokens, again = sum(row["tokens"] for row in rows), sum(row["tokens_again"] for row in rows)
+    sums = f"{units.long_tokens(tokens)}, estimated" + (f"; {units.long_tokens(again)} stood in the prompt already" if again else "")
+    title = f"What {whole['hosts'][0]} adds" if len(whole["hosts"]) == 1 else "What the hosts add"
+    lines = ["", *text.title(title)[1:], *text.pair("In all", sums)]
+    lines += ["", row_of_bill("tokens", "", "again", "what")]
+    for row in rows[: most or None]:
+        times = units.counted(row["times"], "time") + (f", {row['times_again']:,} of them again" if row["times_again"] else "")
+        words = f"{text.clean(row['name']).replace('_', ' ')} ({times})"
+        lines.append(row_of_bill(f"{row['tokens']:,}", "", f"{row['tokens_again']:,}" if row["tokens_again"] else "", words))
+    if most and rows[most:]:
+        rest = sum(row["tokens"] for row in rows[most:])
+        lines.append(row_of_bill(f"{rest:,}", "", "", f"{len(rows) - most:,} more: bill --details lists them"))
+    return lines
+
+
+def message_lines(messages: dict[str, Any], most: int) -> list[text.Line]:
+    """Return the lines on what the messages of the newest session hold; none where nothing is known."""
+    rows, how = messages["rows"], "as Claude Code counts them" if messages["is_counted"] else "estimated"
+    if not rows:
+        return []
+    whole = sum(row["tokens"] for row in rows)
+    lines = [
+        "",
+        *text.title("What the newest session's messages hold")[1:],
+        *text.pair("Sizes", how),
+        "",
+        row_of_bill("tokens", "share", "", "what"),
+    ]
+    shown = [(row["tokens"], kind_words(row)) for row in rows[: most or None]]
+    rest = sum(row["tokens"] for row in rows[most:]) if most else 0
+    shown += [(rest, f"{len(rows) - most:,} more: bill --details lists them")] if rest else []
+    return lines + [row_of_bill(f"{tokens:,}", units.percent(tokens / whole), "", words) for tokens, words in shown]
 
 
 def _paid(usd: float, whole: dict[str, Any], words: str) -> text.Line:

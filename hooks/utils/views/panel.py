@@ -6,11 +6,14 @@ from .. import text, units
 from ..policy import kinds
 from ..policy.ruleset import DEFAULT, TIERS
 from . import phrases, savings, verdicts
+from .paid_for import kind_words
 from .report import is_reclaimable
 from .results import detail_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ..policy.shapes import Sums, Takes
     from .shapes import Endings, NextExpiration, Report, Tier
 
@@ -25,6 +28,7 @@ _COUNTED = {kind.name: kind.counted for kind in kinds.ALL if kind.counted}
 TABS = 57
 _LEAST_LEAVING = 3  # results that are named, however few rows there are
 _TOKENS = 6
+_MOST_KINDS = 6  # of what the messages hold
 # What the profiles mean.
 _MEANS = {
     "auto": "a clear takes what costs more to keep than to clear",
@@ -34,13 +38,16 @@ _MEANS = {
 }
 
 
-def panel(report: Report, details: bool = False, everything: bool = False, command: str = _COMMAND) -> list[text.Line]:
-    """Return the lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out."""
+def panel(
+    report: Report, details: bool = False, everything: bool = False, command: str = _COMMAND, contents: dict[str, Any] | None = None
+) -> list[text.Line]:  # fmt: skip
+    """Return the lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out. `contents`: what the
+    messages hold (state/prompt_contents.py)."""
     lines = [*text.title("Retention status"), *head(report), ""]
     if not report["enabled"]:
         lines += [*text.wrap("Retention is switched off in the configuration. This answer only shows what the transcript holds."), ""]
     lines += table(report)
-    lines += ["", *expired(report), *reclaimable(report), *outcome_lines(report)]
+    lines += ["", *expired(report), *reclaimable(report), *outcome_lines(report), *contents_lines(contents, report["host"])]
     if details:
         lines += ["", *detail_lines(report, everything)]
     lines += [*notes(report), "", *text.wrap(verdicts.verdict(report))]
@@ -209,6 +216,28 @@ def host_changes(report: Report) -> list[text.Line]:
     return text.wrap(f"{report['host']}: " + ", ".join(words), indent="  ") if words else []
 
 
+def contents_lines(contents: dict[str, Any] | None, host: str) -> list[text.Line]:
+    """Return the lines on what the messages hold, the largest first, and on what the host has added by itself."""
+    if not contents:
+        return []
+    rows, added, lines = contents["rows"], contents["added"], []
+    named = rows if len(rows) <= _MOST_KINDS else rows[: _MOST_KINDS - 1]
+    sign = "" if contents["is_counted"] else "~"
+    shown = [f"{sign}{row['tokens']:,} {kind_words(row)}" for row in named]
+    if rows[len(named) :]:
+        shown.append(f"{sign}{sum(row['tokens'] for row in rows[len(named) :]):,} in {len(rows) - len(named):,} more: popkit bill")
+    if shown:
+        how = f"as {host} counts them" if contents["is_counted"] else "estimated for the newest request"
+        whole = units.counted(sum(row["tokens"] for row in rows), "token")
+        lines += text.pair("Messages", f"{sign}{whole}, {how}: {' · '.join(shown)}")
+    if added["tokens"]:
+        times = units.counted(added["times"], "time")
+        again = f"; {units.long_tokens(added['tokens_again'])} of them again ({added['times_again']:,} of the times)"
+        words = f"{units.long_tokens(added['tokens'])} by {host} so far, estimated, {times}" + (again if added["times_again"] else "")
+        lines += text.pair("Added", words)
+    return lines
+
+
 def notes(report: Report) -> list[text.Line]:
     """Return further notes, one paragraph each."""
     parts = []
@@ -264,16 +293,17 @@ def pane_head(report: Report) -> list[text.Line]:
     return text.wrap(verdicts.verdict(report))
 
 
-def pane_lines(report: Report, columns: int, rows: int, full: str = "") -> list[text.Line]:
+def pane_lines(report: Report, columns: int, rows: int, full: str = "", contents: dict[str, Any] | None = None) -> list[text.Line]:
     """Return the lines below that, the most important in the first `rows`. `full`: how full the plan's limits are, "" where that is
-    unknown."""
+    unknown; `contents` as `panel` has them."""
     each = full.split(" · ") if text.width(_ASIDE + full) > columns else [full]  # a window is not broken where it fits
     limits = [
         part for head, words in zip(("Limits    ", *[_ASIDE] * len(each)), each) for part in text.folded(head + words, _ASIDE) if full
     ]
     above = text.laid_out([*context(report), *limits, *outcome_lines(report)], columns)
     shown = [*above, *_leaving(report, columns, rows - len(above))]
-    return [*shown, "", *table(report), *expired(report), *cache_and_calls(report, columns >= TABS), *notes(report)]
+    told = contents_lines(contents, report["host"])
+    return [*shown, "", *table(report), *expired(report), *told, *cache_and_calls(report, columns >= TABS), *notes(report)]
 
 
 def _leaving(report: Report, columns: int, rows: int) -> list[str]:

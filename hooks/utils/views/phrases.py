@@ -259,14 +259,6 @@ def no_results(report: Report) -> str:
     return "there are no tool results in the context any more" if report["calls"] else "there are no tool results yet"
 
 
-def sum_line(report: Report) -> str:
-    """Return the contents of the context and the tokens kept out of it, in a line: 6 live, 3 expired · ~1.2k tokens kept out."""
-    rows, kept_out = report["results"], report["figures"].get("kept_out_tokens", 0)
-    counts = {state: sum(row["state"] == state for row in rows) for state in ("live", "expired")}
-    line = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count) or no_results(report).removeprefix("there are ")
-    return line + (f" · {units.tokens(kept_out)} tokens kept out" if kept_out else "")
-
-
 def leaving(have: Takes, many: str) -> str:
     """Return the removals of a plan in words: `many`, the results that are known to leave, and the least needed."""
     if not have["further"]:

@@ -251,3 +251,41 @@ class Switched(TypedDict):
     tokens: int
     store: str
     summariser: str
+
+
+class LossWay(TypedDict):
+    """A way back to a lost text: the number of the `line` of the transcript that has it, None where that has no lines, the `entry` there,
+    and the `handle` under which it is archived, "" for none."""
+
+    line: int | None
+    entry: str
+    handle: str
+
+
+class LossRow(TypedDict):
+    """A row of what a compaction lost (policy/losses.py): its `kind`, its `label`, the lost `words`, how many are lost, the ways."""
+
+    kind: str
+    label: str
+    words: list[str]
+    count: int
+    ways: list[LossWay]
+
+
+class CompactionLosses(TypedDict):
+    """What a compaction lost: where it is (`transcript`, `line`), of which host, its time, whether a person `asked` for it, whether it was
+    `without_model`, whether its summary is only `partly_known`, the tokens before it (0: unknown), how many sentences, open errors and
+    names are lost, and the first rows of the list."""
+
+    transcript: str
+    host: str
+    line: int | None
+    at: float
+    asked: bool | None
+    without_model: bool
+    partly_known: bool
+    tokens: int
+    sentences: int
+    errors: int
+    names: int
+    rows: list[LossRow]

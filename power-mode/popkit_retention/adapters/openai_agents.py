@@ -81,7 +81,11 @@ class PopkitSession:
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add items, all or none."""
         written = [(self.session_id, json.dumps(item, ensure_ascii=False), self.session_id) for item in items]
-        await self._written(lambda db: db.executemany(_ADD, written))
+
+        def add(db: Connection) -> None:  # returns no cursor: freed by another thread, it would reset what the connection then runs
+            db.executemany(_ADD, written)
+
+        await self._written(add)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove the newest item and return it; None where there is none."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _models = lru_cache(maxsize=1)(shipped.models)
 _NO_USAGE = "says nothing about the usage of its requests"
-FORM = 13  # of a digest
+FORM = 15  # of a digest
 _KEY_BYTES = 8
 
 
@@ -86,6 +86,8 @@ def _digest(path: str, session: sent.Session, requests: list[Sent], of_request: 
             for loss in losses
         ],
         "by_time": by_time, "kinds_by_time": kinds_by_time, "by_price": sums.by_price(requests),
+        "added": session.added,
+        "holds": session.holds,
     }  # fmt: skip
 
 

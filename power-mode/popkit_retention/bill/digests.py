@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 FILE = "bills.sqlite"
 _OLDEST = 9  # the oldest form that can still be read where the transcript is gone
-KINDS_SINCE, PRICES_SINCE = 11, 12  # since these forms, kinds are known, and prices by time and lifetimes
+# Since these forms, kinds are known, prices by time and lifetimes, and what the host adds.
+KINDS_SINCE, PRICES_SINCE, ADDED_SINCE = 11, 12, 14
 KEPT_S = 365 * 86_400
 # Fewer bytes are read by one process before others would have started.
 _ALONE_BYTES = 64 * 1024 * 1024
@@ -147,8 +148,10 @@ def of_user(
 
 
 def _upgraded(digest: Digest, form: int) -> Digest:
-    """Return a digest of an older form in the current one: from before PRICES_SINCE it lacks prices by time and lifetimes, from before
-    KINDS_SINCE also kinds."""
+    """Return a digest of an older form in the current one: from before ADDED_SINCE it lacks what the host has added, from before
+    PRICES_SINCE prices by time and lifetimes, from before KINDS_SINCE also kinds."""
+    if form < ADDED_SINCE:
+        digest["added"], digest["holds"] = {}, {}
     if form < PRICES_SINCE:
         digest["by_price"] = []
         for used in digest["used"]:

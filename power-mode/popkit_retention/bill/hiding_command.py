@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from popkit_retention.core import text
+from popkit_retention.core import text, units
 from popkit_retention.core.state import hidden_tools
 from popkit_retention.core.views import bill as views
 
 from ..cli import terminal
 from ..cli.answering import Answer, Refused
+from .chosen_digests import models_of_user
 from .project_bill import ProjectBill
 
 TYPE_CHECKING = False
@@ -27,6 +28,7 @@ _OUT = {
     "defer": ("deferred", "In sessions of {project} it stays out of the prompt until Claude looks for it"),
 }
 _FROM = "from the next session on, where PopKit's code runs inside Claude Code (2.1.326 or later)"
+_NOW = "from the next request of the session in which you type this as /popkit bill hide"
 
 
 def take_out(args: Parsed, environ: Mapping[str, str]) -> Answer:
@@ -51,17 +53,28 @@ def take_out(args: Parsed, environ: Mapping[str, str]) -> Answer:
         raise Refused(
             f"the tools of {text.clean(name)} have names that do not begin with its own. Name them one by one: popkit bill --details"
         )
-    follows = consequence.format(project=text.clean(project))
-    lines = text.wrap(f"{views.hiding(row, bill['pace'], now)} {follows} {_FROM}.")
+    is_now = "now" in args.flags
+    follows = f"{consequence.format(project=text.clean(project))} {_NOW if is_now else _FROM}."
+    lines = text.wrap(f"{views.hiding(row, bill['pace'], now)} {follows}{_price_of(bill, popkit_home) if is_now else ''}")
     if not (args.yes or _is_confirmed(lines, args)):
-        again = f"Nothing was changed. To {args.word} it: popkit bill {args.word} {text.clean(name)} --yes"
+        again = f"Nothing was changed. To {args.word} it: popkit bill {args.word} {text.clean(name)}{' --now' * is_now} --yes"
         return Answer([*lines, *text.wrap(again)], {"hidden": bill["hidden"]})
     entry = {"name": name, "tokens": row["tokens"] or row["on_demand"], "at": now, **({"defer": True} if args.word == "defer" else {})}
     hidden_tools.hide(popkit_home, project, row["key"], entry)
     return Answer(
-        text.wrap(f"{text.clean(name)} is {state} {_FROM}. To bring it back: popkit bill show {text.clean(name)}"),
+        text.wrap(f"{text.clean(name)} is {state} {_NOW if is_now else _FROM}. To bring it back: popkit bill show {text.clean(name)}"),
         {"hidden": hidden_tools.hidden(popkit_home, project)},
     )
+
+
+def _price_of(bill: Mapping[str, Any], popkit_home: str) -> str:
+    """Return what it costs a running session that its prompt changes at the beginning."""
+    tokens = bill["tokens"] + sum(row["tokens"] for row in bill["messages"]["rows"])
+    model = models_of_user(popkit_home).model(bill["estimated"]["model"] or "")
+    usd, _ = model.usd(tokens)
+    words = f" The prompt, about {units.long_tokens(tokens).lstrip('~')}, is written to the cache again"
+    short, hour = (tokens * (write - model.read) * (usd or 0.0) / 1e6 for write in (model.write_5m, model.write_1h))
+    return words + (f": ${short:,.2f} more than reading it, ${hour:,.2f} where the cache lives an hour." if usd else ".")
 
 
 def _is_confirmed(lines: list[text.Line], args: Parsed) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from popkit_retention.core.policy.composition import OTHER, RESULT
+from popkit_retention.core.policy.composition import OTHER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
     from popkit_retention.core.policy.composition import Shares
 
-    from .records import Row, Used
+    from .records import Used
 
 
 # The contents of conversations that an earlier version has read, and whose transcripts are gone, are unknown.
 UNATTRIBUTED = "untold"
-_SERVER = "mcp__"
 
 
 def columns_of(used: Used) -> list[int]:
@@ -65,39 +64,3 @@ def shared_out(total: int, weights: Sequence[float]) -> list[int]:
     sums = list(accumulate(weights))
     ends = [round(total * sum / sums[-1]) if sums[-1] else 0 for sum in sums]
     return [end - begin for begin, end in zip([0, *ends], ends)]
-
-
-def kind_rows(
-    tokens: Mapping[str, int], usd: Mapping[str, float] | None = None, calls: Mapping[str, list[float]] | None = None
-) -> list[Row]:
-    """Return what conversations were made of as rows {kind, name, tokens, parts}, the most expensive first, with `usd` and `used` where
-    `usd` and `calls` are given. `kind`: one of policy/composition.py, UNATTRIBUTED, `result` of the tool of this `name`, or `server` for
-    the tools of an MCP server, which are its `parts` · `tokens`: over all requests · `used`: [times, when last] of calls, None for anything
-    but results."""
-    rows: list[Row] = []
-    servers: dict[str, list[Row]] = {}
-    for kind, count in tokens.items():
-        is_result, name = kind.startswith(RESULT), kind.removeprefix(RESULT)
-        row: Row = {"kind": kind, "name": "", "tokens": count, "parts": []}
-        if is_result:
-            row.update(kind="result", name=name)
-        if usd is not None:
-            row["usd"] = usd.get(kind, 0.0)
-        if calls is not None:
-            row["used"] = calls.get(name, [0, 0.0]) if is_result and name else None
-        server = name.split("__")[1] if name.startswith(_SERVER) and name.count("__") > 1 else ""
-        (servers.setdefault(server, []) if server else rows).append(row)
-    rows += [_server(name, sorted(parts, key=_dearest)) for name, parts in servers.items()]
-    return sorted(rows, key=_dearest)
-
-
-def _server(name: str, parts: list[Row]) -> Row:
-    row: Row = {"kind": "server", "name": name, "parts": parts}
-    row.update((column, sum(part[column] for part in parts)) for column in ("tokens", "usd") if column in parts[0])
-    if "used" in parts[0]:
-        row["used"] = [sum(part["used"][0] for part in parts), max(part["used"][1] for part in parts)]
-    return row
-
-
-def _dearest(row: Row) -> tuple[float, int, str]:
-    return -row.get("usd", 0.0), -row["tokens"], row["name"]

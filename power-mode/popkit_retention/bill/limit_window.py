@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from popkit_retention.core.policy.kind_rows import kind_rows
 from popkit_retention.core.policy.lost_cache import PAUSE
 
 from .costs import usd_of
-from .kind_sums import kind_rows
 from .sums import _PRICED, SLOT_S
 
 TYPE_CHECKING = False

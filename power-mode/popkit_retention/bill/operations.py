@@ -44,9 +44,11 @@ BILL = Table(
     Operation(
         "hide NAME",
         "hide an MCP server or tool from this project's sessions",
+        Flag("--now", "from the running session's next request on, not only the next session: as /popkit bill hide NAME --now"),
         YES,
         effect=CHANGES,
-        more="Then it costs no tokens, and Claude cannot call it. NAME is the name that the bill shows.",
+        more="Then it costs no tokens, and Claude cannot call it. NAME is the name that the bill shows. With --now, it first says"
+        " what it costs to write the prompt to the cache again.",
         does=f"{__package__}.hiding_command:take_out",
     ),
     Operation(

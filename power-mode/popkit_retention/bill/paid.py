@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from popkit_retention.core.policy.kind_rows import kind_rows
+
 from . import lifetimes
 from .costs import usd_of
-from .kind_sums import kind_rows
 from .prompt_rows import calls_of
 
 TYPE_CHECKING = False
@@ -47,8 +48,9 @@ def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str
 
 def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
     """Return what requests were paid for: `usd`, `parts` (name of PARTS -> dollars; their sum is `usd`), `kinds`: the contents of the
-    conversations, as rows of `kind_rows` (their dollars are those of the conversation), `requests`, `sessions`, the names of their `hosts`,
-    and `unpriced`: requests of models without a known price, whose dollars are in no sum."""
+    conversations, as rows of `kind_rows` (their dollars are those of the conversation), `added`: what the host added, as rows {name, times,
+    tokens, times_again, tokens_again} (the last two: where the same stood in the prompt), the largest first, `requests`, `sessions`, the
+    names of their `hosts`, and `unpriced`: requests of models without a known price, whose dollars are in no sum."""
     parts = dict.fromkeys(PARTS, 0.0)
     usd_by_kind: dict[str, float] = {}
     tokens: dict[str, int] = {}
@@ -75,7 +77,15 @@ def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
                 parts[name] += usd
     counts = {"requests": requests, "sessions": sessions, "hosts": sorted(hosts), "unpriced": unpriced}
     made_of = kind_rows(tokens, usd_by_kind, calls_of(everything))
-    return {"usd": sum(parts.values()), "parts": parts, "kinds": made_of, **counts}
+    return {"usd": sum(parts.values()), "parts": parts, "kinds": made_of, "added": _added(everything), **counts}
+
+
+def _added(digests: Iterable[Digest]) -> list[dict[str, Any]]:
+    sums: dict[str, list[int]] = {}
+    for name, counts in (item for digest in digests for item in digest["added"].items()):
+        sums[name] = [sum + count for sum, count in zip(sums.get(name, (0, 0, 0, 0)), counts)]
+    rows = [{"name": name, **dict(zip(("times", "tokens", "times_again", "tokens_again"), counts))} for name, counts in sums.items()]
+    return sorted(rows, key=lambda row: (-row["tokens"], row["name"]))
 
 
 def _divided(used: Used, models: Models) -> dict[str, float]:

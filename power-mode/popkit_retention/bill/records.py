@@ -103,3 +103,7 @@ class Digest(TypedDict):
     # [[when its slot begins (seconds), the id of a model, the size of the prompts as `Used` has it, tokens that are plain, read,
     # written for five minutes, for an hour, output]].
     by_price: list[list[Any]]
+    # Type of what the host attached -> [times, estimated tokens, times that the same stood in the prompt, their tokens].
+    added: dict[str, list[int]]
+    # Kind (policy/composition.py) -> estimated tokens of the conversation in the last request.
+    holds: dict[str, int]

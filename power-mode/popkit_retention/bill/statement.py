@@ -6,6 +6,7 @@ import os
 
 from popkit_retention.core.hosts import CLAUDE_CODE
 from popkit_retention.core.io import files
+from popkit_retention.core.policy.kind_rows import kind_rows
 from popkit_retention.core.state import hidden_tools, limit_readings, prompt_breakdowns
 
 from . import lifetimes, paid, removals
@@ -62,8 +63,17 @@ def bill_of(popkit_home: str, project: str, everything: list[Digest], since: flo
         "pace": paid.pace(mains, models, max(86_400.0, now - since)), "whole": paid.whole(lately, models),
         "cache_lifetime": cache_lifetime(lately, models, not limit_readings.readings(popkit_home), now - since),
         "proposals": removals.proposals(rows, len(mains)), "drafts": drafts(rows, project),
-        "hidden": hidden, "prices_of": models.dated,
+        "hidden": hidden, "prices_of": models.dated, "messages": _messages(breakdown, newest),
     }  # fmt: skip
+
+
+def _messages(breakdown: dict[str, Any], newest: Digest | None) -> dict[str, Any]:
+    """Return what the messages of the newest session hold as rows of `kind_rows`: as the host counted them since its last request
+    (`is_counted`), else estimated."""
+    if newest is None:
+        return {"is_counted": False, "rows": []}
+    counted = prompt_breakdowns.counted_messages(breakdown, newest["session"], newest["ended"])
+    return {"is_counted": bool(counted), "rows": kind_rows(counted or newest["holds"])}
 
 
 def text_of(path: str) -> str | None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
+from popkit_retention.core import units
+
 from . import manifests
 from .archives import abandon, names, removed
 from .domains import Content
@@ -176,7 +178,7 @@ def _refusal(manifest: Manifest, damaged: list[str]) -> str:
     changed = "is not as it was written" if len(damaged) == 1 else "are not as they were written"
     rest = f". To bring back the rest: `popkit retention admin restore {manifest.archive_id} --sound`" if sound else ""
     return (
-        f"{len(damaged)} of the {len(manifest.items)} contents in archive {manifest.archive_id} {changed} ({named}). "
+        f"{len(damaged)} of {units.counted(len(manifest.items), 'content')} in archive {manifest.archive_id} {changed} ({named}). "
         f"Nothing was restored{rest}"
     )
 

@@ -89,7 +89,9 @@ def replay(session: Session, policy: measure.Policy, prices: Prices, file: TextI
 
     came = outcomes.outcome_of(session, policy, prices, write)
     total, cost, carried = came.total, came.cost, came.carried
-    cleared = f"{total.requests:,} requests, {total.cleared:,} of {total.results:,} results cleared ({total.cleared_tokens:,} tokens)"
+    cleared = (
+        f"{counted(total.requests, 'request')}, {total.cleared:,} of {total.results:,} results cleared ({total.cleared_tokens:,} tokens)"
+    )
     if total.shortened:
         cleared += f", {total.spared_tokens:,} tokens of {counted(total.shortened, 'result')} kept out"
     if cost is None or carried is None:

@@ -255,6 +255,12 @@ def _amount(tokens: int, results: int) -> str:
 def _other_host_lines(host: str) -> list[text.Line]:
     """Return how far the figures of another host's session can be trusted, and how to get PopKit there."""
     lacks = "docs/hosts.md says what the recording lacks."
+    if host == recordings.pi.NAME:
+        words = (
+            "PopKit reads what pi has recorded, and never changes it. In a running session it shortens results before they enter, and"
+            f" clears and compacts by edits that pi keeps. {lacks}"
+        )
+        return ["", *text.wrap(words), "", "Install PopKit to get this in every session of pi:", "  popkit setup pi"]
     if host != recordings.opencode.NAME:
         words = f"PopKit reads what {host} has recorded, and never changes it. It does not run in {host}: this is what it would have done."
         return ["", *text.wrap(f"{words} {lacks}")]

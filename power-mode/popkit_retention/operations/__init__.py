@@ -5,7 +5,7 @@ from __future__ import annotations
 from popkit_retention.core.argument_types import FILE, whole
 from popkit_retention.core.operation_tables import Flag
 
-HOST = Flag("--host claude-code|codex|opencode", "the host whose sessions to use if no path is given", default="claude-code")
+HOST = Flag("--host claude-code|codex|opencode|pi|copilot", "the host whose sessions to use if no path is given", default="claude-code")
 # Flags of operations on any number of sessions.
 MANY_SESSIONS = (
     Flag("--list FILE", "also read paths and addresses from FILE, one per line (-: standard input)", FILE),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from popkit_retention.core import hosts
+from popkit_retention.core import hosts, units
 from popkit_retention.core.errors import PopkitError
 from popkit_retention.core.hosts import recorded_sessions, recordings
 from popkit_retention.core.hosts.recordings import session_id_of
@@ -180,8 +180,13 @@ def check(path: str) -> str:
         raise NoSession(f"{clean(path)}: is a recording of {host} that holds no conversation")
     if not lines:
         raise NoSession(f"{clean(path)}: is empty")
+    unread = recordings.unread_host_of(path)
+    if unread:
+        known = ", ".join(HOSTS.values())
+        raise NoSession(f"{clean(path)}: is a recording of {unread}, which PopKit does not read. It reads those of {known}")
     raise NoSession(
-        f"{clean(path)}: is not a Claude Code transcript or a Codex rollout: none of its {lines:,} lines belongs to a conversation"
+        f"{clean(path)}: is not a Claude Code transcript or a recording of {', '.join(recorded_sessions.NAMES.values())}: none of its"
+        f" {units.counted(lines, 'line')} belongs to a conversation"
     )
 
 

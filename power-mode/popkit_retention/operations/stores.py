@@ -23,6 +23,7 @@ _FIRST = (
     "popkit_retention.core.config.fields",
     "popkit_retention.core.config.gone",
     "popkit_retention.core.hosts.opencode.kept_transcripts",
+    "popkit_retention.core.hosts.pi.kept_transcripts",
     "popkit_retention.core.io.hook_log",
     "popkit_retention.core.reclaim.auto_compaction",
     "popkit_retention.core.state.limit_readings",

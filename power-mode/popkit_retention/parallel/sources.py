@@ -154,6 +154,9 @@ NO_CONVERSATION, DAMAGED = "no conversation", "damaged: none of its lines is und
 
 def why_nothing(path: str) -> str:
     """Return why a transcript has nothing to count: it has no conversation, or none that is understood. OSError where it cannot be read."""
+    unread = "" if recordings.is_address(path) else recordings.unread_host_of(path)
+    if unread:
+        return f"recorded by {unread}, which is not read"
     is_empty = True
     for _, line in entries.lines(path):
         if line.strip():

@@ -43,7 +43,7 @@ _CAREFUL = (kinds.READ, kinds.RUN, kinds.OTHER, kinds.SEARCH, kinds.ACK)
 # These leave out lines of what they are fed, and change none.
 _CUTTING = frozenset(("head", "tail", "cat"))
 _PICKING = frozenset(("head", "tail", "grep"))
-_ESCAPED = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "a": "", "c": "", "r": "\r", "e": "\x1b"}
+_ESCAPED = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "a": "", "r": "\r", "e": "\x1b"}
 
 
 def steps(line: str) -> list[Step]:
@@ -155,7 +155,7 @@ def _said(words: list[str]) -> str | None:
         said = format.replace("%s", "".join(values).replace("\\", "\\\\"))
     if "$" in said or "`" in said:
         return None
-    text = _unescaped(said) if escaped and "\\" in said else said
+    text = _unescaped(said) if escaped else said
     return text if text is not None and text.endswith("\n") else None
 
 

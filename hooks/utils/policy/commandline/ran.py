@@ -27,7 +27,8 @@ _LEAVES = ("exit", "return")
 _GIVES_UP = frozenset((*_LEAVES, "false"))
 _SAYS = frozenset(("echo", "printf"))
 _OTHER_STREAMS = "23456789"
-DISCARDING = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "NUL", "nul")
+_NOWHERE = ("/dev/null", "NUL", "nul")
+DISCARDING = (*_NOWHERE, "/dev/stdout", "/dev/stderr", "/dev/tty")
 
 
 def judge(found: list[Action], stages: list, following: Command | None, place: Place) -> None:
@@ -114,7 +115,7 @@ def _may_fail(first: Command, found: list[Action]) -> bool:
 def is_hidden(stages: list) -> bool:
     """Return whether a pipeline's output goes to a file, or nowhere."""
     return any(
-        ">" in operator and operator[0] not in _OTHER_STREAMS and (target == "/dev/null" or _is_file(operator, target))
+        ">" in operator and operator[0] not in _OTHER_STREAMS and (target in _NOWHERE or _is_file(operator, target))
         for stage in stages
         for operator, target in stage.redirects
     )

@@ -56,7 +56,7 @@ def move(words: list[str], cwd: str) -> Move | None:
             if rest[:1] == ["-"] or "@{-1}" in rest:
                 return cwd, "back", ""
             is_path = command == "checkout" and named and _has_extension(named[0]) and not _is_revision(named[0])
-            return (cwd, "perhaps" if is_path else "to", named[0]) if named and named[0] not in ("HEAD", ".") else None
+            return (cwd, "perhaps" if is_path else "to", named[0]) if named and named[0] not in ("HEAD", "@", ".") else None
         return (cwd, "to" if len(named) > 1 else "named", named[0]) if named else None
     if command == "restore":
         return _restored(rest, cwd)
@@ -129,6 +129,8 @@ def without_paths(words: list[str], targets: list[str]) -> list[str]:
     """Return the targets of a git command that are not paths, for a command limited to paths."""
     if words[0] == "status":
         return []
+    if "--no-index" in words:
+        return targets
     before = targets[: targets.index("--")] if "--" in targets else targets
     revisions = [target for target in before if "--" in targets or _is_revision(target)]
     return revisions if words[0] == "diff" and not _is_of_commits(revisions) else targets
@@ -169,7 +171,7 @@ def _is_range(word: str) -> bool:
 
 def _is_revision(word: str) -> bool:
     base = word.partition("~")[0].partition("^")[0].partition("@{")[0]
-    return _is_range(word) or base in _REVISIONS or base.startswith(("origin/", "upstream/")) or _is_hash(base)
+    return _is_range(word) or base in _REVISIONS or word[:2] == "@{" or base.startswith(("origin/", "upstream/")) or _is_hash(base)
 
 
 def _is_hash(word: str) -> bool:

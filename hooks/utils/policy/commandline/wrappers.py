@@ -129,7 +129,8 @@ def _started_by(program: str, words: list[str]) -> tuple[str, ...]:
     own = [word for word in words[1:] if word not in neutral]
     if program == "docker" and own[-2:-1] != ["run"]:
         # The container and the folder in it are named by the folder of what runs.
-        own = [word for at, word in enumerate(own[:-1], 1) if word not in ("compose", "exec", "-w", "--workdir") and words[at] != "-w"]
+        folder = ("-w", "--workdir")
+        own = [word for before, word in zip(["", *own], own[:-1]) if word not in ("compose", "exec", *folder) and before not in folder]
         return (OTHERWISE + " ".join([program, *own]),) if own else ()
     variables = [word for word in own if "=" in word and word.partition("=")[0].isidentifier()] if program in PREFIXES else []
     rest = [word for word in own if word not in variables]
@@ -207,16 +208,17 @@ def _script_of(program: str, words: list[str]) -> str:
     if only_parses(words):
         return ""
     at = 1
-    while at < len(words):
+    while at < len(words) and words[at][:1] in ("-", "+"):
         word = words[at]
-        if word in ("-o", "+o", "-O", "+O"):
-            at += 1
-        elif word[:1] not in "-+":
-            break
-        elif word[:1] == "-" and word[1:2] != "-" and "c" in word:
-            return "".join(words[at + 1 : at + 2])
-        at += 1
+        at += 2 if _takes_a_name(word) else 1
+        if word[0] == "-" and word[1:2] != "-" and "c" in word:
+            return "".join(words[at : at + 1])
     return ""
+
+
+def _takes_a_name(word: str) -> bool:
+    """Return whether letters of a shell's options end with one that takes a name: `-o pipefail`, `-euo pipefail`, `+O extglob`."""
+    return word[:1] in ("-", "+") and word[1:2] != "-" and word[-1] in "oO"
 
 
 def only_parses(words: list[str]) -> bool:
@@ -225,7 +227,7 @@ def only_parses(words: list[str]) -> bool:
         if word == "noexec" and words[at - 1][-1:] == "o":
             return True
         if word[:1] != "-":
-            if words[at - 1] not in ("-o", "-O"):
+            if not _takes_a_name(words[at - 1]):
                 return False
         elif word[1:2] != "-" and "n" in word:
             return True

@@ -6,6 +6,7 @@ on, and keeps `ContextLines` up to date with all that enters and what is gone.
 
 from __future__ import annotations
 
+from ... import units
 from ..parts import FILE, UNKNOWN
 from ..ruleset import DEFAULT_SAY_ONCE, DEFAULT_SHAPE
 from ..tools import EDITS, READ, SHELLS, edits_of
@@ -68,7 +69,8 @@ def enter(arrival: Arrival, shown: ContextLines, settings: Settings = _SHIPPED, 
             if shortened.text != text:
                 text = shortened.text
                 leans_on += shortened.leans_on
-                reasons.append(rule.words.format(shortened.amount) + shortened.but)
+                noun, ending = rule.words
+                reasons.append(units.counted(shortened.amount, noun) + ending + shortened.but)
     return Entry(text, leans_on, tuple(reasons))
 
 

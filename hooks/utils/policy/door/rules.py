@@ -30,15 +30,15 @@ if TYPE_CHECKING:
         but: str = ""
 
     class Rule(NamedTuple):
-        """`setting`, and the `values` with which the rule is on · `law`: a property of all that it leaves out · `words` for people, with
-        room for the amount · `concerns`: whether it applies to a result at all, under a value · `shorten`: makes its text of the text that
-        the rules before it have left; the same text where it leaves nothing out."""
+        """`setting`, and the `values` with which the rule is on · `law`: a property of all that it leaves out · `words` for people: the
+        noun that the amount counts, and what follows it · `concerns`: whether it applies to a result at all, under a value · `shorten`:
+        makes its text of the text that the rules before it have left; the same text where it leaves nothing out."""
 
         name: str
         setting: str
         values: tuple[str, ...]
         law: str
-        words: str
+        words: tuple[str, str]
         concerns: Callable[[Arrival, str], bool]
         shorten: Callable[[str, Arrival, ContextLines, str], Shortened]
 
@@ -140,11 +140,11 @@ def _stay(text: str, arrival: Arrival) -> Callable[[list[str]], Sequence[int]] |
 
 RULES = (
     Rule(
-        "forged", "say_once", (READS, ANY), MARKED, "{:,} parts marked that look like lines of PopKit's", _may_be_forged, _marked,
+        "forged", "say_once", (READS, ANY), MARKED, ("part", " marked that could be taken for PopKit's own"), _may_be_forged, _marked,
     ),
     Rule(
-        "noise", "shape", (SAFE, STRONG), REBUILT_BUT_FOR_NOISE, "{:,} characters of noise left out", _may_be_noisy, _quieted,
+        "noise", "shape", (SAFE, STRONG), REBUILT_BUT_FOR_NOISE, ("character", " of noise left out"), _may_be_noisy, _quieted,
     ),
-    Rule("budget", "shape", (STRONG,), CHOSEN, "{:,} lines over its budget left out", _is_printed, _within_budget),
-    Rule("shown", "say_once", (READS, ANY), REBUILT, "{:,} lines that the context already shows", _may_refer, _deduplicated),
+    Rule("budget", "shape", (STRONG,), CHOSEN, ("line", " over its budget left out"), _is_printed, _within_budget),
+    Rule("shown", "say_once", (READS, ANY), REBUILT, ("line", " that the context already shows"), _may_refer, _deduplicated),
 )  # fmt: skip
