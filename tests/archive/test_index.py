@@ -25,7 +25,7 @@ from popkit_retention.core.archive.verification import verify
 from popkit_retention.core.io.sqlite_file import Transaction
 from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
 from tests.archive.searched import NOW, found, retrieve, text_record, with_all_queued
-from tests.archive.written import CHAIN, fill
+from tests.archive.written import CHAIN, fill, new
 from tests.kit.crowds import all_do
 from tests.kit.forks import Forks, Function
 
@@ -206,6 +206,31 @@ def test_what_is_deleted_between_reading_and_indexing_does_not_enter_the_index(t
             for seq, has_content, words in batch:
                 index._settle(db, seq, has_content, words)
     check(path)
+
+
+def test_what_another_process_has_indexed_meanwhile_is_indexed_once(tmp_path: Path) -> None:
+    path = tmp_path / "archive.sqlite"
+    with closing(archive.open_archive(str(path))) as db:
+        ids = archive.add_records(db, CHAIN, [new(number) for number in range(3)], indexer=index.Indexer(db, 0)).ids
+        batch = index._next(db)
+        assert index.index_queued(db) == 0
+        with Transaction(db):
+            for seq, has_content, words in batch:
+                index._settle(db, seq, has_content, words)
+        assert index.problems(db) == []
+        assert sorted(match.record.id for match in search(db, "value", str)) == sorted(ids)
+
+
+def test_a_damaged_index_is_made_anew_with_what_it_had(tmp_path: Path) -> None:
+    path = tmp_path / "archive.sqlite"
+    with closing(archive.open_archive(str(path))) as db:
+        ids = fill(db, 5)
+        assert index.index_queued(db) == 0
+        db.execute("UPDATE words_data SET block = x'ff'")
+        ids += archive.add_records(db, archive.Chain("other", "other"), [new(9)], indexer=index.Indexer(db, 0)).ids
+        assert index.index_queued(db) == 0
+        assert index.problems(db) == []
+        assert sorted(match.record.id for match in search(db, "value", str)) == sorted(ids)
 
 
 def test_an_index_that_is_rebuilt_during_a_search_is_searched_as_it_was(tmp_path: Path) -> None:

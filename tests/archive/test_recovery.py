@@ -323,3 +323,16 @@ def test_a_commit_that_no_branch_or_tag_leads_to_is_no_proof(file: Path, where: 
     assert not is_kept(source, read)
     git(folder, "tag", "kept", "stash@{0}" if where == "stash" else "HEAD")
     assert is_kept(source, read)
+
+
+def test_the_largest_file_that_is_read_has_just_so_many_bytes(tmp_path: Path):
+    path = tmp_path / "large"
+    path.write_bytes(b"x" * recovery.FILE_BYTES)
+    assert len(recovery._read(str(path)) or b"") == recovery.FILE_BYTES
+    path.write_bytes(b"x" * (recovery.FILE_BYTES + 1))
+    assert recovery._read(str(path)) is None
+
+
+def test_bytes_that_are_no_text_are_replaced_in_either_encoding():
+    assert recovery._lines(b"\xff\xfe" + "a\r\nb".encode("utf-16-le") + b"\x00\xd8") == ["a", "b\ufffd"]
+    assert recovery._lines(b"a\xff\r\nb") == ["a\ufffd", "b"]

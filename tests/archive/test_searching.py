@@ -138,6 +138,7 @@ def test_lines_with_most_of_the_words_are_shown_then_the_first_of_all() -> None:
     ("line", "seen"),
     [
         ("needle".ljust(2_000, "x"), "needle".ljust(2_000, "x")),
+        ("needle".rjust(2_000, "x"), "needle".rjust(2_000, "x")),
         ("needle".ljust(2_001, "x"), "…"),
         ("needle " + "w " * 1_000, "needle" + " w" * 996),
         ("w " * 1_000 + "needle", "w " * 499 + "needle"),

@@ -118,6 +118,7 @@ def test_a_record_that_is_gone_shows_at_the_one_after_it(db: sqlite3.Connection,
 def test_a_last_record_that_is_gone_shows_too(db: sqlite3.Connection, ids: list[str]) -> None:
     db.execute("DELETE FROM thought_records WHERE id = ?", (ids[5],))
     assert _found(db) == [("session-1", 6, "")]
+    assert [problem.what for problem in verify(db).broken] == ["the chain should end with record 6, and ends with another one, at 5"]
 
 
 def test_a_chain_that_is_gone_or_unknown_shows(db: sqlite3.Connection, ids: list[str]) -> None:

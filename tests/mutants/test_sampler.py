@@ -57,8 +57,10 @@ def test_paper_of_30_days_is_not_old():
 
 
 @pytest.fixture
-def made_up(tmp_path: Path) -> Path:
-    """A repository with one package, and tests that leave something out."""
+def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with one package, and tests that leave something out. They need no plugin of another package, and each process for a
+    mutant would take longer to load those than to run them."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     for name, text in {
         "hooks/__init__.py": "", "hooks/things/__init__.py": "", "hooks/things/ages.py": MODULE, "tests/things/test_ages.py": TESTS,
         "pytest.ini": "[pytest]\npythonpath = .\naddopts = --import-mode=importlib\n",
@@ -160,6 +162,22 @@ def test_statements_of_a_function_are_removed_or_turned_round(text: str, changes
     found = mutations("some.py", f'def f(a: "int" = b) -> "int":\n    """Text."""\n    {text}\n'.encode())
     assert {one.change for one in found} == changes
     assert {one.function for one in found} <= {("f", 1)}
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("def f() -> bool:\n return False", {"False -> True"}),
+        ("def f() -> bool:\n return True", {"True -> False", "True -> None"}),
+        ("def f() -> bool:\n return a", {"a -> None"}),
+        ("def f():\n return False", {"False -> True", "False -> None"}),
+        ("def f() -> object:\n return False", {"False -> True", "False -> None"}),
+        ("def f() -> bool:\n def g():\n  return False\n return False", {"False -> True", "False -> None"}),
+        ("def f():\n def g() -> bool:\n  return False", {"False -> True"}),
+    ],
+)
+def test_none_for_false_is_left_to_the_type_checker_where_a_bool_is_declared(text: str, changes: set[str]) -> None:
+    assert {one.change for one in mutations("some.py", text.encode())} == changes
 
 
 def test_a_mutant_of_ours_is_a_module_that_compiles(count) -> None:

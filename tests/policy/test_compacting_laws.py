@@ -30,7 +30,7 @@ from tests.policy.compactable import (
 )
 from tests.policy.conversing import NEVER, SURE
 
-many = settings(max_examples=examples(50, 2_000))
+many = settings(max_examples=examples(20, 2_000))
 
 
 def _calibrated(history: list, profile: str, unseen: int, calibration: float) -> Talk:

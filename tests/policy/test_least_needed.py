@@ -251,7 +251,7 @@ MODELS = st.builds(
 )
 
 
-@settings(max_examples=examples(60, 2_000))
+@settings(max_examples=examples(25, 2_000))
 @example([("user", 0, "large"), ("failed_write", 0, "large")], "auto", 6, NeedModel({"bias": 0.0, "quiet": 0.0}), 0.4, False)
 @given(
     HISTORIES,

@@ -43,7 +43,7 @@ from tests.policy.test_compacting_laws import MODELS, TALKS
 
 WHOLE = CODE * 20
 REFERRING = st.builds(talked, HISTORIES, st.sampled_from(["auto", "spec"]), st.sampled_from([0, 0, 3]))
-many = settings(max_examples=examples(50, 2_000))
+many = settings(max_examples=examples(20, 2_000))
 
 
 def has_left(talk: Talk, done: compacting.Compacted, named: str) -> bool:

@@ -7,9 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.core.policy.commandline import bash, programs, run_options
-from popkit_retention.core.policy.masking import mask
+from popkit_retention.core.policy import random_words, secret_shapes
+from popkit_retention.core.policy.commandline import (  # fmt: skip
+    bash,
+    environments,
+    filters,
+    lookups,
+    printed,
+    programs,
+    ran,
+    reads,
+    run_options,
+    runs,
+    shell,
+    worktree,
+    wrappers,
+)
+from popkit_retention.core.policy.masking import accounts, addresses, dialogues, mask, named, piped, secret_options
 from popkit_retention.core.policy.masking import programs as secrets
+from popkit_retention.core.policy.masking import words as secret_words
 
 GOLDENS = Path(__file__).with_name("goldens")
 WORD = "heron-grey"  # nothing about it looks like a secret
@@ -43,7 +59,67 @@ def phrases_with_a_secret() -> Iterator[str]:
     yield from (f"{name} {WORD} | passwd" for name in sorted(secrets.WRITERS))
 
 
-@pytest.mark.parametrize("lines", [options_with_a_secret, phrases_with_a_secret], ids=lambda lines: lines.__name__)
+RANDOM = "x7Kq2Lp9Vb4Nz8Rt"  # looks drawn by chance
+
+
+def names_of_a_secret() -> Iterator[str]:
+    yield from (f"export MY_{name.upper()}={WORD}" for name in named._WORDS)
+    yield from (f"tool --my-{name} {WORD}" for name in named._WORDS)
+    yield from (f"tool --secret-{end.strip('_')}={WORD}" for end in (*named._HARMLESS_ENDS, *named._OFTEN_HARMLESS))
+    yield from (f"tool --my-{end} {RANDOM}" for end in named._OFTEN_HARMLESS)
+    yield from (f"tool --token={value}" for value in sorted(named._HARMLESS))
+    yield from (f"tool --token={value}abc" for value in named._EXPRESSIONS)
+    yield from (f"rails g model user reset_token:{value}:uniq" for value in sorted(named._TYPES))
+    yield from (f"npm run secret:{value}" for value in sorted(named._ACTIONS))
+    yield from (f"export {name}KEY={WORD}" for name in named._PUBLIC)
+    yield from (f"tool set {word} api_key {WORD}" for word in sorted(named._SETTERS))
+    ending = {
+        end: next(name for name in ("password", "passwd", "passphrase", "mnemonic") if name.endswith(end)) for end in named._PHRASE_ENDS
+    }
+    yield from (f"say 'the {name}: {WORD} is set'" for name in ending.values())
+    yield from (f"'{end}: expected it'" for end in named._TOKEN_ENDS)
+    yield from (f"curl x?{mark[1:]}{WORD}" for marks, _ in named._FORMS for mark in marks if mark[0] in "?&")
+    yield from (f"curl -H 'x-my-{mark} {WORD}'" for marks, _ in named._FORMS for mark in marks if mark[-1] == ":")
+    yield from (f"curl -H '{scheme} {RANDOM}'" for scheme in named._SCHEMES.split("|"))
+
+
+def places_of_a_secret() -> Iterator[str]:
+    yield from (f"flask {verb}-{account} bob {WORD}" for verb in sorted(accounts._VERBS) for account in ("user", "table"))
+    yield from (f"flask create-{name} bob {WORD}" for name in sorted(accounts._OBJECTS | accounts._GROUPS))
+    yield from (f"tool {name} bob {WORD}" for name in sorted(accounts._COMPOUNDS | accounts._ENTERING))
+    yield from (f"tool {name} create bob {WORD}" for name in sorted(accounts._GROUPS))
+    yield from (f"tool create-{name}-user bob {WORD}" for name in sorted(accounts._BESIDE))
+    yield from (f"node create-user.{ending} bob {WORD}" for ending in sorted(accounts._SCRIPTS))
+    yield from (f"{name} create-user bob {WORD}" for name in sorted(accounts.READERS))
+    yield from (f"{name} cat create-user bob {WORD}" for name in sorted(accounts._WRAPPERS))
+    yield from (f"tool create-user {option} bob {WORD}" for option in sorted(accounts._FLAGS | accounts._ASKING))
+    yield from (f"tool create-user {name} bob {WORD}" for name in sorted(accounts._SENTENCE))
+    yield from (f"tool set-{name}-password {WORD}" for name in sorted(accounts._OWNERS))
+    yield from (f"curl https://host.invalid{name}{'' if name[-1] == '/' else '/'}{RANDOM}" for name in addresses._OPEN)
+    yield from (f"curl https://host.invalid/me{name}{RANDOM}" for name in addresses._COMMIT)
+    yield from (f"curl {name}T1/{WORD.upper()}" for name in addresses._WEBHOOKS)
+    yield from (f"git clone https://{WORD}:{name}host.invalid/x" for name in addresses._OF_TOKEN)
+    yield from (f"curl -K - <<< '{name} = \"bob:{WORD}\"'" for name in dialogues._USERS)
+    yield from (f'expect -c \'expect "P{name}:"; send "{WORD}{end}"\'' for name in dialogues._PROMPTS for end in dialogues._ENDS)
+    yield from (f"echo {WORD} | tool-{name}" for name in sorted(piped._RECEIVING))
+    yield from (f"{name} <(echo {WORD})" for name in sorted(piped._SHOWING))
+    yield from (f"tool {option}={WORD}9" for option in secret_options._SHORT)
+    yield from (f"mysql --password={name}abc" for name in secret_options._ELSEWHERE)
+    yield from (f"{name} {RANDOM}" for name in sorted(secret_words._SECRET_WORDS))
+    yield from (f"{name} is abc123def" for name in sorted(secret_words._PASSWORDS))
+    yield from (f"{RANDOM} key {name}" for name in sorted(secret_words._REFUSING))
+    yield from (f"npm i a@{name}:b@c.invalid" for name in sorted(secret_words._PROTOCOLS))
+    yield from (f"{name} x password '{WORD}'" for name in sorted(secret_words._SQL))
+    yield from (f"{name} bob/{WORD}@host" for name in sorted(secret_words._ORACLE))
+    yield from (f"use {name}{RANDOM}" for name in random_words._PUBLIC)
+    yield from (f"use {name}{RANDOM}{RANDOM}" for name in (*secret_shapes._SURE, *secret_shapes._DOUBTFUL))
+    yield from (f"use abcdefghijk{inside}{RANDOM}{RANDOM}" for inside, _, _ in secret_shapes._INSIDE)
+    yield from (f"-----BEGIN {name}-----\\nabc\\n-----END {name}-----" for name in secret_shapes._SECRET_BLOCKS)
+
+
+@pytest.mark.parametrize(
+    "lines", [options_with_a_secret, phrases_with_a_secret, names_of_a_secret, places_of_a_secret], ids=lambda lines: lines.__name__
+)
 def test_a_secret_is_masked_where_a_program_takes_one(golden, lines) -> None:
     golden(GOLDENS / f"{lines.__name__}.txt", "".join(f"{mask(line)}\n" for line in dict.fromkeys(lines())))
 
@@ -93,7 +169,68 @@ def options_of_runs() -> Iterator[str]:
     )
 
 
-@pytest.mark.parametrize("lines", [kinds_of_programs, wrapped_runs, options_of_runs], ids=lambda lines: lines.__name__)
+def options_of_looks() -> Iterator[str]:
+    tables = (
+        lookups._LONG_VALUES, lookups._LONG_MARKS, lookups._GLOBS, lookups._SHOWN_LESS, lookups._NUMBERED_LESS, lookups._EXCLUDES,
+        lookups._SHOWN_MORE, lookups._AROUND, lookups._NEUTRAL, lookups._UNIGNORED,
+    )  # fmt: skip
+    yield from (f"rg {option} 3 foo src" for option in sorted({option for table in tables for option in table}))
+    for program, letters in (("grep", lookups._GREP), ("rg", lookups._RIPGREP), ("ag", lookups._AG)):
+        yield from (f"{program} -{letter} 3 foo src" for letter in sorted("".join(letters)))
+    yield from (f"{program} foo src" for program in sorted({*lookups._SHORT, *lookups._RESPECT_IGNORED}))
+    yield from (f"find a -type f {test} b -maxdepth 2" for test in (*sorted(lookups._DISJUNCTIVE - {"(", ")"}), *lookups._TESTS_OF_PATHS))
+    yield from (f"find a -not {test} b -maxdepth 2" for test in lookups._TESTS_OF_PATHS)
+    yield from (f"ls -{letter} a" for letter in (*lookups._LS_MORE, *sorted(lookups._LS_NEUTRAL)))
+    yield from (f"eza {option} a" for option in (*lookups._LS_LONG, *sorted(lookups._LS_LONG_NEUTRAL)))
+    yield from (f"fd {option} 3 foo src" for option in sorted(lookups._FD_VALUES))
+    yield from (f"tree {option} 3 src" for option in sorted(lookups._TREE_VALUES))
+    yield from (f"bat {option} 3 a.py" for option in sorted(reads._BAT_VALUES))
+    yield from (f"git show {option} main:a.py" for option in sorted(reads._SHOWN_ALIKE))
+    yield from (f"{name} -5 a.py" for name in reads._READERS)
+    yield from (
+        f"cat a.py | {name}" for name in (*sorted(filters._PASSES | filters._PASSES_MATCHES), *filters._ENDS, *sorted(filters._PICKS))
+    )
+    yield from (f"rg foo src | {name}" for name in (*sorted(filters._PASSES | filters._PASSES_MATCHES), *filters._ENDS))
+    yield from (f"rg foo src | grep -{letter} x" for letter in sorted(filters._NO_LINES))
+    yield from (f"cat a.py | Select-Object {option} 3" for option in filters._ENDS_IN_WINDOWS)
+
+
+def words_around_runs() -> Iterator[str]:
+    yield from (f"nvm {word} 18 && pytest" for word in sorted(environments._CHANGES))
+    yield from (f"source ~/{name.lstrip('/')} && pytest" for name in environments._USUAL)
+    yield from (f"npm {word} a b" for word in (*sorted(runs._VERBS), *runs._EACH))
+    yield from (f"{name} {word} a b" for name in sorted(runs._TASK_VERBS) for word in sorted(runs._VERBS))
+    yield from (f"pytest {option}" for option in sorted(runs._ASKS))
+    yield from (f"make {name}" for name in sorted(runs._NO_TARGETS))
+    yield from (f"{name} -{letter} 3 test a.py" for name in ("go", "xcodebuild", "pytest") for letter in sorted(runs._TAKE_VALUES))
+    yield from (f"gh {word} view 3" for word in runs._BEGIN_COMMANDS)
+    yield from (f"{name} pytest a.py" for name in sorted(wrappers._TRANSPARENT | wrappers._PLAIN | wrappers._SHORTENS))
+    for name, options in wrappers._NEUTRAL.items():
+        begin = " ".join([name, *programs.PREFIX_SUBCOMMANDS.get(name, ("", "", 0))[0].split()[:1]])
+        end = "box pytest a.py" if name == "docker" else "pytest a.py"
+        yield from (f"{begin} {option} {end}" for option in sorted(options))
+    yield from (f"sudo {option} pytest a.py" for option in sorted(wrappers._QUIET))
+    yield from (f"node b/pytest{ending} a.py" for ending in wrappers._EXTENSIONS)
+    yield from (f"{folder}pytest a.py" for folder in wrappers._SAME_FOR_ALL)
+    yield from (f"{name} x; pytest a.py" for name in sorted(shell._KEYWORDS | shell._OPENING | shell._CLOSING))
+    yield from (f"{name} pytest a.py" for name in sorted(bash._LOOKING | bash._OTHER_TREES))
+    yield from (f"cd a && {name} a.py" for name in bash._LIMITED_TO_PATHS)
+    yield from (f"{name} a.py | xargs {name}" for name in ("rg x", "find", "cat", "mkdir"))
+
+
+def moves_of_the_tree() -> Iterator[str]:
+    yield from (f"git {word} a" for word in (*worktree._CHANGES, *worktree._ALIASES, *sorted(worktree._OF_HEAD)))
+    yield from (f"git apply {option} a.patch" for option in sorted(worktree._NO_FILES))
+    yield from (f"git reset {option} main" for option in sorted(worktree._OF_FILES))
+    yield from (f"git {' '.join(command)}" for command in worktree._LOOKING)
+    yield from (f"git diff {revision}" for revision in sorted(worktree._REVISIONS))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [kinds_of_programs, wrapped_runs, options_of_runs, options_of_looks, words_around_runs, moves_of_the_tree],
+    ids=lambda lines: lines.__name__,
+)
 def test_a_line_is_read_as_its_program_says(golden, lines) -> None:
     rows = [f"{line} => {'; '.join(map(_told, bash.actions(line, '/p')))}\n" for line in dict.fromkeys(lines())]
     golden(GOLDENS / f"{lines.__name__}.txt", "".join(rows))
@@ -101,4 +238,25 @@ def test_a_line_is_read_as_its_program_says(golden, lines) -> None:
 
 def _told(action: bash.Action) -> str:
     key, scope = action.part
-    return " ".join([action.family or action.kind, key, *map(str, scope)])
+    told = [action.family or action.kind, key, *map(str, scope)]
+    return " ".join([*told, *(f"{name}={value}" for name in ("changes", "move") if (value := getattr(action, name)))])
+
+
+def printed_lines() -> Iterator[str]:
+    yield from (f"{name} a" for name in sorted(printed._SILENT | printed._ONE_LINE | printed._SAY))
+    yield from (f"cat a.py | {name}" for name in sorted(printed._CUTTING | printed._PICKING))
+    yield from (f"printf 'a\\{escaped}b\\n'" for escaped in printed._ESCAPED)
+    yield from (
+        f"{name} a b || cat c.py" for name in sorted(ran._MAY_FAIL | ran._ASIDE_MAY_FAIL | {*ran._LEAVES, *ran._GIVES_UP, *ran._SAYS})
+    )
+    yield from (f"{name} -{letter} a && cat c.py" for name, letter in ran._FORCED.items())
+    yield from (f"cat a.py > {name}; cat b.py" for name in ran.DISCARDING)
+    yield from (f"cat a.py | {' '.join(command)} x && cat b.py" for command in ran._PICKING)
+
+
+def test_what_a_command_prints_is_known_before_it_runs(golden) -> None:
+    def told(line: str) -> str:
+        steps = (" ".join([step.kind, str(step.most), repr(step.text)[: None if step.text else 0]]).strip() for step in printed.steps(line))
+        return f"{line} => {'; '.join(steps)} | {'; '.join(f'{action.kind} {action.ran}' for action in bash.actions(line, '/p'))}"
+
+    golden(GOLDENS / "printed_lines.txt", "".join(f"{told(line)}\n" for line in dict.fromkeys(printed_lines())))

@@ -59,6 +59,17 @@ def test_the_summariser_is_told_what_is_dead_and_what_must_survive(working: Shop
     assert code(3) not in advice, "by name, not content"
 
 
+def test_where_a_line_is_not_understood_results_are_named_and_not_quoted(working: Shop):
+    lines = working.transcript.read_text().splitlines()
+    at = next(at for at, line in enumerate(lines) if '"tool_result"' in line)
+    lines[at] = lines[at].replace('"message"', '"message": null, "message"', 1)
+    working.transcript.write_text("\n".join(lines) + "\n")
+    advice = _before(working)
+    assert "which one?" not in advice
+    assert "AskUserQuestion" in advice
+    assert "old.ts" in advice.partition("Outdated:")[2]
+
+
 @pytest.mark.parametrize("trigger", ["auto", "manual"])
 def test_afterwards_the_model_is_told_what_can_be_restored(shop: Shop, trigger: str):
     talk = worked(str(shop.project))
@@ -282,6 +293,14 @@ def test_what_does_not_fit_is_counted():
     shown, _, hidden = line.removesuffix(" more").rpartition(" and ")
     assert shown.count("src/file") + int(hidden) == 500
     assert len(text) > 0.9 * ADVICE_TOKENS * 2.9
+
+
+def test_where_there_is_room_for_one_of_two_it_is_named() -> None:
+    dead = [(f"Read src/{letter * 80}.ts", "edited") for letter in "ab"]
+    texts = [advice_text(dead, [], limit) for limit in range(ADVICE_TOKENS)]
+    one = next(text for text in texts if text)
+    assert "a" * 80 in one
+    assert one.endswith(" and 1 more")
 
 
 def test_kinds_that_do_not_fit_at_all_are_counted_together():

@@ -13,6 +13,7 @@ from popkit_retention.core.reclaim.outlook import Outlook
 from popkit_retention.core.state import journal
 from tests.policy.scenario import Scenario
 from tests.reclaim.shops import EXPIRED, LATELY, Shop, Talk, worked
+from tests.views.written import Written
 
 
 @pytest.fixture
@@ -75,6 +76,26 @@ def test_a_look_keeps_what_a_clear_would_take_for_the_status_line(working: Shop)
     assert planned["calls"] == view.state.index
     assert planned["warm"] is False
     assert planned["now"] == planned["cold"] > 0
+
+
+def test_of_what_is_not_understood_the_first_is_named(working: Shop) -> None:
+    view = looked(working)
+    assert view.rebuilt is not None
+    for doubt in ("byte 9: odd", "byte 99: odder"):
+        view.rebuilt.index.doubt(doubt)
+    assert view.doubt == "byte 9: odd"
+
+
+def test_a_look_remembers_where_the_host_has_compacted_by_itself(tmp_path: Path) -> None:
+    written = Written(tmp_path / "projects")
+    written.say("look")
+    written.tokens = 168_000
+    written.read("src/a.ts")
+    written.compact("auto")
+    written.read("src/b.ts")
+    shop = Shop(tmp_path)
+    outlook.look(shop.site(), str(written.path), shop.at)
+    assert shop.site().session["compacted_tokens"] // 1_000 == 168
 
 
 def test_where_there_is_no_transcript_a_look_knows_what_the_hooks_have_seen(working: Shop) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pexpect
 import pytest
 
 from popkit_retention.core import archive
+from popkit_retention.core.policy import compacting, list_text
 from popkit_retention.core.reclaim import access, restoring
 from tests import locales
 from tests.hooks import payloads, processes
@@ -26,6 +30,30 @@ OLD = numbered(code(120))
 def test_a_handle_prints_the_content_and_nothing_else(cleared: Shop):
     done = cleared.popkit("restore", cleared.cleared()["read-old"])
     assert (done.code, done.out, done.err) == (0, OLD + "\n", "")
+
+
+def test_of_a_list_that_holds_lists_the_calls_are_printed_in_their_order(tmp_path: Path):
+    """As after the third compaction: a list holds the second's, which holds the first's."""
+    chain = archive.Chain("one", "one")
+
+    def kept(db: sqlite3.Connection, rows: list[dict[str, str]]) -> str:
+        new = archive.NewRecord("", compacting.CALLS, "5 calls", json.dumps(rows), "2026-02-21T16:15:30.639Z", [], 9)
+        return archive.add_records(db, chain, [new]).ids[0]
+
+    def said(text: str) -> dict[str, str]:
+        return {"role": "assistant", "text": text}
+
+    def fold(handle: str) -> dict[str, str]:
+        return {"role": "user", "text": f"{list_text.HEAD}5 calls{list_text.MIDDLE}{handle}{list_text.TAIL}"}
+
+    with closing(archive.open_archive(str(tmp_path / "archive.sqlite"))) as db:
+        oldest = kept(db, [said("first"), said("second")])
+        older = kept(db, [fold(oldest), said("third")])
+        newest = kept(db, [said("zeroth"), fold(older), said("fourth")])
+        record = archive.record(db, newest)
+        assert record is not None
+        ((_, text),) = restoring.printed(db, [record])
+    assert text == "\n".join(["zeroth", fold(oldest)["text"], "third", "fourth"])
 
 
 def _ways(shop: Shop) -> dict[str, list[str]]:
@@ -152,6 +180,15 @@ def test_after_a_prune_a_restore_says_that_it_was_pruned(cleared: Shop, words: l
     assert done.code == 1
     assert "3 results that this session had cleared were pruned on 2026-" in error
     assert "nothing of this session was cleared" not in error
+
+
+def test_a_prune_is_not_told_of_a_time_that_begins_behind_it(cleared: Shop):
+    cleared.at += 40 * 24 * 3600
+    assert cleared.popkit("restore", "prune", "--older-than", "30d", "--yes").code == 0
+    cleared.at += 2 * 24 * 3600
+    done = cleared.context("restore", "--since", "1d")
+    assert done.code == 1
+    assert "nothing of this session was cleared since" in " ".join(done.err.split())
 
 
 def test_a_picture_is_mentioned(shop: Shop):

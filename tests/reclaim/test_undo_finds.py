@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from popkit_retention.core import archive
 from popkit_retention.core.hosts.transcripts import transcript
 from popkit_retention.core.reclaim import contents, restoring, undoing
 from popkit_retention.core.reclaim.access import ClearRefused, Opened
+from tests.archive.written import CHAIN, fill
 from tests.reclaim.shops import EXPIRED, Shop, worked
 
 
@@ -39,6 +42,25 @@ def test_an_undo_takes_back_the_newest_clear_alone(shop: Shop) -> None:
 def test_an_undo_is_refused_where_no_placeholder_stands(shop: Shop) -> None:
     with pytest.raises(ClearRefused, match="nothing to undo"):
         undoing.taken_last(shop.site(), str(shop.transcript))
+
+
+@pytest.mark.parametrize(("count", "more"), [(8, ""), (9, "; and 1 more")])
+def test_of_contents_that_are_gone_eight_are_named(tmp_path: Path, count: int, more: str) -> None:
+    with closing(archive.open_archive(str(tmp_path / "archive.sqlite"))) as db:
+        lost = [record for id in fill(db, count) if (record := archive.record(db, id))]
+    named = "; ".join(f"Read src/{number}.py" for number in range(8))
+    assert undoing._nothing(count, lost) == f"nothing can be undone: these contents are gone for good: {named}{more}"
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(1, "1 result that this session had cleared was"), (2, "2 results that this session had cleared were")]
+)
+def test_what_a_prune_took_is_said_with_its_day(tmp_path: Path, count: int, said: str) -> None:
+    with closing(archive.open_archive(str(tmp_path / "archive.sqlite"))) as db:
+        fill(db, count)
+        assert restoring.pruned(db, CHAIN.session_id) == ""
+        archive.prune(db, 4e9, now=1_800_000_000.0)
+        assert restoring.pruned(db, CHAIN.session_id) == f"{said} pruned on 2027-01-15, and cannot be restored"
 
 
 def test_what_was_cleared_since_a_time_is_found_oldest_first(shop: Shop) -> None:

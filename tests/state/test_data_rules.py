@@ -38,6 +38,10 @@ def test_what_a_client_says_is_a_list_of_rules_and_what_it_leaves_open_is_one(re
     assert data_rules.reported(reported, NEW) == rules
 
 
+def test_of_a_session_without_data_rules_nothing_is_said(tmp_path: Path):
+    assert Site({"POPKIT_HOME": str(tmp_path)}, ID, "/shop").rules_in_words() == ""
+
+
 @pytest.mark.parametrize(
     ("environ", "is_asked"),
     [

@@ -222,3 +222,10 @@ def test_what_is_not_understood_says_nothing(tmp_path: Path, says: object):
 def test_settings_of_any_shape_are_taken_or_left(tmp_path: Path, asked: object):
     editing = editing_of(Session(tmp_path, asked).site.environ)
     assert editing is None or (editing.trigger, editing.keep, editing.at_least, editing.spared) == (100_000, 3, 0, ())
+
+
+def test_what_the_provider_is_asked_has_its_own_defaults():
+    body = {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}
+    editing = editing_of({"CLAUDE_CODE_EXTRA_BODY": json.dumps(body)})
+    assert editing is not None
+    assert (editing.trigger, editing.keep, editing.at_least, editing.spared) == (100_000, 3, 0, ())

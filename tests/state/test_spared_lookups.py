@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from popkit_retention.core.policy.bookings import Spared
 from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.core.state import journal, reconciling, stale_ledgers, store
+from popkit_retention.core.state.site import Site
 from popkit_retention.core.state.spared_lookups import Recall
 from tests.views.written import BEGAN, PROJECT, Written
 
@@ -163,6 +164,7 @@ def test_a_session_that_used_its_memory(written: Written, tmp_path: Path):
 
 def test_a_session_that_looked_for_it_all_the_same_was_only_charged(written: Written, tmp_path: Path):
     written.say("mend the sum of the basket")
+    written.read(PAYMENT)  # the first that is named unaided counts for nothing
     written.call("Glob", {"pattern": "**/*total*"}, TOTALS)
     written.read(TOTALS)
     written.ends()
@@ -185,3 +187,11 @@ def test_a_hidden_file_is_heard_of_by_its_name():
     found.note_mentions("Copy .env.example first.")
     found.wrote(["apps/api/.env.example"], 7.0, "m1")
     assert spared(found) == []
+
+
+def test_the_bookings_of_another_session_are_settled_by_its_projects_configuration(written: Written, tmp_path: Path):
+    site = written.site(tmp_path / "home")
+    site.remember(project=PROJECT)
+    other = Site({**site.environ, "CLAUDE_PROJECT_DIR": "/elsewhere"}, "another", "/elsewhere")
+    found = stale_ledgers._site_of(other, written.session)
+    assert (found.session_id, found.project) == (written.session, PROJECT)

@@ -1,0 +1,157 @@
+"""What the tables of the policy say, with what records hold that are told no more than they must: `goldens/tables.txt`.
+
+`--update-goldens` shows what a change of a row does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from popkit_retention.core import policy
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import estimate, kinds, lost_cache, ruleset
+from popkit_retention.core.policy.door import failures
+from popkit_retention.core.policy.lost_cache import Between, Sent
+from popkit_retention.core.policy.models import Models
+from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.policy.usage import Usage
+from tests.policy.scenario import SHIPPED
+
+GOLDENS = Path(__file__).with_name("goldens")
+
+
+# These read what they are given, a tool.
+READING = ("Arrival", "Use")
+
+
+class Given:
+    """A value of a record, known again by its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+def records() -> list[type]:
+    """The classes of the policy that keep what they are given as it is."""
+    found = []
+    for module in pkgutil.walk_packages(policy.__path__, policy.__name__ + "."):
+        for name, one in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            if one.__module__ == module.name and not name.startswith("_") and "__init__" in vars(one) and _keeps(one):
+                found.append(one)
+    return found
+
+
+def _parameters(record: type) -> list[inspect.Parameter]:
+    return list(inspect.signature(record).parameters.values())
+
+
+def _keeps(record: type) -> bool:
+    named = _parameters(record)
+    if not named or record.__name__ in READING or any(one.name not in getattr(record, "__slots__", ()) for one in named):
+        return False
+    try:
+        record(*[Given(one.name) for one in named])
+    except (TypeError, AttributeError):  # it reads what it is given
+        return False
+    return True
+
+
+@pytest.mark.parametrize("record", records(), ids=lambda record: record.__name__)
+def test_a_record_keeps_what_it_is_given(record: type) -> None:
+    given = {one.name: Given(one.name) for one in _parameters(record)}
+    kept = record(**given)
+    assert {name: getattr(kept, name) for name in given} == given
+
+
+PLAIN = (bool, int, float, str, tuple, list, dict)
+
+
+def defaults() -> Iterator[str]:
+    for record in records():
+        needed = [Given(one.name) for one in _parameters(record) if one.default is inspect.Parameter.empty]
+        made = record(*needed)
+        values = [(name, getattr(made, name, None)) for name in sorted(record.__slots__) if name[0] != "_"]
+        told = [f"{name}={value!r}" for name, value in values if value is None or isinstance(value, PLAIN)]
+        yield " ".join([record.__module__.partition("policy.")[2], record.__name__, *told])
+
+
+def every_kind() -> Iterator[str]:
+    for kind in (*kinds.ALL, kinds.of("unheard-of")):
+        yield " ".join(f"{name}={getattr(kind, name)!r}" for name in sorted(kind.__slots__))
+    yield f"learnt {kinds.LEARNT}; of the archive {sorted(kinds.OF_THE_ARCHIVE)}"
+
+
+def every_tier() -> Iterator[str]:
+    for profile in ruleset.PROFILES:
+        rules = Ruleset.from_config({}, TOOLS, profile)
+        for tier in ruleset.TIERS:
+            rule = rules.tier_rule(tier)
+            yield f"{profile} {tier}: {rule.ttl_calls} calls, {rule.ttl_s} s, {' '.join(sorted(rule.events))}"
+    for config in ({}, SHIPPED):
+        rules = Ruleset.from_config(config, TOOLS)
+        names = [name for name in Ruleset.__slots__ if name[0] != "_" and name not in ("tools", "tool_tiers")]
+        yield " ".join(f"{name}={getattr(rules, name)!r}" for name in sorted(names))
+
+
+def settings() -> Iterator[str]:
+    for name, value in vars(ruleset).items():
+        if name.isupper() and name[0] != "_" and name != "TYPE_CHECKING":
+            yield f"{name} {value}"
+
+
+def contents() -> Iterator[str]:
+    for name in sorted(estimate._MARKUP | estimate._LOGS | estimate._DIFFS):
+        yield f"{name} {estimate.content_of_path(f'a.{name.upper()}')}"
+    for content in estimate.CHARS_PER_TOKEN:
+        yield f"{content} {estimate.tokens_of(1_000, 0, content)} {estimate.tokens_of(1_000, 500, content)}"
+    yield f"{estimate.CALL_TOKENS} {estimate.RESULT_TOKENS} {estimate.IMAGE_TOKENS} {estimate.TOKENIZER}"
+    yield " ".join(str(estimate.image_tokens(width, width)) for width in (1, 100, 1_000, 10_000))
+
+
+def failing_words() -> Iterator[str]:
+    for word in failures._WORDS:
+        yield f"{word}: {failures.failures_in([f'step 1: {word} of it', 'all is well'], kinds.RUN)}"
+
+
+def causes() -> Iterator[str]:
+    """Why a request found no cache, for each event alone between it and the one before."""
+    between = [name for name in Between.__slots__ if not name.startswith("_") and name != "since"]
+    for name in [*between, *(f"other {part}" for part in lost_cache.PARTS), *(f"same {part}" for part in lost_cache.PARTS), "all same"]:
+        for pause in (60.0, 301.0, 4_000.0):
+            events_between = Between()
+            if name in between:
+                kind = type(getattr(events_between, name))
+                setattr(events_between, name, {bool: True, str: "its detail", int: lost_cache.LOOK_BACK_POSITIONS + 1}[kind])
+            elif name == "all same":
+                events_between.note(set(), {*lost_cache.PARTS})
+            else:
+                word, part = name.split()
+                events_between.note({part} if word == "other" else set(), {part} if word == "same" else set())
+            before = Sent(Usage(20_000, 1_000.0, "claude-opus-4-5", 300))
+            after = Sent(Usage(20_000, 1_000.0 + pause, "claude-opus-4-5", 300), between=events_between)
+            yield f"{name} after {pause:.0f} s: {lost_cache.cause_of(before, after, 300.0, lambda at: at // 86_400)}"
+    for model in (*lost_cache._DROP_THINKING, "claude-opus-4-5"):
+        spoken = Between()
+        spoken.spoke = True
+        yield f"{model} drops its thinking: {lost_cache.drops_thinking(Sent(Usage(1, 0.0, model, 300), between=spoken, thought=True))}"
+
+
+TABLES = [defaults, every_kind, every_tier, settings, contents, failing_words, causes]
+
+
+def test_the_tables_say_what_the_golden_says(golden) -> None:
+    rows = [row for table in TABLES for row in (f"# {table.__name__}", *table())]
+    golden(GOLDENS / "tables.txt", "".join(f"{row}\n" for row in rows))
+
+
+def test_a_model_that_nobody_knows_has_no_price() -> None:
+    assert lost_cache.usd(Models({}), "unheard-of", 1, 1, 300) is None
