@@ -23,15 +23,17 @@ from tests.kit.forks import Forks
 from tests.opencode import installs as opencode_installs
 from tests.order import place
 from tests.patience import HANG_S
+from tests.pi import installs as pi_installs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tests.opencode.client import Server
+    from tests.pi.installs import Program
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = ROOT.parent / "shared" / "transcripts" / "dev-sessions.tar.xz"
 OPT_IN = {"slow": "the counts that take long", "bench": "benchmarks and measurements of time"}
-REAL_CLIENTS = ("tests/client/", "tests/opencode/", "tests/hosts/conformance/")
+REAL_CLIENTS = ("tests/client/", "tests/opencode/", "tests/pi/", "tests/hosts/conformance/")
 # Events of Python's audit: what starts another process.
 STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.spawn", "os.system"}
 ALONE = "it needs another process or the network: scripts/test without --fast runs it"
@@ -157,6 +159,14 @@ def opencode(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         pytest.skip("npm is not on PATH, so OpenCode cannot be installed")
     with Server(tmp_path_factory.mktemp("opencode"), opencode_installs.install()) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def pi_program() -> Program:
+    """The real pi, installed once; only a machine without npm skips."""
+    if installs.npm() is None:
+        pytest.skip("npm is not on PATH, so pi cannot be installed")
+    return pi_installs.install()
 
 
 @pytest.fixture(scope="session")

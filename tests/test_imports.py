@@ -124,7 +124,7 @@ def _loaded(python: Path, home: Path, script: Path | None = None, payload: objec
 def _beyond(bare: set[str], python: Path, home: Path, script: Path, payload: object) -> set[str]:
     """What a script loads that a bare interpreter has not."""
     loaded = _loaded(python, home, script, payload) - bare
-    return {name for name in loaded if not name.startswith(("utils", "encodings."))}
+    return {name for name in loaded if not name.startswith(("utils", "encodings.")) and name != "pack"}
 
 
 def _session(folder: Path) -> Shop:
@@ -205,7 +205,9 @@ def test_a_session_that_is_given_memory_loads_hardly_more(pythons: list[Path], t
 # What the commands that are asked most often must not load: what only other commands, hosts and stores need.
 FOR_OTHERS = {
     "asyncio", "http.client", "logging", "pathlib", "platform", "secrets", "shutil", "socket", "statistics", "subprocess", "tempfile",
-    "urllib.parse", "uuid", "popkit_retention.core.hosts.codex", "popkit_retention.core.hosts.opencode", "popkit_retention.lab",
+    "urllib.parse", "uuid", "popkit_retention.core.hosts.codex", "popkit_retention.core.hosts.copilot",
+    "popkit_retention.core.hosts.opencode", "popkit_retention.core.hosts.pi",
+    "popkit_retention.lab",
     "popkit_retention.memory.extraction", "popkit_retention.memory.stores.in_memory", "popkit_retention.memory.stores.neo4j",
     "popkit_retention.parallel", "popkit_retention.usage",
 }  # fmt: skip
@@ -277,7 +279,7 @@ def test_every_module_of_the_library_imports(pythons: list[Path]) -> None:
 
 def test_every_entry_script_is_started_by_hooks_json() -> None:
     commands = (HOOKS / "hooks.json").read_text()
-    scripts = {path.stem for path in HOOKS.glob("*.py")} - {"__init__", "popkit"}
+    scripts = {path.stem for path in HOOKS.glob("*.py")} - {"__init__", "pack", "popkit"}
     assert {script for script in scripts if f'popkit\\" {script}"' in commands} == scripts == {"post-tool-use", *OTHERS}
 
 
@@ -297,7 +299,8 @@ knows_its_own_modules = pytest.mark.skipif(sys.version_info < (3, 10), reason="t
 
 @knows_its_own_modules
 def test_hooks_import_nothing_but_themselves_and_the_standard_library() -> None:
-    surplus = {path: _imported(path) - ({"utils"} if path.parent == HOOKS else set()) for path in {*HOOKS.rglob("*.py")} - {COMMAND_LINE}}
+    ours = {"pack", "utils"}
+    surplus = {path: _imported(path) - (ours if path.parent == HOOKS else set()) for path in {*HOOKS.rglob("*.py")} - {COMMAND_LINE}}
     assert {path: names for path, names in surplus.items() if names} == {}
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -92,7 +94,10 @@ def test_another_process_of_the_same_file_sees_the_items(opened: type[PopkitSess
     two.close()
 
 
-def test_threads_and_tasks_lose_nothing(session: PopkitSession) -> None:
+def test_threads_and_tasks_lose_nothing(session: PopkitSession, request: pytest.FixtureRequest) -> None:
+    request.addfinalizer(partial(sys.setswitchinterval, sys.getswitchinterval()))
+    sys.setswitchinterval(1e-6)  # threads take turns within what they do with the connection
+
     def add(number: int) -> None:
         run(session.add_items([user(f"{number} a"), user(f"{number} b")]))
 

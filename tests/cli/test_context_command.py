@@ -160,7 +160,7 @@ def test_with_json_a_mistake_is_json_too(shell: Shell) -> None:
         (b"root:x:0:0\nuuid\n", "none of its 2 lines belongs to a conversation"),
         (b'{"uuid": 3}\n[1, "uuid"]\n', "none of its 2 lines"),
         (bytes(range(256)) * 40, "is not a Claude Code transcript"),
-        (b'{"uuid": "a", "type": "bank-transfer"}\n', "none of its 1 lines"),
+        (b'{"uuid": "a", "type": "bank-transfer"}\n', "none of its 1 line belongs"),
     ],
 )
 def test_a_file_that_is_no_transcript_is_refused(shell: Shell, tmp_path: Path, content: bytes, message: str) -> None:
@@ -300,6 +300,17 @@ def test_where_the_encoding_has_no_blocks_plain_ascii_is_drawn(shell: Shell) -> 
     assert "T1   Read src/auth.ts         [###...........] edited at T4" in drawn
     assert "T1 --------> T14" in drawn
     assert all(len(line) <= 70 for line in drawn.splitlines())
+
+
+def test_the_json_says_what_the_messages_hold_as_the_panel_does(shell: Shell) -> None:
+    shell.session("one")
+    _, shown, _ = shell("context", "retention", "--session", "one")
+    _, told, _ = shell("context", "retention", "--session", "one", "--json")
+    contents = json.loads(told)["contents"]
+    tokens = sum(row["tokens"] for row in contents["rows"])
+    assert f"Messages ~{tokens:,} tokens, estimated for the newest request: " in " ".join(shown.split())
+    assert not contents["is_counted"]
+    assert set(contents["added"]) == {"times", "tokens", "times_again", "tokens_again"}
 
 
 def test_a_reader_that_leaves_early_is_not_an_error(shell: Shell) -> None:

@@ -64,18 +64,23 @@ def hostile_transcript(shop: Remembered, path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("words", [["try"], ["lab", "replay"], ["lab", "survey"], ["memory", "admin", "learn"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["try"], ["lab", "replay"], ["lab", "survey"], ["check-compaction"], ["memory", "admin", "learn"]], ids=" ".join
+)
 def test_a_hostile_transcript_is_read_and_nothing_is_written_elsewhere(shop: Remembered, tmp_path: Path, words: list) -> None:
     read_and_left(shop, words, hostile_transcript(shop, tmp_path / "got.jsonl"))
 
 
-@pytest.mark.parametrize("words", [["try"], ["lab", "replay"], ["lab"], ["bill"], ["misses"], ["memory", "admin", "learn"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["try"], ["lab", "replay"], ["lab"], ["bill"], ["misses"], ["check-compaction"], ["memory", "admin", "learn"]], ids=" ".join
+)
 def test_a_hostile_rollout_is_read_and_nothing_is_written_elsewhere(shop: Remembered, tmp_path: Path, words: list) -> None:
     rollout = worked(project=str(shop.project))
     rollout.run("$(touch pwned); \x1b]0;owned\x07", "\x1b]0;owned\x07")
     rollout.call("apply_patch", patch_of("../../../../etc/passwd", "/\0", "\ud800", "\x1b]0;owned\x07"), [None, 7, {"text": {"a": 1}}])
     usage = {"input_tokens": 10**30, "cached_input_tokens": 1e308, "output_tokens": "9"}
     rollout.line("token_usage_record", {"usage": usage})
+    rollout.compact("all is well")
     path = rollout.write(tmp_path)
     path.write_bytes(path.read_bytes() + b"\xff\xfe\n" + b"[" * 100_000)
     read_and_left(shop, words, path)

@@ -30,6 +30,7 @@ from popkit_retention.governance.policies import DOMAINS
 from popkit_retention.memory.items import TIERS
 from popkit_retention.memory.operations import MEMORY
 from popkit_retention.opencode import configuration
+from popkit_retention.pi.configuration import PI
 from tests.cli import inside
 from tests.patience import HANG_S
 
@@ -87,7 +88,7 @@ def test_help_with_another_flag_says_what_it_takes(tmp_path: Path) -> None:
 
 def test_words_that_stand_in_a_table_and_elsewhere_are_the_same() -> None:
     """The tables load nothing of what they are about."""
-    assert SETUP.operations[0].type.known == (*EXTRAS, configuration.OPENCODE, shell_setup.SHELL)
+    assert SETUP.operations[0].type.known == (*EXTRAS, configuration.OPENCODE, PI, shell_setup.SHELL)
     assert MEMORY.flags_of(MEMORY.by_name["list"])["--tier"].type.known == TIERS
     assert RETENTION.flags_of(RETENTION.by_name["show"])["--domain"].type.known == DOMAINS
 

@@ -17,7 +17,7 @@ from .provider import blocks_of
 from .scripted_api import Recorded, position, text_of
 
 Body = dict[str, Any]
-_FOLDER = re.compile(r"[Ww]orking directory: ([\w./-]+)")
+_FOLDER = re.compile(r"(?:[Ww]orking directory: |<cwd>\\n)([\w./-]+)")  # in a request as JSON
 NOISE = re.compile(r"\[the line above stands \d+ times? in a row\]")
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _MOVED = re.compile(r"\s*<system-reminder>\s*PostToolUse:\w+ hook additional context: .*?</system-reminder>\s*", re.DOTALL)

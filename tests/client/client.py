@@ -58,6 +58,8 @@ SWITCHES = {
     "DISABLE_TELEMETRY": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "npm_config_update_notifier": "false",
+    # The newest client's second compiler works longer than a session of some minutes gains by it.
+    "BUN_JSC_useDFGJIT": "0",
 }
 
 
@@ -110,6 +112,8 @@ class ClientHome:
         self.work = self.root / "shop"
         self.extra_env = dict(extra_env or {})
         self.api_url = api_url
+        # What newer clients start in, `auto`, needs an API that says of each call whether it is dangerous.
+        self.permission_mode = "bypassPermissions"
         self.config.mkdir(parents=True, exist_ok=True)
         self.programs = self.home / "bin"
         self.programs.mkdir(exist_ok=True)
@@ -174,7 +178,7 @@ class ClientHome:
         extra: Sequence[str] = (),
     ) -> list[str]:
         """The command line that both the headless and the terminal way start with."""
-        command = [str(self.installed.executable), "--permission-mode", "bypassPermissions"]
+        command = [str(self.installed.executable), "--permission-mode", self.permission_mode]
         if plugin_dir:
             command += ["--plugin-dir", str(plugin_dir)]
         if resume:

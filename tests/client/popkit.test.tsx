@@ -67,17 +67,23 @@ function breakdown(e: object) {
   return detail === 'summary' ? { breakdown: { gridRows: [], model: 'claude-opus-5-5' } } : {}
 }
 
-/** An engine whose helper answers from a table, and whose client says `info` of the session; returns its requests, in order. */
-function engine(on: On, answers: Record<string, unknown>, info: () => object = () => ({})) {
+type Helpers = { session?: () => string; begins?: (nth: number) => Promise<void> }
+
+/** An engine whose helper answers from a table, and whose client says `info` of the session; returns its requests, in order. The nth helper
+ * listens at /run/n, once it `begins`. */
+function engine(on: On, answers: Record<string, unknown>, info: () => object = () => ({}), helpers: Helpers = {}) {
+  let begun = 0
   const requests: Asked[] = []
   const opened: string[] = []
+  const sockets: string[] = []
   const clock = mock.clock(on, { now: 5_000 })
   mock.env(on, { HOME: '/home/dev' })
-  on('session.id', () => ({ value: 'a-session' }))
+  on('session.id', () => ({ value: helpers.session?.() ?? 'a-session' }))
   on('session.root', () => ({ value: '/shop' }))
   on('session.info', () => ({ value: { transcriptPath: '/shop.jsonl', ...info() } as never }))
   on('session.messages', () => ({ value: [] }))
   on('session.start', (_, e) => ({ cwd: e.cwd }))
+  on('session.end', (_, e) => ({ sessionId: e.sessionId }))
   on('turn.start', (_, e) => ({ turnId: e.turnId }))
   on('turn.complete', (_, e) => ({ text: e.answer }))
   on('command.register', () => ({ value: { command: 'popkit' } }))
@@ -91,14 +97,18 @@ function engine(on: On, answers: Record<string, unknown>, info: () => object = (
   on('tool.call', () => ({ result: {} }) as never)
   on('session.usage', (_, e) => ({ value: { startedAt: 0, context: { window: 1_000_000, tokens: 400, ...breakdown(e) }, cost: { usd: 0.42 }, rateLimits: [{ kind: 'five_hour', percentUsed: 7 }] } }) as never)
   on('session.model', () => ({ value: 'claude-opus-5-5' }))
-  on('process.spawn', async function* () {
-    requests.push({ path: 'starts', body: {} })
-    yield { stream: 'stdout' as const, text: '{"socket": "/run/s", "protocol": 1}\n' }
+  on('process.spawn', async function* (_, e) {
+    requests.push({ path: 'starts', body: { argv: e.argv } })
+    begun += 1
+    const socket = `/run/${begun}`
+    await helpers.begins?.(begun)
+    yield { stream: 'stdout' as const, text: `${JSON.stringify({ socket, protocol: 1 })}\n` }
     await new Promise(() => {})
   })
   on('http.fetch', async (_, e) => {
     const path = new URL(e.url).pathname
     requests.push({ path, body: JSON.parse(String(e.init?.body)) })
+    sockets.push(String(e.init?.socketPath))
     const configured = path in answers ? answers[path] : {}
     const answer = typeof configured === 'function' ? configured() : configured
 
@@ -109,7 +119,7 @@ function engine(on: On, answers: Record<string, unknown>, info: () => object = (
     return { value: { status: 200, ok: true, headers: {}, text: typeof answer === 'string' ? answer : JSON.stringify(answer) } }
   })
 
-  return { requests, clock, opened }
+  return { requests, clock, opened, sockets }
 }
 
 /** The same, in a session whose helper has come. */
@@ -132,6 +142,26 @@ test('a row enters as the helper says, and the call goes with it', PATIENT, asyn
   const row = requests.find(one => one.path === '/row')
   expect(row?.body.uuid).toBe('row-1')
   expect(row?.body.agent_id).toBe('')
+})
+
+test('a session that is taken up while the helper of the last one starts has a helper of its own', PATIENT, async ($, on) => {
+  const late = Promise.withResolvers<void>()
+  let session = 'first'
+  const begins = (nth: number) => (nth === 1 ? late.promise : Promise.resolve())
+  const { clock, requests, sockets } = engine(on, {}, undefined, { session: () => session, begins })
+  void $.session.start(START)
+  await clock.advance(100)
+  await $.session.end({ sessionId: 'first', reason: 'resume' } as never)
+  session = 'second'
+  await clock.advance(1_000)
+  late.resolve()
+  await clock.advance(1_000)
+  await $.turn.start({ text: 'go', turnId: 't1' })
+
+  const started = requests.filter(one => one.path === 'starts').map(one => one.body.argv as string[])
+  expect(started.map(argv => argv[argv.indexOf('--session') + 1])).toEqual(['first', 'second'])
+  expect(sockets.length).toBeGreaterThan(0)
+  expect(new Set(sockets)).toEqual(new Set(['/run/2']))
 })
 
 /** A session with nobody at the prompt, in its first turn. */

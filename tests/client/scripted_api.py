@@ -23,6 +23,7 @@ STEP = re.compile(r"toolu_(.+)_(\d+)_\d+_\d+")  # the id of a call: its script, 
 MARKER = re.compile(r"\[\[SCRIPT:([A-Za-z0-9_-]+)\]\]")
 SUMMARY = "Scripted summary: the work so far went well."
 TITLE = '{"title": "Scripted session"}'
+CHECKED = "<severity>1</severity>"
 CHARS_PER_TOKEN = 4
 
 
@@ -64,7 +65,7 @@ def redacted() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Recorded:
-    """One POST as it arrived. kind is 'turn', 'title', 'summary' or 'count_tokens'; `faults` is what the provider would refuse in it."""
+    """One POST as it arrived. kind is 'turn', 'title', 'summary', 'check' or 'count_tokens'; `faults` is what the provider would refuse."""
 
     path: str
     headers: dict[str, str]
@@ -95,11 +96,13 @@ def text_of(content: object) -> str:
 
 
 def kind_of(body: dict[str, Any]) -> str:
-    """What the client wants: a compaction summary, a session title (it sends no tools), or a turn."""
+    """What the client wants: a compaction summary, auto mode's check of a call, a session title (both come without tools), or a turn."""
     users = [message for message in body.get("messages", []) if message.get("role") == "user"]
     last = "\n".join(block.get("text", "") for block in blocks_of(users[-1])) if users else ""
     if "detailed summary of" in last and "<summary>" in last:
         return "summary"
+    if not body.get("tools") and "<severity>" in last:
+        return "check"
     return "turn" if body.get("tools") else "title"
 
 
@@ -151,6 +154,7 @@ class ScriptedApi(Listening):
         self.summary = SUMMARY
         self.requests: list[Recorded] = []
         self.strict = False
+        self.is_judging = True  # says of each call that it is not dangerous, where it is asked
         self.refused: list[str] = []
         self._answers: dict[str, Answer] = {}
         self.used: list[tuple[str, dict[str, Any]]] = []  # (kind of a request, its usage)
@@ -187,8 +191,8 @@ class ScriptedApi(Listening):
         """The whole Messages API answer to one request body."""
         if kind == "summary":
             step, name, played = say(f"<summary>\n{self.summary}\n</summary>"), "summary", 0
-        elif kind == "title":
-            step, name, played = say(TITLE), "title", 0
+        elif kind in ("title", "check"):
+            step, name, played = say(TITLE if kind == "title" else CHECKED), kind, 0
         else:
             name, played = position(body.get("messages", []))
             steps = self.scripts.get(name, [])
@@ -219,6 +223,7 @@ class ScriptedApi(Listening):
             "stop_sequence": None,
             "usage": usage,
             "context_management": {"applied_edits": applied_edits(step)},
+            "safeguard_results": verdicts(content) if body.get("safeguards") and self.is_judging else None,
         }
 
 
@@ -226,6 +231,13 @@ def applied_edits(step: Step) -> list[dict[str, Any]]:
     """What the provider says of its own clearing: nothing where it cleared nothing."""
     uses, tokens = step.cleared
     return [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": uses, "cleared_input_tokens": tokens}] if uses else []
+
+
+def verdicts(content: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the provider says to auto mode of the calls in its answer: that none is dangerous."""
+    verdict = {"type": "evaluated", "outcome": "not_flagged"}
+    uses = {block["id"]: verdict for block in content if block["type"] == "tool_use"}
+    return [{"type": "dangerous_tool_use", "status": {"type": "available", "tool_uses": uses}}]
 
 
 def usage_of(body: dict[str, Any], step: Step) -> dict[str, Any]:
@@ -248,7 +260,8 @@ def usage_of(body: dict[str, Any], step: Step) -> dict[str, Any]:
 
 def events_of(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The server-sent events that stream one message."""
-    start = {**message, "content": [], "stop_reason": None, "usage": {**message["usage"], "output_tokens": 1}, "context_management": None}
+    first = {"usage": {**message["usage"], "output_tokens": 1}, "context_management": None, "safeguard_results": None}
+    start = {**message, "content": [], "stop_reason": None, **first}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
     for index, block in enumerate(message["content"]):
         opening, deltas = streamed(block)
@@ -256,6 +269,8 @@ def events_of(message: dict[str, Any]) -> list[dict[str, Any]]:
         events.extend({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
         events.append({"type": "content_block_stop", "index": index})
     ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    if message["safeguard_results"] is not None:
+        ending["safeguard_results"] = message["safeguard_results"]
     edits = message["context_management"]
     events.append({"type": "message_delta", "delta": ending, "usage": message["usage"], "context_management": edits})
     events.append({"type": "message_stop"})

@@ -29,7 +29,7 @@ RULE = "───"
 # The one thing of ours that moves for minutes where nothing is at work.
 COUNTDOWN = re.compile(r"warm for \d+:\d\d")
 WORKING = "esc to interrupt"
-READY = re.compile(r"bypass permissions on|\? for shortcuts")
+READY = re.compile(r"bypass permissions on|auto mode on|\? for shortcuts")
 
 
 class ClientTerminal(Screen):

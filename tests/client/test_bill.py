@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from popkit_retention.core import units
 from tests.cli import inside
 
 from . import installs
@@ -68,6 +69,48 @@ def test_hidden_or_deferred_tools_are_in_no_request_of_the_next_session(clients:
         assert "deferred since" in bill, bill
         assert f"{HIDDEN} is back" in back, back
         assert HIDDEN in tools(api)[-1]
+
+
+def test_messages_and_additions_are_told_as_the_client_counts_them(clients: dict[str, installs.Installed], tmp_path: Path):
+    """A file that is named twice is attached once; the second time the client says that it was read already. Nothing is sent for it."""
+    steps = [call(("Bash", {"command": "seq 2000"})), call(("Read", {"file_path": "{work}/src/app.js"})), say("done")]
+    with ScriptedApi({"work": steps}) as api:
+        home = ClientHome(tmp_path, clients["newest"], api.url, {"POPKIT_DOOR_MS": "60000"})
+        api.places["work"] = str(home.work)
+        asked = ("see @README.md [[SCRIPT:work]]", "see @README.md again [[SCRIPT:work]]")
+        run = play(home, *asked, "/popkit bill --details", "/popkit retention")
+        shown, panel = (answer["result"].replace("\\", "") for answer in run.results[-2:])
+        environ = {"POPKIT_HOME": str(home.config / "popkit"), "CLAUDE_CONFIG_DIR": str(home.config)}
+        bill = json.loads(inside.run(["bill", "--json"], environ, home.work).stdout)
+        assert [request.kind for request in api.requests] == ["turn"] * 6
+    print(shown, panel)
+    results = {row["name"]: row["tokens"] for row in bill["messages"]["rows"] if row["kind"] == "result"}
+    added = {row["name"]: row for row in bill["whole"]["added"]}
+    print(json.dumps(bill["messages"]), json.dumps(bill["whole"]["added"]))
+    assert "as Claude Code counts them" in shown
+    assert "What Claude Code adds" in shown
+    assert bill["messages"]["is_counted"]
+    told = " ".join(panel.split())
+    assert f"{sum(row['tokens'] for row in bill['messages']['rows']):,} tokens, as Claude Code counts them" in told
+    assert all(f" {tokens:,} results of {name} ·" in told for name, tokens in results.items())
+    assert f"{units.long_tokens(sum(row['tokens'] for row in added.values()))} by Claude Code so far, estimated" in told
+    assert results["Bash"] > results["Read"] > 0
+    assert (added["file"]["times"], added["already_read_file"]["times"], added["environment"]["times"]) == (1, 1, 1)
+    assert all(row["tokens"] >= row["tokens_again"] >= 0 for row in added.values())
+    assert not {"prompt_snapshot", "queued_command"} & set(added)
+
+
+def test_a_tool_that_is_hidden_now_leaves_the_running_session(clients: dict[str, installs.Installed], tmp_path: Path):
+    """Its price is said first; the next request is without the tool."""
+    with ScriptedApi({"hi": [say("hello")]}) as api:
+        home = ClientHome(tmp_path, clients["newest"], api.url, {"POPKIT_DOOR_MS": "60000"})
+        now = f"/popkit bill hide {HIDDEN} --now"
+        _, priced, _, hidden, _ = answered(home, "go [[SCRIPT:hi]]", now, "go [[SCRIPT:hi]]", f"{now} --yes", "go [[SCRIPT:hi]]")
+        print(priced, hidden)
+        assert "to the cache again" in priced
+        assert "Nothing was changed" in priced
+        assert f"{HIDDEN} is hidden" in hidden
+        assert tools(api) == [{DEFERRED, HIDDEN}, {DEFERRED, HIDDEN}, {DEFERRED}]
 
 
 def test_the_dollars_of_a_session_are_those_of_the_client(clients: dict[str, installs.Installed], tmp_path: Path):

@@ -81,7 +81,7 @@ def test_who_decides_for_how_long_a_prompt_is_cached(
     assert asked_for(clients["newest"], tmp_path, settings, local, env) == ({main}, {agents})
 
 
-@pytest.mark.parametrize("pays", ["5m", "1h"])
+@pytest.mark.parametrize("pays", [pytest.param("5m", marks=pytest.mark.slow), "1h"])
 def test_what_the_bill_says_to_set_is_what_the_client_goes_by(pays: str, clients: dict[str, installs.Installed], tmp_path: Path):
     has = "5m" if pays == "1h" else "1h"
     told = {whose: lifetime(pays=pays, has=has) for whose in ("main", "subagents")}

@@ -51,7 +51,14 @@ def by_the_client(_home: ClientHome, folder: Path) -> Path:
     return folder
 
 
-WAYS = pytest.mark.parametrize(("ruled", "name"), [(by_configuration, "HIPAA"), (by_the_client, "zero data retention")])
+def ways(slow: Callable[[ClientHome, Path], Path]) -> pytest.MarkDecorator:
+    """Both ways that a rule comes from. From there on they are one, so in the ordinary run each test has one of them."""
+    both = {by_configuration: "HIPAA", by_the_client: "zero data retention"}
+    return pytest.mark.parametrize(
+        ("ruled", "name"), [pytest.param(way, name, marks=[pytest.mark.slow] if way is slow else []) for way, name in both.items()]
+    )
+
+
 TOOLS = ["--tools", "Read,Bash,Grep,Write,Edit"]
 
 
@@ -76,7 +83,7 @@ def popkit(home: ClientHome, plugin: Path, session_id: str, words: str) -> subpr
 
 
 @pytest.mark.skipif(not volatile.is_possible(), reason="this system has no place in memory")
-@WAYS
+@ways(slow=by_configuration)
 def test_a_session_under_a_rule_works_in_memory_and_leaves_nothing(
     clients: dict[str, installs.Installed], tmp_path: Path, api: ScriptedApi, ruled: Callable[[ClientHome, Path], Path], name: str
 ):
@@ -125,7 +132,7 @@ def test_a_session_under_a_rule_works_in_memory_and_leaves_nothing(
     assert marked(ours) == []
 
 
-@WAYS
+@ways(slow=by_the_client)
 def test_where_there_is_no_place_in_memory_nothing_of_a_session_is_kept(
     clients: dict[str, installs.Installed], tmp_path: Path, api: ScriptedApi, ruled: Callable[[ClientHome, Path], Path], name: str
 ):

@@ -14,7 +14,7 @@ from .scripted_api import ScriptedApi, say
 LOADED = "hooks module popkit@{} loaded"
 
 
-@pytest.mark.parametrize("way", ["marketplace", "plugin-dir"])
+@pytest.mark.parametrize("way", ["marketplace", pytest.param("plugin-dir", marks=pytest.mark.slow)])
 def test_the_module_is_loaded(clients: dict[str, installs.Installed], tmp_path: Path, way: str) -> None:
     clone = checkout(tmp_path / "popkit")
     git(clone, "init", "-q", "-b", "main")

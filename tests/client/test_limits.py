@@ -40,7 +40,7 @@ def kept(home: Path, client: installs.Installed, env: dict[str, str], sessions: 
         api.headers.update(headers(began))
         session.home.extra_env.update(env)
         for _ in range(sessions):
-            session.runs.append(session.home.run_headless(["one", "two"], plugin_dir=linked()))
+            session.runs.append(session.home.run_headless(["one", "/popkit"], plugin_dir=linked()))
             for name in RESETS_IN:  # the next session finds the windows fuller
                 api.headers[f"anthropic-ratelimit-unified-{name}-utilization"] = str(UTILIZATION[name] + MOVED)
         assert session.log() == ""

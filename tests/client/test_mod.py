@@ -417,7 +417,7 @@ def test_with_nobody_at_the_prompt_nothing_is_started_until_a_tool_is_called(new
     newest.play("hello")
     assert not (newest.popkit / "standing").exists(), "the helper keeps the breakdown of the first prompt"
     newest.runs.clear()
-    newest.play("go [[SCRIPT:twice]]")
+    newest.play(["go [[SCRIPT:twice]]", "/popkit"])  # answered once that is handed over: a client that ends need not
     assert referred(newest.results()[-1])
     assert (newest.popkit / "standing").exists()
     assert newest.log() == ""

@@ -76,6 +76,7 @@ def test_the_pane_opens_without_a_request_and_is_live(window: Window):
     terminal.send("/popkit")
     terminal.wait("Reclaimable")
     terminal.wait("Calls     1 tool call in 1 turn")
+    terminal.wait("tokens, as Claude Code counts them: ")
     first = countdown("\n".join(terminal.wait(WARM)))
     terminal.wait(lambda shown: countdown(shown) not in ("", first))
     assert asked(window.api) == before

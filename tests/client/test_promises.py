@@ -79,7 +79,7 @@ def test_the_code_inside_the_client_asks_for_nothing_that_sends_a_request():
     assert all("socketPath" in line for line in fetched)
 
 
-@pytest.mark.parametrize("off", ["", "1"], ids=["with", "without"])
+@pytest.mark.parametrize("off", ["", pytest.param("1", marks=pytest.mark.slow)], ids=["with", "without"])
 def test_a_session_sends_the_same_requests_with_popkit_and_without(
     clients: dict[str, Installed], tmp_path: Path, api: ScriptedApi, off: str
 ):

@@ -351,9 +351,7 @@ def test_a_damaged_archive_restores_nothing_unless_what_is_sound_is_asked_for(wo
     data = bytearray(path.read_bytes())
     data[manifest.items[1].offset] ^= 1
     path.write_bytes(data)
-    with pytest.raises(
-        GovernanceDamaged, match=r"1 of the 3 contents .* \(bbbb\)\. Nothing was restored\. To bring back the rest: .* --sound"
-    ):
+    with pytest.raises(GovernanceDamaged, match=r"1 of 3 contents .* \(bbbb\)\. Nothing was restored\. To bring back the rest: .* --sound"):
         workspace.restore(manifest.archive_id)
     assert (workspace.domain.things, workspace.logged("restored")) == ({}, [])
     done = workspace.restore(manifest.archive_id, sound_only=True)

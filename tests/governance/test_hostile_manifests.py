@@ -155,7 +155,7 @@ def test_a_content_that_is_not_what_the_manifest_says_is_not_restored(workspace:
     manifest = workspace.archive(id)
     path = path_of(workspace, manifest.archive_id, MANIFEST)
     path.write_bytes(sealed(_in_item(sha256="0" * 64)(json.loads(path.read_text()))))
-    with pytest.raises(GovernanceDamaged, match="1 of the 1 contents"):
+    with pytest.raises(GovernanceDamaged, match="1 of 1 content in"):
         workspace.restore(manifest.archive_id)
 
 
@@ -165,7 +165,7 @@ def test_what_is_stored_in_no_form_that_can_be_read_is_not_restored(workspace: W
     path_of(workspace, manifest.archive_id, CONTENTS).write_bytes(b"x" * size)
     path = path_of(workspace, manifest.archive_id, MANIFEST)
     path.write_bytes(sealed(_in_item(stored_sha256=hashlib.sha256(b"x" * size).hexdigest())(json.loads(path.read_text()))))
-    with pytest.raises(GovernanceDamaged, match="1 of the 1 contents"):
+    with pytest.raises(GovernanceDamaged, match="1 of 1 content in"):
         workspace.restore(manifest.archive_id)
 
 
@@ -179,7 +179,7 @@ def test_what_inflates_without_end_is_not_inflated(workspace: Workspace):
     path_of(workspace, manifest.archive_id, CONTENTS).write_bytes(bomb)
     tracemalloc.start()
     try:
-        with pytest.raises(GovernanceDamaged, match="1 of the 1 contents"):
+        with pytest.raises(GovernanceDamaged, match="1 of 1 content in"):
             workspace.restore(manifest.archive_id)
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:

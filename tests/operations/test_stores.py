@@ -10,6 +10,7 @@ from pathlib import Path
 from popkit_retention.bill import digests
 from popkit_retention.core import archive
 from popkit_retention.core.hosts.opencode.kept_transcripts import Kept, path_of
+from popkit_retention.core.hosts.pi.kept_transcripts import Kept as PiKept
 from popkit_retention.core.io import hook_log
 from popkit_retention.core.reclaim import auto_compaction
 from popkit_retention.core.state import limit_readings, prompt_breakdowns, sockets
@@ -20,6 +21,8 @@ from tests.bill.conversations import breakdown
 from tests.cli.governed import Governed
 from tests.cli.remembered import DAY_S
 from tests.hosts.test_opencode import worked as conversation
+from tests.hosts.test_pi import RECORDED as PI_RECORDED
+from tests.hosts.test_pi import lines as lines_of
 from tests.paths import ROOT
 from tests.reclaim.shops import SESSION, Shop, worked
 
@@ -34,6 +37,9 @@ def declaring() -> set[str]:
             if any(isinstance(name, ast.Name) and name.id == "STORAGE" for name in names):
                 found.add(".".join([name, *path.relative_to(root).with_suffix("").parts]).removesuffix(".__init__"))
     return found
+
+
+PI_SESSION = lines_of(PI_RECORDED[0])
 
 
 def owners(home: Path) -> dict[str, list[str]]:
@@ -70,6 +76,7 @@ def busy(house: Governed) -> None:
     (house.home / "breaks.json").write_text("{}")  # of an earlier version
     limit_readings.note_limits(str(house.home), [{"kind": "five_hour", "percentUsed": 7}], house.now, fresh=True)
     Kept(path_of(str(house.home), "/shop", "ses_5e55"), "ses_5e55", "/shop").take(conversation().messages)
+    PiKept(path_of(str(house.home), "/shop", "pi_5e55"), "pi_5e55", "/shop").take(PI_SESSION)
     prompt_breakdowns.keep_breakdown(str(house.home), "shop", "5e55", breakdown(), house.now)
     (house.home / "trials.json").write_text("{}")  # of an earlier version
     digests.of_user(env, 0.0, house.now, lambda *_: None)

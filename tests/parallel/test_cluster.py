@@ -116,7 +116,7 @@ def test_memory_learns_the_same_on_a_cluster(scheduler: str, shop: Remembered, t
         kept.append((json.loads(done.stdout), exported))
     assert kept[0][0]["sessions"] == 5
     assert kept[0][0]["left_out"] == {
-        "is not a Claude Code transcript: none of its 1 lines belongs to a conversation".rpartition(": ")[2]: 1
+        "is not a Claude Code transcript: none of its 1 line belongs to a conversation".rpartition(": ")[2]: 1
     }
     assert len(kept[0][1]) > 4
     assert all(each == kept[0] for each in kept[1:])
