@@ -47,7 +47,7 @@ def _detail(app_state: AppState, known: Known, cached: CachedContext, columns: i
     contents = prompt_contents.contents_of(cached.site.home, report["project"], report["transcript"])
     return SessionDetail(
         session=row_of(app_state, known),
-        report={name: value for name, value in report.items() if name != "results"},
+        report={**{name: value for name, value in report.items() if name != "results"}, "contents": contents},
         lines=text.laid_out(panel(report, command="", contents=contents), text.width_of(columns)),
         layers=cached.sampler.layers(cached.outlook.rebuilt.conversation, report) if cached.outlook.rebuilt else Layers(),
         strategy=app_state.strategy(known.id),
