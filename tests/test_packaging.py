@@ -65,7 +65,7 @@ def test_what_is_installed_is_what_runs_and_stays_small() -> None:
     services = Path("power-mode/popkit_retention")
     assert _named(INSTALLED / services) == _named(ROOT / services) - {
         "adapters",
-        "archive.py",
+        "archive",
         "clients",
         "conformance",
         "context",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
 import sqlite3
 import time
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.archive import Archive, ContentGone, RecordNotFound, RetentionIntegrityError, StoreError
+from popkit_retention.archive import Archive, AsyncArchive, ContentGone, RecordNotFound, RetentionIntegrityError, StoreError
 from popkit_retention.core.archive.deletion import delete_records
 
 LOG = "INFO started\nERROR payment timeout after 30 s\nINFO stopped"
@@ -152,3 +154,29 @@ def test_an_error_names_the_file_and_what_to_do(tmp_path: Path) -> None:
     closed.close()
     with pytest.raises(StoreError, match=r"archive\.sqlite: .*closed"):
         closed.list()
+
+
+def test_tasks_share_it(tmp_path: Path) -> None:
+    async def worked() -> tuple[list[str], list[str]]:
+        async with AsyncArchive(tmp_path / "archive.sqlite") as archive:
+            records = await asyncio.gather(*(archive.add(f"content {number}", "cat", session_id="s1") for number in range(30)))
+            texts = await asyncio.gather(*(archive.read(record.id) for record in records))
+            return list(texts), [json.loads(line)["content"] async for line in archive.export(session_id="s1")]
+
+    texts, exported = asyncio.run(worked())
+    assert texts == [f"content {number}" for number in range(30)]
+    assert sorted(exported) == sorted(texts)
+
+
+def test_the_awaited_archive_has_every_word_and_error(tmp_path: Path) -> None:
+    async def closed() -> None:
+        archive = AsyncArchive(tmp_path / "archive.sqlite")
+        await archive.close()
+        with pytest.raises(StoreError, match="closed"):
+            await archive.list()
+
+    words = {name for name, value in vars(Archive).items() if inspect.isfunction(value) and not name.startswith("_")}
+    waits = (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+    awaited = {name for name, value in vars(AsyncArchive).items() if any(is_so(value) for is_so in waits)}
+    assert words == {name for name in awaited if not name.startswith("_")}
+    asyncio.run(closed())

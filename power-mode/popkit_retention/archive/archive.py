@@ -1,9 +1,4 @@
-"""The archive from Python: what left a context is searched, read, held, exported, and added by agents of one's own.
-
-with Archive() as archive:  # that of your sessions
-    for found in archive.search("timeout"):
-        print(found.record.id, found.lines)
-"""
+"""`Archive`: an archive file as a program uses it."""
 
 from __future__ import annotations
 
@@ -20,7 +15,6 @@ from popkit_retention.core.archive import (
     NewRecord,
     Record,
     RecordNotFound,
-    RetentionIntegrityError,
     add_records,
     archive_chain,
     chain,
@@ -36,7 +30,7 @@ from popkit_retention.core.archive import stats as stats_of
 from popkit_retention.core.archive.holds import add_hold, all_holds, place_folders, release_hold
 from popkit_retention.core.archive.index import index_queued
 from popkit_retention.core.archive.searching import MOST, Found, SearchUnavailable, search
-from popkit_retention.core.archive.verification import Broken, Verified, verify
+from popkit_retention.core.archive.verification import Verified, verify
 from popkit_retention.core.errors import PopkitError
 from popkit_retention.core.io import home, repository
 from popkit_retention.core.io.sqlite_file import StoreError, is_damage
@@ -54,20 +48,6 @@ if TYPE_CHECKING:
     Records = list[Record]
     Founds = list[Found]
     Holds = list[Hold]
-
-__all__ = [
-    "Archive",
-    "Broken",
-    "ContentGone",
-    "Found",
-    "Hold",
-    "Record",
-    "RecordNotFound",
-    "RetentionIntegrityError",
-    "SearchUnavailable",
-    "StoreError",
-    "Verified",
-]
 
 
 class ContentGone(PopkitError, LookupError):
@@ -202,7 +182,8 @@ class Archive:
             records = find_records(self._db, session_id=session_id, project=project)
         for each in reversed(records):
             with self._usable():
-                yield _line(self._db, each)
+                line = _line(self._db, each)
+            yield line  # with the lock given back: whoever iterates may take long
 
 
 def _line(db: Connection, each: Record) -> str:

@@ -1,0 +1,59 @@
+"""The archive from Python: what left a context is searched, read, held, exported, and added by agents of one's own.
+
+    with Archive() as archive:  # that of your sessions
+        for found in archive.search("timeout"):
+            print(found.record.id, found.lines)
+
+Each name is loaded on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+_HOMES = {
+    "Archive": ".archive",
+    "AsyncArchive": ".asynchronous",
+    "Broken": "popkit_retention.core.archive.verification",
+    "ContentGone": ".archive",
+    "Found": "popkit_retention.core.archive.searching",
+    "Hold": "popkit_retention.core.retention_kit.holds",
+    "Record": "popkit_retention.core.archive",
+    "RecordNotFound": "popkit_retention.core.archive",
+    "RetentionIntegrityError": "popkit_retention.core.archive",
+    "SearchUnavailable": "popkit_retention.core.archive.searching",
+    "StoreError": "popkit_retention.core.io.sqlite_file",
+    "Verified": "popkit_retention.core.archive.verification",
+}
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from popkit_retention.core.archive import Record, RecordNotFound, RetentionIntegrityError
+    from popkit_retention.core.archive.searching import Found, SearchUnavailable
+    from popkit_retention.core.archive.verification import Broken, Verified
+    from popkit_retention.core.io.sqlite_file import StoreError
+    from popkit_retention.core.retention_kit.holds import Hold
+
+    from .archive import Archive, ContentGone
+    from .asynchronous import AsyncArchive
+
+__all__ = [
+    "Archive",
+    "AsyncArchive",
+    "Broken",
+    "ContentGone",
+    "Found",
+    "Hold",
+    "Record",
+    "RecordNotFound",
+    "RetentionIntegrityError",
+    "SearchUnavailable",
+    "StoreError",
+    "Verified",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name], __name__), name)
