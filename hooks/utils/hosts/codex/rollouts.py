@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 
-from ...io import files, home
+from ...io import home
 from ...io.system import join
+from .. import recording_files
 from ..transcripts import usage
 from .translation import usage_of, window_in
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 _SUFFIX = ".jsonl"
-TAIL_BYTES = 128 * 1024
 _USAGE_MARKS = (b'"token_usage_record"', b'"token_count"', b'"compacted"')
 _NAME = re.compile(r"rollout-\d{4}-\d\d-\d\dT[\d-]{8}-([0-9a-f-]{36})\.jsonl")
 
@@ -38,42 +37,21 @@ def session_id_of(path: str) -> str:
 
 def newest_first(environ: Mapping[str, str]) -> list[tuple[float, str]]:
     """Return (when it was last written in seconds, path) of the rollouts of all sessions, the one that was written last first."""
-    rollouts = []
-    for folder, _, names in os.walk(folder_of(environ)):
-        for name in names:
-            if name.endswith(_SUFFIX):
-                path = join(folder, name)
-                try:
-                    rollouts.append((os.stat(path).st_mtime, path))
-                except OSError:
-                    continue
-    return sorted(rollouts, reverse=True)
+    return recording_files.newest_first(folder_of(environ), lambda path: path.endswith(_SUFFIX))
 
 
 def newest_usage(path: str) -> Usage | None:
     """Return the newest request's usage, without its model, which is further up; None where the end has none, or of a compaction
     since."""
-    try:
-        with files.open_regular(path) as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
-            lines = file.read(TAIL_BYTES).split(b"\n")
-    except (OSError, ValueError):
-        return None
-    for line in reversed(lines):
-        if not any(mark in line for mark in _USAGE_MARKS):
-            continue
-        try:
-            value = json.loads(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            continue
-        payload = value.get("payload") if isinstance(value, dict) else None
+    for record in recording_files.newest_records(path, _USAGE_MARKS):
+        payload = record.get("payload")
         if not isinstance(payload, dict):
             continue
-        if value.get("type") == "compacted":
+        if record.get("type") == "compacted":
             return None
         info = payload.get("info")
         counts = usage_of(payload.get("usage")) or usage_of(info.get("last_token_usage") if isinstance(info, dict) else None)
         if counts is not None:
             counts["context_window"] = window_in(payload) or window_in(info)
-            return usage.usage_of({"type": "assistant", "timestamp": value.get("timestamp"), "message": {"usage": counts}})
+            return usage.usage_of({"type": "assistant", "timestamp": record.get("timestamp"), "message": {"usage": counts}})
     return None

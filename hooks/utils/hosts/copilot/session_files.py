@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 
-from ...io import files, home
+from ...io import home
 from ...io.system import join
+from .. import recording_files
 from ..transcripts import usage
 from .translation import usage_of
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
     from ...policy.usage import Usage
 
-_TAIL_BYTES = 128 * 1024
 _PATH = re.compile(r"(?:.*[/\\])?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})[/\\]events\.jsonl", re.DOTALL)
 
 
@@ -35,37 +33,13 @@ def session_id_of(path: str) -> str:
 
 def newest_first(environ: Mapping[str, str]) -> list[tuple[float, str]]:
     """Return (when it was last written in seconds, path) of the files of all sessions, the one that was written last first."""
-    folder, found = folder_of(environ), []
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    for name in names:
-        path = join(join(folder, name), "events.jsonl")
-        if session_id_of(path):
-            try:
-                found.append((os.stat(path).st_mtime, path))
-            except OSError:
-                continue
-    return sorted(found, reverse=True)
+    return recording_files.newest_first(folder_of(environ), lambda path: session_id_of(path) != "")
 
 
 def newest_usage(path: str) -> Usage | None:
     """Return the usage of the newest request of a session; None where the end of its file has none, or a compaction has come since."""
-    try:
-        with files.open_regular(path) as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
-            lines = file.read(_TAIL_BYTES).split(b"\n")
-    except (OSError, ValueError):
-        return None
-    for line in reversed(lines):
-        if b'"session.usage_record"' not in line and b'"session.compaction_complete"' not in line:
-            continue
-        try:
-            event = json.loads(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            continue
-        data = event.get("data") if isinstance(event, dict) else None
+    for event in recording_files.newest_records(path, (b'"session.usage_record"', b'"session.compaction_complete"')):
+        data = event.get("data")
         if not isinstance(data, dict) or event.get("agentId"):
             continue
         if event.get("type") == "session.compaction_complete" and data.get("success") is True:

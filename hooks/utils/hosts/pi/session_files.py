@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json  # noqa: TID253  no hook on a tool call reads other hosts' records
 import os
-import re  # noqa: TID253
+import re  # noqa: TID253  no hook on a tool call reads other hosts' records
 
-from ...io import files, home
+from ...io import home
 from ...io.system import join
+from .. import recording_files
 from ..transcripts import usage
 from .translation import SESSION, usage_of
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from ...policy.usage import Usage
 
-_SUFFIX = ".jsonl"
-_TAIL_BYTES = 128 * 1024
 _NAME = re.compile(r"\d{4}-\d\d-\d\dT[\d-]{8,12}Z_([\w.-]{1,200})\.jsonl")
 
 
@@ -39,35 +37,12 @@ def session_id_of(path: str) -> str:
 
 def newest_first(environ: Mapping[str, str]) -> list[tuple[float, str]]:
     """Return (when it was last written in seconds, path) of the files of all sessions, the one that was written last first."""
-    found = []
-    for folder, _, names in os.walk(folder_of(environ)):
-        for name in names:
-            path = join(folder, name)
-            if session_id_of(path):
-                try:
-                    found.append((os.stat(path).st_mtime, path))
-                except OSError:
-                    continue
-    return sorted(found, reverse=True)
+    return recording_files.newest_first(folder_of(environ), lambda path: session_id_of(path) != "")
 
 
 def newest_usage(path: str) -> Usage | None:
     """Return the usage of the newest request of a session; None where the end of its file has none, or a compaction has come since."""
-    try:
-        with files.open_regular(path) as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
-            lines = file.read(_TAIL_BYTES).split(b"\n")
-    except (OSError, ValueError):
-        return None
-    for line in reversed(lines):
-        if b'"assistant"' not in line and b'"compaction"' not in line:
-            continue
-        try:
-            entry = json.loads(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            continue
-        if not isinstance(entry, dict):
-            continue
+    for entry in recording_files.newest_records(path, (b'"assistant"', b'"compaction"')):
         if entry.get("type") == "compaction":
             return None
         message = entry.get("message")
