@@ -32,6 +32,7 @@ from popkit_retention.lab.policy import Policy
 READS = (0.1, 0.05, 0.025)
 LIFETIMES = {300: 1.25, 3_600: 2.0}
 WORDS = {"none": None, "shipped": LONG}
+CLEARLY_DEARER = 1.02
 
 
 def long_of(word: str) -> Long | None:
@@ -57,7 +58,7 @@ def scored(read: list, prices: Prices, long: Long | None, words: argparse.Namesp
         sums[repository][0] += ours.cost
         sums[repository][1] += own.cost
         fetched, requests = fetched + ours.fetched, requests + ours.requests
-        dearer += ours.cost > measure.DEARER * own.cost
+        dearer += ours.cost > CLEARLY_DEARER * own.cost
     return sum(ours / own for ours, own in sums.values()) / len(sums), 100 * fetched / requests, dearer / len(read)
 
 

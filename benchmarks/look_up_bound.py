@@ -1,0 +1,82 @@
+"""What a bound on look-ups costs: the bill of `default+auto` under several bounds, and how many sessions keep them.
+
+    python benchmarks/look_up_bound.py --transcripts FOLDER [--bound MISSES,TIMES …]
+
+MISSES: at most so many look-ups in 100 requests (`auto_misses`); TIMES: so many times what is expected has to fit into the bound
+(`policy/bound.py`, CAUTION). At the prices of the models that answered, a cache of five minutes. Printed: the bill beside that with Claude
+Code's own compactions, a mean over repositories of the ratios of sums; look-ups because of PopKit in 100 requests; of the sessions of 100
+requests or more, those that keep the bound; and those of all that became dearer by more than 2 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
+
+from held_out import read_sessions
+from long_conversations import CLEARLY_DEARER
+
+from popkit_retention.core.policy import bound
+from popkit_retention.core.policy.ruleset import AUTO_MISSES
+from popkit_retention.lab import measure, replay_policies
+from popkit_retention.lab.policy import Policy
+from popkit_retention.lab.survey import BOUND_REQUESTS
+
+TTL_S = 300
+NO_BOUND = "none"
+BOUNDS = ((2.0, 0.3), (2.0, 1.0), (2.0, 3.0), (5.0, 1.0), (AUTO_MISSES, bound.CAUTION), (5.0, 6.0), None)
+
+
+def bound_of(word: str) -> tuple[float, float] | None:
+    """`misses,times`, or "none"."""
+    if word == NO_BOUND:
+        return None
+    try:
+        misses, times = word.split(",")
+        return float(misses), float(times)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{word}: say MISSES,TIMES or {NO_BOUND}") from None
+
+
+def row_of(read: list, own: list, chosen: tuple[float, float] | None) -> str:
+    """A line of the table. `own`: the score of each session with Claude Code's own compactions."""
+    most, bound.CAUTION = chosen or (math.inf, bound.CAUTION)
+    sums: dict = defaultdict(lambda: [0.0, 0.0])
+    looked_up = within = long = dearer = 0
+    for (repository, session), without in zip(read, own):
+        prices = replay_policies.prices_for(session, TTL_S)
+        ours = measure.score(session, replay_policies.installed(prices, auto=True, most=most), prices)
+        sums[repository][0] += ours.cost
+        sums[repository][1] += without.cost
+        looked_up += ours.look_ups
+        dearer += ours.cost > CLEARLY_DEARER * without.cost
+        if ours.requests >= BOUND_REQUESTS and chosen:
+            long += 1
+            within += ours.look_ups <= chosen[0] * ours.requests / 100
+    bill = sum(ours / without for ours, without in sums.values()) / len(sums)
+    requests = sum(len(session.requests) for _, session in read)
+    name = f"{chosen[0]:g}, {chosen[1]:g}" if chosen else NO_BOUND
+    kept = f"{within / long:.0%}" if long else ""
+    return f"| {name} | {bill:.3f} | {100 * looked_up / requests:.1f} | {kept} | {dearer / len(read):.1%} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--transcripts", type=Path, required=True, help="a folder of recorded sessions, in any depth")
+    parser.add_argument("--bound", type=bound_of, nargs="+", default=BOUNDS, metavar="MISSES,TIMES", help="several, or none")
+    words = parser.parse_args()
+    read = [(repository, session) for repository, session in read_sessions(words.transcripts) if replay_policies.has_price(session.model)]
+    own = [measure.score(session, Policy(), replay_policies.prices_for(session, TTL_S)) for _, session in read]
+    print(f"{len(read)} sessions\n\n| bound, times | bill | look-ups in 100 | within | dearer |\n|---|---|---|---|---|")
+    for chosen in words.bound:
+        print(row_of(read, own, chosen), flush=True)
+
+
+if __name__ == "__main__":
+    main()
