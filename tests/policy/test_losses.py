@@ -57,10 +57,19 @@ def test_each_row_leads_to_texts_that_have_all_it_says(before: list[Passage], af
         assert all(" ".join(word.split()) in texts for word in row.words)
 
 
+@given(passages(), st.lists(words, max_size=2))
+def test_no_row_counts_more_than_is_lost_in_all(before: list[Passage], after: list[str]) -> None:
+    found = ranked(before, *after)
+    assert sum(row.kind == ERROR for row in found.rows) <= found.errors
+    for row in found.rows:
+        if row.kind != ERROR:  # which counts the lines that tell of it
+            assert row.count <= (found.sentences if row.kind == SAID else found.names + found.lines)
+
+
 @given(passages())
 def test_what_is_kept_whole_loses_nothing(before: list[Passage]) -> None:
     found = ranked(before, *(passage.text for passage in before))
-    assert (found.rows, found.sentences, found.errors, found.names) == ([], 0, 0, 0)
+    assert (found.rows, found.sentences, found.errors, found.names, found.lines) == ([], 0, 0, 0, 0)
 
 
 @given(passages())

@@ -106,6 +106,7 @@ def _losses(compaction: RecordedCompaction, path: str, popkit_home: str, most: i
         "sentences": lost.sentences,
         "errors": lost.errors,
         "names": lost.names,
+        "lines": lost.lines,
         "rows": [_row(row, handles, lines) for row in lost.rows],
     }
 

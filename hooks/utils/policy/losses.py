@@ -85,15 +85,16 @@ class Loss:
 
 
 class Losses:
-    """The first `rows` of a list, and how many `sentences` of the person's, open `errors` and `names` are lost in all."""
+    """The first `rows` of a list, and how many `sentences` of the person's, open `errors`, `names` and `lines` are lost in all."""
 
-    __slots__ = ("errors", "names", "rows", "sentences")
+    __slots__ = ("errors", "lines", "names", "rows", "sentences")
 
-    def __init__(self, rows: list[Loss], sentences: int, names: int, errors: int) -> None:
+    def __init__(self, rows: list[Loss], sentences: int, errors: int, names: int, lines: int) -> None:
         self.rows = rows
         self.sentences = sentences
-        self.names = names
         self.errors = errors
+        self.names = names
+        self.lines = lines
 
 
 class Standing:
@@ -128,7 +129,8 @@ def ranked(before: Sequence[Passage], standing: Standing, most: int) -> Losses:
     groups = _groups(before, known, standing, worth, now)
     names = sum(1 for string in worth if " " not in string)
     sentences = sum(len(group.sentences) for group in groups)
-    return Losses(_first(groups, most), sentences, names, sum(group.kind == ERROR for group in groups))
+    errors = sum(group.kind == ERROR for group in groups)
+    return Losses(_first(groups, most), sentences, errors, names, len(worth) - names)
 
 
 class _Group:

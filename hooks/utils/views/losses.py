@@ -95,7 +95,9 @@ def when(losses: CompactionLosses) -> str:
 
 def sums(losses: CompactionLosses) -> str:
     """Return how much is lost, in words."""
-    counts = (("sentence", losses["sentences"]), ("open error", losses["errors"]), ("name", losses["names"]))
+    counts = (
+        ("sentence", losses["sentences"]), ("open error", losses["errors"]), ("name", losses["names"]), ("line", losses["lines"]),
+    )  # fmt: skip
     parts = [units.counted(count, noun) + (" of yours" if noun == "sentence" else "") for noun, count in counts if count]
     return ", ".join(parts) or "nothing"
 

@@ -274,8 +274,8 @@ class LossRow(TypedDict):
 
 class CompactionLosses(TypedDict):
     """What a compaction lost: where it is (`transcript`, `line`), of which host, its time, whether a person `asked` for it, whether it was
-    `without_model`, whether its summary is only `partly_known`, the tokens before it (0: unknown), how many sentences, open errors and
-    names are lost, and the first rows of the list."""
+    `without_model`, whether its summary is only `partly_known`, the tokens before it (0: unknown), how many sentences, open errors, names
+    and lines are lost, and the first rows of the list."""
 
     transcript: str
     host: str
@@ -288,4 +288,5 @@ class CompactionLosses(TypedDict):
     sentences: int
     errors: int
     names: int
+    lines: int
     rows: list[LossRow]
