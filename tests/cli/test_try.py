@@ -228,6 +228,21 @@ def test_a_session_without_a_known_price_has_no_dollars(tmp_path, capsys) -> Non
     assert "less" not in shown
 
 
+def test_a_request_without_recorded_usage_is_told_and_is_none_of_the_bills(tmp_path, capsys) -> None:
+    path = _afternoon(tmp_path, "one")
+    entries = list(map(json.loads, path.read_text().splitlines()))
+    newest = [entry["message"]["id"] for entry in entries if entry["type"] == "assistant"][-1]
+    for entry in entries:
+        if entry["type"] == "assistant" and entry["message"]["id"] == newest:
+            del entry["message"]["usage"]
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    past = _past(tmp_path, capsys, str(path))
+    assert past["unrecorded"] == 1
+    assert "for 85 requests, 1 of them without recorded usage" in " ".join(_try(tmp_path, capsys, str(path))[1].split())
+    main(["bill", str(path), "--json"], {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "POPKIT_HOME": str(tmp_path / "popkit")})
+    assert json.loads(capsys.readouterr()[0])["whole"]["requests"] == past["requests"] - 1
+
+
 # --- what an answer suggests -------------------------------------------------------------------------------------------------------------
 
 

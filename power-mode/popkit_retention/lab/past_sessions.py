@@ -40,16 +40,17 @@ _COPIED = "all of its requests are in other sessions"
 
 
 class PastSums(NamedTuple):
-    """What PopKit would have done by itself in `sessions` and `subagents`. `usd`: what their `requests` cost, `unpriced`: how many of them
-    have a model without a price. The door would have kept `kept_out_tokens` of `kept_out_results` out; at `compactions` of the host's,
-    `kept_tokens` would have stayed word for word in the place of `summary_tokens`. `kept_out_usd`, `compactions_usd`, `auto_usd`: what the
-    door saves, what compactions without a model save beside it, and what more of them save when the cache is cold; below 0 for what costs
-    more. `left`: how many transcripts were not reached within so many `seconds`."""
+    """What PopKit would have done by itself in `sessions` and `subagents`. `usd`: what their `requests` cost, of which `unrecorded` have no
+    usage in the transcript, and `unpriced` a model without a price. The door would have kept `kept_out_tokens` of `kept_out_results` out;
+    at `compactions` of the host's, `kept_tokens` would have stayed word for word in the place of `summary_tokens`. `kept_out_usd`,
+    `compactions_usd`, `auto_usd`: what the door saves, what compactions without a model save beside it, and what more of them save when
+    the cache is cold; below 0 for what costs more. `left`: how many transcripts were not reached within so many `seconds`."""
 
     sessions: int = 0
     subagents: int = 0
     requests: int = 0
     usd: float = 0
+    unrecorded: int = 0
     unpriced: int = 0
     kept_out_tokens: int = 0
     kept_out_results: int = 0
@@ -87,6 +88,7 @@ def row_of(path: str, popkit_home: str, copies: Collection[int] = ()) -> PastSum
         subagents=int(is_agent),
         requests=done.was.requests,
         usd=usd,
+        unrecorded=max(0, done.was.requests - sum(count for count, _ in paid)),
         unpriced=sum(count for count, dollars in paid if not dollars),
         kept_out_tokens=done.door.spared_tokens,
         kept_out_results=done.door.shortened,

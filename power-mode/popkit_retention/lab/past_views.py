@@ -89,8 +89,9 @@ def _cost(past: PastSums) -> str:
     requests = units.counted(past.requests, "request")
     if not past.usd:
         return f"of {requests} not known: no usage, or a model without a price"
+    unrecorded = f", {past.unrecorded:,} of them without recorded usage" if past.unrecorded else ""
     unpriced = f", {past.unpriced:,} of a model without a price" if past.unpriced else ""
-    return f"~{amounts.usd(past.usd)} for {requests}{unpriced}"
+    return f"~{amounts.usd(past.usd)} for {requests}{unrecorded}{unpriced}"
 
 
 def _method(past: PastSums) -> str:
