@@ -216,6 +216,11 @@ def beginning(items: Sequence, most: int) -> tuple[Sequence, int]:
     return shown, len(items) - len(shown)
 
 
+def enumerated(words: Sequence[str]) -> str:
+    """Return `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
 def listed(words: list, most: int = 8) -> str:
     """Return `a, b, c and 4 more`."""
     if len(words) <= most:

@@ -55,16 +55,15 @@ class Command:
 
 
 class SetUp:
-    """What `popkit setup NAME` sets up that is no package. `title`, `purpose`: in help and in the list · `scope`: what --scope chooses ·
-    `more`: what help says of it · `does`: (undo, scope, yes, environ) -> exit code · `is_there`: (environ) -> whether it is set up."""
+    """What `popkit setup NAME` sets up that is no package. `title`, `purpose`: in help and in the list · `more`: what help says of it ·
+    `does`: (undo, scope, yes, environ) -> exit code · `is_there`: (environ) -> whether it is set up."""
 
-    __slots__ = ("does", "is_there", "more", "name", "purpose", "scope", "title")
+    __slots__ = ("does", "is_there", "more", "name", "purpose", "title")
 
-    def __init__(self, name: str, title: str, purpose: str, scope: str, more: str, does: str, is_there: str) -> None:
+    def __init__(self, name: str, title: str, purpose: str, more: str, does: str, is_there: str) -> None:
         self.name = name
         self.title = title
         self.purpose = purpose
-        self.scope = scope
         self.more = more
         self.does = does
         self.is_there = is_there

@@ -3,6 +3,7 @@ shell completes commands, words, flags and choices as the tables have them."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
@@ -14,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.cli import shell_setup
+from popkit_retention.cli import shell_setup, terminal
 from popkit_retention.cli.commands import every, first, names, tables, titles
 from popkit_retention.cli.completion_command import SCRIPTS, words_after
 from popkit_retention.cli.setup_table import SETUP
+from popkit_retention.core import text
 from popkit_retention.core.argument_types import AGE, WHEN, Type, choices, whole
 from popkit_retention.core.flag_parser import Parsed, UsageError, parse
 from popkit_retention.core.operation_tables import HELP, Flag, Operation, Table
@@ -356,3 +358,13 @@ def test_the_script_of_another_shell_is_one_that_it_can_read(shell: str, tmp_pat
     path = tmp_path / "completion"
     path.write_text(SCRIPTS[shell])
     assert subprocess.run([program, "-n", str(path)], check=False, timeout=HANG_S).returncode == 0
+
+
+def test_the_rule_below_a_heading_is_as_long_as_the_command_was_called() -> None:
+    printed = io.StringIO()
+    terminal.write_view(text.title("popkit lab"), printed, {terminal.CALLED: "../bin/popkit"})
+    assert printed.getvalue().splitlines() == ["../bin/popkit lab", "-" * 17]
+
+
+def test_names_are_enumerated_as_one_says_them() -> None:
+    assert [text.enumerated(words) for words in ((), ("a",), ("a", "b"), ("a", "b", "c"))] == ["", "a", "a and b", "a, b and c"]

@@ -38,8 +38,8 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int | Answer:
             raise Refused(f"popkit setup {name} asks, so it has no --json. --yes skips the question")
         return shell_setup.set_up_shell(args.undo, args.yes, environ)
     if args.undo or args.yes or scope != "user":
-        asking = " and ".join((*setups, shell_setup.SHELL))
-        raise Refused(f"--undo and --yes are for popkit setup {asking}" + (f", --scope is for {' and '.join(setups)}" if setups else ""))
+        asking, scoped = text.enumerated([*setups, shell_setup.SHELL]), text.enumerated([*setups])
+        raise Refused(f"--undo and --yes are for popkit setup {asking}" + (f", --scope is for {scoped}" if scoped else ""))
     if not name:
         return _list(environ)
     result = set_up_extra(name, environ, quiet=args.json)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from popkit_retention.core.argument_types import choice
 from popkit_retention.core.operation_tables import CHANGES, Flag, Operation, Table
+from popkit_retention.core.text import enumerated
 
 from .. import features
 from ..extras import EXTRAS
@@ -11,7 +12,8 @@ from ..operations import JSON
 
 SHELL = "shell"  # the command as it is named in `popkit setup shell`
 _SETUPS = features.setups()
-_ASKING = f"for {' and '.join((*(setup.name for setup in _SETUPS), SHELL))}"
+_CONFIGURED = [setup.name for setup in _SETUPS]
+_ASKING = f"for {enumerated([*_CONFIGURED, SHELL])}"
 _TITLES = ["install what some commands need beyond Python", "make your shell find popkit", *(setup.title for setup in _SETUPS)]
 SETUP = Table(
     "popkit setup",
@@ -21,7 +23,7 @@ SETUP = Table(
         "",
         Flag("--undo", f"{_ASKING}: take back what it changed"),
         Flag("--yes", f"{_ASKING}: make the change without asking"),
-        *(Flag("--scope user|project", f"for {setup.name}: {setup.scope}", default="user") for setup in _SETUPS[:1]),
+        *([Flag("--scope user|project", f"for {enumerated(_CONFIGURED)}: whose settings to change", default="user")] if _SETUPS else []),
         effect=CHANGES,
         type=choice(*EXTRAS, *(setup.name for setup in _SETUPS), SHELL),
         more="\n\n".join(

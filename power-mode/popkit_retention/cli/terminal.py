@@ -97,7 +97,11 @@ def _with_called_name(lines: list[str], environ: Mapping[str, str]) -> list[str]
     command = re.compile(
         rf"(?<![\w./:@-])popkit(?= (?:{'|'.join({**commands.every(), **commands.words_of_context()})}|COMMAND|help|--\w+)(?![\w:]))"
     )
-    return [command.sub(lambda _: shlex.quote(called), line) for line in lines]
+    named = [command.sub(lambda _: shlex.quote(called), line) for line in lines]
+    for at in range(1, len(lines)):
+        if lines[at] and not lines[at].strip("─") and len(lines[at]) == len(lines[at - 1]):  # the rule below a heading
+            named[at] = "─" * len(named[at - 1])
+    return named
 
 
 def say_renamed(former: str, current: str, environ: Mapping[str, str]) -> None:

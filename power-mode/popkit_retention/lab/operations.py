@@ -22,8 +22,8 @@ TRY = Table(
         Flag("--all", "all of them"),
         HOST,
         type=FILE,
-        more="TRANSCRIPT can also be the id of a session, a rollout of Codex, an export of OpenCode, its database or a folder (the newest"
-        " session in it). With --host opencode, this project's newest comes first.",
+        more="TRANSCRIPT can also be a session's id, a session file of Codex, pi or Copilot CLI, an export of OpenCode, its database, or a"
+        " folder (its newest session). With --host opencode, this project's newest comes first.",
         does="run",
     ),
     common=(JSON,),

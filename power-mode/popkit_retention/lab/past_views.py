@@ -38,7 +38,7 @@ def _sentence(past: PastSums, where: str) -> str:
     if not did:
         done = "PopKit would have changed nothing by itself: no result repeated what the context showed, and nothing was compacted"
         return f"{where}, {done}{_auto_saving(past, '; ')}."
-    return f"{where}, PopKit by itself would have {' and '.join(did)}{_net_saving(past)}{_auto_saving(past, '; ')}."
+    return f"{where}, PopKit by itself would have {text.enumerated(did)}{_net_saving(past)}{_auto_saving(past, '; ')}."
 
 
 def _net_saving(past: PastSums) -> str:

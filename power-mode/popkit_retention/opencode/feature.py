@@ -13,7 +13,6 @@ FEATURE = Feature(
             "opencode",
             "PopKit in OpenCode",
             "PopKit in OpenCode: its plugin in opencode.json and tui.json",
-            "whose opencode.json to change",
             "adds PopKit's plugin to opencode.json and tui.json. It shows the change and asks first.",
             f"{__package__}.setup:set_up_opencode",
             f"{__package__}.configuration:named_plugin",

@@ -13,7 +13,6 @@ FEATURE = Feature(
             "pi",
             "PopKit in pi",
             "PopKit in pi: its extension in settings.json",
-            "whose settings.json to change",
             "adds PopKit's extension to settings.json. It shows the change and asks first.",
             f"{__package__}.setup:set_up_pi",
             f"{__package__}.configuration:named_extension",

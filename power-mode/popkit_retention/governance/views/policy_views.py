@@ -179,8 +179,9 @@ def sentences(policy: Mapping[str, Any], domain: str) -> list[str]:
         f"Of {what}, everything older than {wording.days(policy['older_than_days'])} may be deleted.",
     ]
     if set(sources) != set(SOURCE_TYPES):
-        only = " and ".join([", ".join(sources[:-1]), sources[-1]] if len(sources) > 1 else sources)
-        words.append(f"Only {only} records may be deleted." if sources else "No kind of record may be deleted, so nothing is.")
+        words.append(
+            f"Only {text.enumerated(sources)} records may be deleted." if sources else "No kind of record may be deleted, so nothing is."
+        )
     for key, noun in (("keep_session_ids", "session"), ("keep_context_ids", "context")):
         if policy[key]:
             words.append(f"Everything of {units.counted(len(policy[key]), noun)} named in the policy stays.")
