@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-import lzma
+import bz2
 import os
 import unicodedata
 from functools import lru_cache
+from itertools import count
 
-# bert-base-uncased (Google, Apache License 2.0): a token a line, its number is its id.
+# bert-base-uncased (Google, Apache License 2.0): a token a line, in the order of their ids, without those that are not used.
 UNKNOWN, BEGIN, END = 100, 101, 102  # [UNK] [CLS] [SEP]
-VOCABULARY = os.path.join(os.path.dirname(__file__), "data", "wordpiece.txt.xz")
+_UNUSED = (range(1, 100), range(104, 999))  # ids
+VOCABULARY = os.path.join(os.path.dirname(__file__), "data", "wordpiece.txt.bz2")
 LONGEST_WORD = 100  # characters; a longer one is unknown
 _INSIDE = "##"  # how tokens begin that continue a word
 # Each character of these ranges is a word.
@@ -62,8 +64,10 @@ def _is_punctuation(char: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _vocabulary() -> dict[str, int]:
-    with lzma.open(VOCABULARY, "rt", encoding="utf-8") as file:
-        return {token: id for id, token in enumerate(file.read().splitlines())}
+    with bz2.open(VOCABULARY, "rt", encoding="utf-8") as file:
+        tokens = file.read().splitlines()
+    ids = (id for id in count() if not any(id in unused for unused in _UNUSED))
+    return dict(zip(tokens, ids))
 
 
 @lru_cache(maxsize=1 << 15)

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from popkit_retention.core.io import home
 from popkit_retention.core.io.codec import loads
+from popkit_retention.core.io.storage import LOGS, Storage
 
 from ..cli import json_text, settings_file
 from ..cli.answering import Refused
+from ..cli.host_settings import HostSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ SCOPES = ("user", "project")
 # Files of OpenCode's configuration that name plugins: of its server, which has the door, and of its terminal, which has the pane.
 SERVER, TERMINAL = OPENCODE, "tui"
 FOLDER = "/power-mode/opencode"
+_PREVIOUS = "opencode.previous.json"
+STORAGE = (Storage(LOGS, {"": r"opencode\.previous\.json"}),)
 
 
 def folder() -> str:
@@ -89,3 +93,7 @@ def named_plugin(environ: Mapping[str, str], scope: str = "user", kind: str = SE
 def is_in_opencode(environ: Mapping[str, str], scope: str) -> bool:
     """Return whether any file of a scope names our plugin."""
     return any(named_plugin(environ, scope, kind) for kind in (SERVER, TERMINAL))
+
+
+# OpenCode itself puts $schema into a file that lacks it.
+SETTINGS = HostSettings("OpenCode", KEY, _PREVIOUS, plugins_of, is_ours, ["$schema"])

@@ -7,7 +7,7 @@ from ..features import Feature, SetUp
 FEATURE = Feature(
     "opencode",
     60,
-    stores=(f"{__package__}.previous",),
+    stores=(f"{__package__}.configuration",),
     setups=(
         SetUp(
             "opencode",

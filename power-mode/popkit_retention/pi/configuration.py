@@ -10,6 +10,7 @@ from popkit_retention.core.io.storage import LOGS, Storage
 
 from ..cli import json_text, settings_file
 from ..cli.answering import Refused
+from ..cli.host_settings import HostSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +68,4 @@ def named_extension(environ: Mapping[str, str], scope: str = "user") -> str:
     return next(filter(is_ours, extensions), "")
 
 
-def kept(environ: Mapping[str, str]) -> settings_file.Previous:
-    """Return what the settings were before our first change."""
-    return settings_file.Previous(_PREVIOUS, environ)
+SETTINGS = HostSettings(PI, KEY, _PREVIOUS, extensions_of, is_ours)

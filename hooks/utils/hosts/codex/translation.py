@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 
+from ..recorded_values import count_of
 from . import calls
 
 TYPE_CHECKING = False
@@ -250,7 +251,7 @@ def _kind(value: Entry) -> str:
 
 def window_in(value: object) -> int:
     """Return the tokens of the context window that an event tells; 0 for none."""
-    return _count(value.get("model_context_window")) if isinstance(value, dict) else 0
+    return count_of(value.get("model_context_window")) if isinstance(value, dict) else 0
 
 
 def usage_of(counts: object) -> dict[str, int] | None:
@@ -259,7 +260,7 @@ def usage_of(counts: object) -> dict[str, int] | None:
     if not isinstance(counts, dict):
         return None
     names = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens")
-    whole, read, written, output = (_count(counts.get(name)) for name in names)
+    whole, read, written, output = (count_of(counts.get(name)) for name in names)
     read = min(read, whole)
     written = min(written, whole - read)
     if not whole:
@@ -270,10 +271,6 @@ def usage_of(counts: object) -> dict[str, int] | None:
         "cache_creation_input_tokens": written,
         "output_tokens": output,
     }
-
-
-def _count(value: object) -> int:
-    return value if type(value) is int and 0 < value < 10**9 else 0
 
 
 def _content(content: object) -> list[Entry]:

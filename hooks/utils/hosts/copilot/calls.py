@@ -10,6 +10,7 @@ import re
 
 from ...policy.tools import READ
 from ..codex.patches import input_of_patch
+from ..recorded_values import list_of
 from . import TOOLS
 
 TYPE_CHECKING = False
@@ -84,7 +85,7 @@ def result_of(data: Item, call: Item) -> tuple[Any, bool, Item]:
         text, code = text[: ended.start()], int(ended[1])
     if type(code) is int and code and abs(code) < 100_000:
         return f"Exit code {code}\n{text}", True, {}
-    images = [{"type": "image"} for each in _list(result.get("binaryResultsForLlm")) if _is_image(each)]
+    images = [{"type": "image"} for each in list_of(result.get("binaryResultsForLlm")) if _is_image(each)]
     if images:
         return [*([{"type": "text", "text": text}] if text else []), *images], False, {}
     return text, False, _shown(data, call, text) if TOOLS.of(call["name"]).operation == READ else {}
@@ -106,7 +107,3 @@ def _shown(data: Item, call: Item, text: str) -> Item:
 
 def _is_image(each: object) -> bool:
     return isinstance(each, dict) and (each.get("type") == "image" or str(each.get("mimeType", "")).startswith("image/"))
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 
+from ...io.codec import text_in_field
+from ..recorded_values import count_of
 from . import calls
 
 TYPE_CHECKING = False
@@ -82,11 +84,11 @@ class _Reading:
         if kind in ("session.start", "session.resume", "session.context_changed", "session.model_change"):
             self._meta(data)
         elif kind == "system.message":
-            yield from self._system(_text(data, "content"))
+            yield from self._system(text_in_field(data, "content"))
         elif kind == "user.message":
             yield from self._prompt(data)
         elif kind == "system.notification":
-            yield from self._given(_text(data, "content"))
+            yield from self._given(text_in_field(data, "content"))
         elif kind == "session.usage_record":
             usage = data.get("usage")
             if isinstance(usage, dict) and isinstance(usage.get("apiCallId"), str):
@@ -102,13 +104,13 @@ class _Reading:
         elif kind == "session.context_cleared":
             self.said.clear()
             yield self._boundary()
-            yield from self._given(_text(data, "initialMessage"))
+            yield from self._given(text_in_field(data, "initialMessage"))
 
     def _meta(self, data: Entry) -> None:
-        self.session = _text(data, "sessionId") or self.session
-        self.model = _text(data, "newModel") or _text(data, "selectedModel") or self.model
+        self.session = text_in_field(data, "sessionId") or self.session
+        self.model = text_in_field(data, "newModel") or text_in_field(data, "selectedModel") or self.model
         context = data.get("context")
-        self.cwd = _text(context if isinstance(context, dict) else data, "cwd") or self.cwd
+        self.cwd = text_in_field(context if isinstance(context, dict) else data, "cwd") or self.cwd
 
     def _entry(self, kind: str, **fields: Any) -> Entry:
         self.count += 1
@@ -132,7 +134,7 @@ class _Reading:
             yield self._entry("user", isMeta=True, message={"role": "user", "content": text})
 
     def _prompt(self, data: Entry) -> Iterator[Entry]:
-        text, sent = _text(data, "content"), _text(data, "transformedContent")
+        text, sent = text_in_field(data, "content"), text_in_field(data, "transformedContent")
         if data.get("source") not in (None, "", "user") or data.get("isAutopilotContinuation") is True:
             yield from self._given(sent or text)
             return
@@ -144,25 +146,25 @@ class _Reading:
             yield self._entry("user", message={"role": "user", "content": text})
 
     def _answered(self, data: Entry) -> Iterator[Entry]:
-        thought = _text(data, "reasoningText")
-        signature = _text(data, "reasoningOpaque") or _text(data, "encryptedContent")
+        thought = text_in_field(data, "reasoningText")
+        signature = text_in_field(data, "reasoningOpaque") or text_in_field(data, "encryptedContent")
         blocks: list[Entry] = [{"type": "thinking", "thinking": thought, "signature": signature}] if thought or signature else []
-        if _text(data, "content"):
+        if text_in_field(data, "content"):
             blocks.append({"type": "text", "text": data["content"]})
         requests = data.get("toolRequests")
         called = [block for block in map(calls.call_of, requests if isinstance(requests, list) else ()) if block]
         self.calls.update((block["id"], block) for block in called)
-        request = _text(data, "apiCallId")
+        request = text_in_field(data, "apiCallId")
         usage = usage_of(self.usages.pop(request, None))
         if not blocks and not called and usage is None:
             return
-        self.model = _text(data, "model") or self.model
-        id = request or _text(data, "messageId") or f"{self.session or 'copilot'}-answer-{self.count + 1}"
+        self.model = text_in_field(data, "model") or self.model
+        id = request or text_in_field(data, "messageId") or f"{self.session or 'copilot'}-answer-{self.count + 1}"
         message = {"id": id, "role": "assistant", "model": self.model, "content": [*blocks, *called]}
         yield self._entry("assistant", message={**message, **({} if usage is None else {"usage": usage})})
 
     def _result(self, data: Entry) -> Iterator[Entry]:
-        id = _text(data, "toolCallId")
+        id = text_in_field(data, "toolCallId")
         if id not in self.calls:  # a person has run it
             return
         content, failed, more = calls.result_of(data, self.calls[id])
@@ -178,7 +180,7 @@ class _Reading:
         """Yield a boundary, what the model is shown in place of the past, and again what came since the compaction began."""
         said, since = self.begun or (len(self.said), [])
         self.begun = None
-        summary = _text(data, "summaryContent")
+        summary = text_in_field(data, "summaryContent")
         if data.get("success") is False or not summary:
             return
         yield self._boundary()
@@ -201,7 +203,7 @@ def usage_of(usage: object) -> dict[str, int] | None:
     if not isinstance(usage, dict):
         return None
     names = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens", "maxPromptTokens")
-    whole, read, written, output, window = (_count(usage.get(name)) for name in names)
+    whole, read, written, output, window = (count_of(usage.get(name)) for name in names)
     if not whole:
         return None
     read = min(read, whole)
@@ -210,12 +212,3 @@ def usage_of(usage: object) -> dict[str, int] | None:
         "input_tokens": whole - read - written, "cache_read_input_tokens": read, "cache_creation_input_tokens": written,
         "output_tokens": output, **({"context_window": window} if window else {}),
     }  # fmt: skip
-
-
-def _text(value: Entry, name: str) -> str:
-    text = value.get(name)
-    return text if isinstance(text, str) else ""
-
-
-def _count(value: object) -> int:
-    return value if type(value) is int and 0 < value < 10**9 else 0

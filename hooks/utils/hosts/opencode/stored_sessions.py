@@ -14,9 +14,10 @@ import re  # noqa: TID253  no hook on a tool call reads other hosts' records
 from typing import NamedTuple  # noqa: TID253
 
 from ...io import files, home
+from ..recorded_values import stamp_of
 from ..transcripts import usage
 from . import database
-from .translation import SESSION, stamp_of, usage_of
+from .translation import SESSION, usage_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

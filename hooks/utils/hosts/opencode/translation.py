@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json  # noqa: TID253  no hook on a tool call reads other hosts' records
 import re  # noqa: TID253
-from datetime import datetime, timezone  # noqa: TID253
 
+from ..recorded_values import count_of, list_of, stamp_of
 from .results import error_text, exit_of, shown_file
 
 TYPE_CHECKING = False
@@ -110,7 +110,7 @@ class Translator:
         if exit_of(metadata):
             failed, text = True, error_text(text, metadata)
         content: Any = text
-        images = [{"type": "image"} for one in _list(state.get("attachments")) if _text(one, "mime").startswith("image/")]
+        images = [{"type": "image"} for one in list_of(state.get("attachments")) if _text(one, "mime").startswith("image/")]
         if images:
             content = [{"type": "text", "text": text}, *images]
         block = {"type": "tool_result", "tool_use_id": part["callID"], "content": content, **({"is_error": True} if failed else {})}
@@ -142,9 +142,9 @@ def usage_of(tokens: object) -> dict[str, Any] | None:
         return None
     cache = tokens.get("cache")
     cache = cache if isinstance(cache, dict) else {}
-    read, written = _count(cache.get("read")), _count(cache.get("write"))
-    fresh, total = _count(tokens.get("input")), _count(tokens.get("total"))
-    output = max(_count(tokens.get("output")), total - fresh - read - written) if total else _count(tokens.get("output"))
+    read, written = count_of(cache.get("read")), count_of(cache.get("write"))
+    fresh, total = count_of(tokens.get("input")), count_of(tokens.get("total"))
+    output = max(count_of(tokens.get("output")), total - fresh - read - written) if total else count_of(tokens.get("output"))
     if not fresh + read + written:
         return None
     return {
@@ -167,7 +167,7 @@ def entries(file: BinaryIO, size: int) -> Iterator[Entry | None]:
     if not isinstance(export, dict):
         yield None
         return
-    yield from of_session(export.get("info"), _list(export.get("messages")))
+    yield from of_session(export.get("info"), list_of(export.get("messages")))
 
 
 def of_session(info: object, messages: Iterable[object]) -> Iterator[Entry | None]:
@@ -233,12 +233,6 @@ def _folder(part: Entry, cwd: object) -> object:
     return _text(arguments, "workdir") or cwd
 
 
-def stamp_of(at: object) -> str:
-    """Return a time in milliseconds as text; that of the epoch where there is none."""
-    seconds = at / 1_000 if type(at) in (int, float) and 0 < at < 1e14 else 0.0  # type: ignore[operator]
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
-
-
 def _time(value: object, name: str) -> Any:
     time = value.get("time") if isinstance(value, dict) else None
     return time.get(name) if isinstance(time, dict) else None
@@ -251,11 +245,3 @@ def _id(part: Entry) -> str:
 def _text(value: object, name: str) -> str:
     text = value.get(name) if isinstance(value, dict) else None
     return text if isinstance(text, str) else ""
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _count(value: object) -> int:
-    return value if type(value) is int and 0 < value < 10**9 else 0

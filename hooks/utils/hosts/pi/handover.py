@@ -8,6 +8,7 @@ results are named by a list; the call of one of them carries it, as its result.
 
 from __future__ import annotations
 
+from ...io.codec import text_in_field
 from ...policy.list_text import handle_of_fold
 from ...policy.messages import ASSISTANT, USER, MessagesNotUnderstood
 from .translation import ran
@@ -82,7 +83,7 @@ def edits(request: dict[str, Any], rows: Sequence[Message]) -> dict[str, Any]:
         touched = [each for each in handed if each.id in known or _thinks(each)]
         wanted = [(each, _thoughtless(known.get(each.id, _shown_content(each)))) for each in touched]
     told = [each.shown for each in handed if each.shown and each.shown.get("role") == "compactionSummary"]
-    before = "\n\n".join(filter(None, (_text(message, "summary").replace(NOTE, "").strip() for message in told)))
+    before = "\n\n".join(filter(None, (text_in_field(message, "summary").replace(NOTE, "").strip() for message in told)))
     first = next((each.id for each in handed if (each.shown or each.raw).get("role") not in _TOLD), "")
     if not first:
         raise MessagesNotUnderstood("no entry could be kept")
@@ -113,7 +114,7 @@ def _conversation(handed: Sequence[_Handed]) -> Iterator[tuple[str, list[Message
         elif role == "toolResult" and message.get("toolCallId") in lists:
             yield USER, [{"type": "text", "text": lists[message["toolCallId"]]}]
         elif role == "toolResult":
-            id, text = _text(message, "toolCallId"), text_of(message.get("content"))
+            id, text = text_in_field(message, "toolCallId"), text_of(message.get("content"))
             yield USER, [{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": message.get("isError") is True}]
         else:
             text = _said(message)
@@ -134,12 +135,12 @@ def _answered(message: Message) -> Iterator[Message]:
     if message.get("stopReason") in _FAILED:
         return
     for block in _list(message.get("content")):
-        if block.get("type") == "text" and _text(block, "text").strip():
+        if block.get("type") == "text" and text_in_field(block, "text").strip():
             yield {"type": "text", "text": block["text"]}
         elif block.get("type") == "toolCall":
             arguments = block.get("arguments")
             yield {
-                "type": "tool_use", "id": _text(block, "id"), "name": _text(block, "name"),
+                "type": "tool_use", "id": text_in_field(block, "id"), "name": text_in_field(block, "name"),
                 "input": arguments if isinstance(arguments, dict) else {},
             }  # fmt: skip
 
@@ -147,10 +148,10 @@ def _answered(message: Message) -> Iterator[Message]:
 def _said(message: Message) -> str:
     role = str(message.get("role") or "")
     if role == "compactionSummary":
-        return _text(message, "summary").replace(NOTE, "")
+        return text_in_field(message, "summary").replace(NOTE, "")
     if role == "bashExecution":
         return "" if message.get("excludeFromContext") is True else ran(message)
-    return _text(message, _TOLD[role]) if role in _TOLD else text_of(message.get("content"))
+    return text_in_field(message, _TOLD[role]) if role in _TOLD else text_of(message.get("content"))
 
 
 def _has_calls(message: Message) -> bool:
@@ -160,7 +161,7 @@ def _has_calls(message: Message) -> bool:
 
 
 def _call_ids(message: Message) -> list[str]:
-    return [_text(block, "id") for block in _calls(message)]
+    return [text_in_field(block, "id") for block in _calls(message)]
 
 
 def _calls(message: Message) -> list[Message]:
@@ -171,8 +172,8 @@ def _carried(handed: Sequence[_Handed], rows: Sequence[Message], uses: dict[str,
     """Return {id of the call that carries it: text} of the lists in these rows: a call from between those that stay around the list, one
     that carries a list already if there is one, else that with the smallest input."""
     calls = [block for each in handed if _has_calls(each.raw) for block in _calls(each.raw)]
-    place = {_text(block, "id"): at for at, block in enumerate(calls)}
-    answered = {_text(each.raw, "toolCallId") for each in handed if each.raw.get("role") == "toolResult"}
+    place = {text_in_field(block, "id"): at for at, block in enumerate(calls)}
+    answered = {text_in_field(each.raw, "toolCallId") for each in handed if each.raw.get("role") == "toolResult"}
     now = {id: text for each in handed for id, text in _lists(each.shown)}
     free = {id: len(str(calls[at].get("arguments"))) for id, at in place.items() if id not in uses and id in answered}
     carried: dict[str, str] = {}
@@ -196,7 +197,7 @@ def _content(each: _Handed, uses: dict[str, Any], results: dict[str, str], carri
     """Return the content that an answer with calls, or a result, is to have; None for one that is to be omitted."""
     raw = each.raw
     if raw.get("role") == "toolResult":
-        id = _text(raw, "toolCallId")
+        id = text_in_field(raw, "toolCallId")
         text = carried.get(id, results.get(id))
         if text is None:
             return None
@@ -205,12 +206,12 @@ def _content(each: _Handed, uses: dict[str, Any], results: dict[str, str], carri
     content: list[Message] = []
     for block in _list(raw.get("content")):
         if block.get("type") == "toolCall":
-            id, arguments = _text(block, "id"), block.get("arguments")
+            id, arguments = text_in_field(block, "id"), block.get("arguments")
             if id in stays:
                 content.append(block if uses.get(id, arguments) == arguments else {**block, "arguments": uses[id]})
         elif stays:
             content.append(block)
-        elif block.get("type") == "text" and _text(block, "text"):
+        elif block.get("type") == "text" and text_in_field(block, "text"):
             content.append({"type": "text", "text": block["text"]})  # what was thought, and its signatures, belong to the calls
     return content or None
 
@@ -233,13 +234,8 @@ def text_of(content: object) -> str:
     """Return the texts of a content, a text or blocks."""
     if isinstance(content, str):
         return content
-    return "\n".join(_text(block, "text") for block in _list(content) if block.get("type") == "text")
+    return "\n".join(text_in_field(block, "text") for block in _list(content) if block.get("type") == "text")
 
 
 def _list(value: object) -> list[Message]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def _text(value: Message, name: str) -> str:
-    text = value.get(name)
-    return text if isinstance(text, str) else ""

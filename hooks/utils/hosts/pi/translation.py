@@ -8,9 +8,10 @@ of PopKit's, what the model is shown is written down again.
 from __future__ import annotations
 
 import json  # noqa: TID253  no hook on a tool call reads other hosts' records
-from datetime import datetime, timezone  # noqa: TID253
 
+from ...io.codec import text_in_field
 from ...policy.tools import READ
+from ..recorded_values import count_of, list_of, stamp_of
 from ..transcripts.blocks import text_of_blocks
 from . import tool_named
 from .results import error_text, shown_file
@@ -63,7 +64,7 @@ class Translator:
     def _begin(self, header: Entry) -> None:
         if isinstance(header.get("id"), str):
             self.session = SESSION + header["id"]
-        self.cwd = _text(header, "cwd") or self.cwd
+        self.cwd = text_in_field(header, "cwd") or self.cwd
 
     def _translated(self, entry: Entry, id: str) -> Iterator[Entry]:
         kind, at = entry["type"], entry.get("timestamp")
@@ -72,12 +73,12 @@ class Translator:
         elif kind in ("custom_message", "branch_summary"):
             yield from self._given(id, at, _blocks(entry.get("content", entry.get("summary"))))
         elif kind == "compaction":
-            yield from self._compacted(entry, id, _text(entry, "summary"), entry.get("firstKeptEntryId"))
+            yield from self._compacted(entry, id, text_in_field(entry, "summary"), entry.get("firstKeptEntryId"))
         elif kind == "custom" and entry.get("customType") == EDITED:
             yield from self._compacted(entry, id, "", None)
 
     def _entry(self, kind: str, uuid: str, at: object, **fields: Any) -> Entry:
-        stamp = at if isinstance(at, str) else _stamp(at)
+        stamp = at if isinstance(at, str) else stamp_of(at)
         entry = {
             "type": kind, "uuid": uuid, "parentUuid": self.before, "sessionId": self.session, "timestamp": stamp, "cwd": self.cwd, **fields,
         }  # fmt: skip
@@ -111,17 +112,17 @@ class Translator:
 
     def _answered(self, message: Entry, id: str, at: object) -> Iterator[Entry]:
         """Yield an answer, its parts together; of one that failed, no call was made."""
-        blocks = [block for block in map(_written, _list(message.get("content"))) if block]
+        blocks = [block for block in map(_written, list_of(message.get("content"))) if block]
         if message.get("stopReason") in _FAILED:
             blocks = [block for block in blocks if block["type"] != "tool_use"]
         self._calls.update((block["id"], block) for block in blocks if block["type"] == "tool_use")
         usage = usage_of(message.get("usage"))
         if not blocks and usage is None:
             return
-        response = _text(message, "responseId") or id
+        response = text_in_field(message, "responseId") or id
         called = [block["id"] for block in blocks if block["type"] == "tool_use"]
         answer: Entry = {
-            "id": response, "role": "assistant", "model": _text(message, "model"), "content": blocks,
+            "id": response, "role": "assistant", "model": text_in_field(message, "model"), "content": blocks,
             "key": json.dumps([NAME, message.get("timestamp"), response, usage, called]),  # a fork repeats the entry
         }  # fmt: skip
         if usage is not None:
@@ -164,7 +165,7 @@ class Translator:
         if message is None:
             return
         if kept["type"] == "compaction":
-            yield self._entry("user", uuid, at, isCompactSummary=True, message={"role": "user", "content": _text(kept, "summary")})
+            yield self._entry("user", uuid, at, isCompactSummary=True, message={"role": "user", "content": text_in_field(kept, "summary")})
             return
         for translated in self._message(message, uuid, at):
             translated.pop("toolUseResult", None)
@@ -221,10 +222,10 @@ def usage_of(usage: object) -> dict[str, Any] | None:
     """Return what a request used, in Claude Code's names; None where pi does not say, as of one that failed."""
     if not isinstance(usage, dict):
         return None
-    fresh, read, written, output = (_count(usage.get(name)) for name in ("input", "cacheRead", "cacheWrite", "output"))
+    fresh, read, written, output = (count_of(usage.get(name)) for name in ("input", "cacheRead", "cacheWrite", "output"))
     if not fresh + read + written:
         return None
-    hour = min(_count(usage.get("cacheWrite1h")), written)
+    hour = min(count_of(usage.get("cacheWrite1h")), written)
     created = {"cache_creation": {"ephemeral_5m_input_tokens": written - hour, "ephemeral_1h_input_tokens": hour}} if hour else {}
     return {
         "input_tokens": fresh, "cache_read_input_tokens": read, "cache_creation_input_tokens": written, "output_tokens": output, **created,
@@ -233,8 +234,8 @@ def usage_of(usage: object) -> dict[str, Any] | None:
 
 def ran(message: Entry) -> str:
     """Return a command that a person ran, with its output, in the words in which pi sends it."""
-    output, code = _text(message, "output"), message.get("exitCode")
-    text = f"Ran `{_text(message, 'command')}`\n" + (f"```\n{output}\n```" if output else "(no output)")
+    output, code = text_in_field(message, "output"), message.get("exitCode")
+    text = f"Ran `{text_in_field(message, 'command')}`\n" + (f"```\n{output}\n```" if output else "(no output)")
     if message.get("cancelled") is True:
         return text + "\n\n(command cancelled)"
     return text + (f"\n\nCommand exited with code {code}" if type(code) is int and code else "")
@@ -272,14 +273,13 @@ def _written(block: object) -> Entry | None:
         return None
     kind = block.get("type")
     if kind == "text":
-        return {"type": "text", "text": block["text"]} if _text(block, "text") else None
+        return {"type": "text", "text": block["text"]} if text_in_field(block, "text") else None
     if kind == "thinking":
-        return {"type": "thinking", "thinking": _text(block, "thinking"), "signature": _text(block, "thinkingSignature")}
+        return {"type": "thinking", "thinking": text_in_field(block, "thinking"), "signature": text_in_field(block, "thinkingSignature")}
     if kind == "toolCall" and isinstance(block.get("id"), str):
         arguments = block.get("arguments")
-        return {
-            "type": "tool_use", "id": block["id"], "name": _text(block, "name"), "input": arguments if isinstance(arguments, dict) else {},
-        }  # fmt: skip
+        tool_input = arguments if isinstance(arguments, dict) else {}
+        return {"type": "tool_use", "id": block["id"], "name": text_in_field(block, "name"), "input": tool_input}
     return None
 
 
@@ -288,8 +288,8 @@ def _blocks(content: object) -> list[Entry]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     blocks: list[Entry] = []
-    for block in _list(content):
-        if isinstance(block, dict) and block.get("type") == "text" and _text(block, "text"):
+    for block in list_of(content):
+        if isinstance(block, dict) and block.get("type") == "text" and text_in_field(block, "text"):
             blocks.append({"type": "text", "text": block["text"]})
         elif isinstance(block, dict) and block.get("type") == "image":
             blocks.append({"type": "image"})
@@ -309,22 +309,3 @@ def _values(sections: object) -> list[str]:
 def _is_system(entry: Entry) -> bool:
     message = entry.get("message")
     return isinstance(message, dict) and message.get("role") == "system"
-
-
-def _stamp(at: object) -> str:
-    """Return a time in milliseconds as text; that of the epoch where there is none."""
-    seconds = at / 1_000 if type(at) in (int, float) and 0 < at < 1e14 else 0.0  # type: ignore[operator]
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
-
-
-def _text(value: Entry, name: str) -> str:
-    text = value.get(name)
-    return text if isinstance(text, str) else ""
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _count(value: object) -> int:
-    return value if type(value) is int and 0 < value < 10**9 else 0

@@ -1,0 +1,25 @@
+"""Values in the records that hosts keep, of whatever type they turn out to be."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone  # noqa: TID253  no hook on a tool call reads other hosts' records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def list_of(value: object) -> list[Any]:
+    """Return a list; [] for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def count_of(value: object) -> int:
+    """Return a count of tokens; 0 for anything else."""
+    return value if type(value) is int and 0 < value < 10**9 else 0
+
+
+def stamp_of(at: object) -> str:
+    """Return a time in milliseconds as text; that of the epoch where there is none."""
+    seconds = at / 1_000 if type(at) in (int, float) and 0 < at < 1e14 else 0.0  # type: ignore[operator]
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

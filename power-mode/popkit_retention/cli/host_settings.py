@@ -1,0 +1,91 @@
+"""The list in another host's settings that names what of PopKit it loads: ours is added or taken out, and an undo gives the file back."""
+
+from __future__ import annotations
+
+import os
+
+from . import earlier_texts, json_text, settings_file
+from .answering import Refused
+from .earlier_texts import Before
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+
+class HostSettings:
+    """`host`: as people call it · `key`: of the list · `kept`: the name under which earlier texts are kept · `entries_of`: (path, text,
+    undo) -> the list, Refused where it is not understood · `is_ours`: of an entry · `of_host`: members that the host adds by itself."""
+
+    def __init__(
+        self, host: str, key: str, kept: str, entries_of: Callable[[str, str, bool], list[Any]], is_ours: Callable[[object], bool],
+        of_host: Iterable[str] = (),
+    ) -> None:  # fmt: skip
+        self.host = host
+        self.key = key
+        self.name = kept
+        self.entries_of = entries_of
+        self.is_ours = is_ours
+        self.of_host = frozenset(of_host)
+
+    def kept(self, environ: Mapping[str, str]) -> settings_file.Previous:
+        """Return what the files were before our first change."""
+        return settings_file.Previous(self.name, environ)
+
+    def check_folder(self, folder: str, command: str) -> None:
+        """Refused where what the host is to load is not there."""
+        if not os.path.isdir(folder):
+            raise Refused(f"{folder} is missing: this PopKit was installed without its plugins. Run {command} in a clone of PopKit")
+
+    def with_entries(self, text: str, entries: list[Any]) -> str:
+        """Return the text of a file with these entries; without any, the member goes."""
+        return json_text.with_value(text, self.key, json_text.formatted(text, entries)) if entries else json_text.without(text, self.key)
+
+    def text_without_ours(self, path: str, text: str, others: list[Any], environ: Mapping[str, str]) -> str | None:
+        """Return the text of a file without our entry: its earlier text, or if somebody has changed it since, the rest of its text. None
+        where the file is to go, because we created it and nobody has added anything."""
+        was = earlier_texts.before_of(self.kept(environ), path, text)
+        if was is not None and was.is_as_left:
+            return was.text
+        rest = self.with_entries(text, others)
+        is_bare = {member.name for member in json_text.members_of(rest)} <= self.of_host
+        return None if was is not None and was.text is None and is_bare else rest
+
+    def make(self, path: str, before: str | None, after: str | None, undo: bool, environ: Mapping[str, str]) -> None:
+        """Make a change. Our first change of a file keeps its earlier state."""
+        was = None if undo else self._state_before(path, before, environ)
+        if was is not None:
+            earlier_texts.keep(self.kept(environ), path, was, after or "")
+        if after is None:
+            settings_file.remove(path, before)
+        else:
+            settings_file.write(path, before, after)
+
+    def _state_before(self, path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
+        """Return the state of a file before any change of ours; None where it is unknown."""
+        known = earlier_texts.before_of(self.kept(environ), path, text)
+        if known is not None and known.is_as_left:
+            return known
+        if any(map(self.is_ours, self.entries_of(path, text or "{}", False))):
+            return None
+        return Before(text or ("" if os.path.exists(path) else None), is_as_left=True)
+
+    def summary(self, undo: bool, paths: Iterable[str], is_made: bool) -> str:
+        """Return what has become of the files, in a sentence."""
+        where = " and ".join(paths)
+        if undo:
+            return f"PopKit is no longer in {where}." if is_made else f"PopKit is not in {where}, so nothing was changed."
+        return f"PopKit is in {where}. Start {self.host} again to load it." if is_made else f"PopKit is already in {where}."
+
+
+def taken_out(scopes: Iterable[str], is_named: Callable[[str], object], undo: Callable[[str], object]) -> list[str]:
+    """Undo the setup in each of these scopes that names us; return what could not be done."""
+    failed = []
+    for scope in scopes:
+        if is_named(scope):
+            try:
+                undo(scope)
+            except (Refused, OSError) as error:
+                failed.append(str(error))
+    return failed
