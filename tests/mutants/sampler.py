@@ -13,6 +13,7 @@ own.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -37,6 +38,7 @@ ARGUED = "argued"
 LIMIT_S = 180.0
 # Of the tests of other folders: how long they are run to see which run a line, and how long a mutant is tried with those that do.
 SEEN_S, OTHERS_S = 300.0, 30.0
+_SECONDS = itertools.count(1_000_000_000)  # when mutants are said to be written: long ago, no two at once
 
 
 class Tried(NamedTuple):
@@ -202,10 +204,13 @@ class _Trial:
     def _tried(self, mutation: Mutation, worker: _Worker) -> Tried:
         began = time.monotonic()
         broken = self._copy / mutation.file
-        source = broken.read_bytes()
+        source, stat = broken.read_bytes(), broken.stat()
+        # Python takes byte code for that of a source of the same size and second.
         broken.write_bytes(mutation.applied(source))
+        os.utime(broken, (next(_SECONDS),) * 2)
         ended, tests = worker.of(mutation)
         broken.write_bytes(source)
+        os.utime(broken, ns=(stat.st_atime_ns, stat.st_mtime_ns))
         for left in self._scratch.iterdir():
             shutil.rmtree(left, ignore_errors=True)
         return Tried(mutation, ARGUED if ended == SURVIVED and argument_for(mutation) else ended, tests, time.monotonic() - began)
