@@ -14,6 +14,7 @@ from popkit_retention.core.helper.compactions import Compactions
 from popkit_retention.core.helper.drawing import PaneRequest
 from popkit_retention.core.helper.pane import Pane
 from popkit_retention.core.helper.prompt_cache import Misses
+from popkit_retention.core.helper.reported import Reported
 from popkit_retention.core.operations import context_words
 from popkit_retention.core.policy.figures import of
 from popkit_retention.core.state import journal, session, store
@@ -38,7 +39,7 @@ class Drawn:
         return context_words.answer(words, self.shop.site(), self.path, self.shop.at)
 
     def view(self, page: str) -> dict:
-        pane = Pane(self.path, Commands(self.shop.environ(), str(self.shop.project)), Compactions(), Misses(self.path, 0))
+        pane = Pane(self.path, Commands(self.shop.environ(), str(self.shop.project)), Compactions(), Misses(self.path, 0), Reported())
         return pane.view(self.shop.site(), PaneRequest(page, "", 110, 40, False), self.shop.at)
 
     def pane(self, page: str) -> list[str]:

@@ -19,6 +19,7 @@ from popkit_retention.core.helper.compactions import Compactions
 from popkit_retention.core.helper.drawing import PaneRequest
 from popkit_retention.core.helper.pane import Pane
 from popkit_retention.core.helper.prompt_cache import Misses
+from popkit_retention.core.helper.reported import Reported
 from popkit_retention.core.reclaim import outlook
 from popkit_retention.core.state import journal, status_line, store
 from popkit_retention.core.views import report
@@ -298,6 +299,7 @@ def _band(band_asking: Asking, window: int) -> tuple[str, str]:
         Commands({"POPKIT_HOME": str(band_asking.home)}, str(band_asking.home)),
         Compactions(),
         Misses(str(written.path), 0),
+        Reported(),
     )
     band = pane.view(site, PaneRequest("now", "", 110, 40, False), written.now)["band"]
     return outlook.look(site, str(written.path), written.now).verdict["kind"], band["text"] if band else ""

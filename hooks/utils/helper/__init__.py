@@ -16,16 +16,15 @@ import socketserver
 import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler
 
 from ..hosts import is_guest
 from ..io import home, hook_log
 from ..state import sockets
 from ..state.site import Site
-from .drawing import draw_once as draw_once
 from .guest import transcript_of
 from .parts import MOST_BYTES, Parts
 from .served_session import FROM_A_SHELL, METHODS, Session
+from .wire import Handler
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 PROTOCOL = 1
 PART, REST = "/part", "/rest"
 # Headers: the bytes that the client takes of an answer at once, and that there are more.
-_AT_ONCE, _GOES_ON = "Popkit-At-Once", "Popkit-Goes-On"
+_AT_ONCE, _GOES_ON = "popkit-at-once", b"Popkit-Goes-On: 1\r\n"
 _PARENT_POLL_S = 2.0
 _STARTS = 5
 # Allocations until Python looks for circles. What a session shows is many small objects that live as long as it does: looked through as
@@ -55,18 +54,16 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         """Ignore a client that went away before it was answered."""
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(Handler):
     server: _Server
-    disable_nagle_algorithm = False  # there is none on a Unix socket
 
-    def do_POST(self) -> None:
+    def answer_request(self) -> None:
         session, parts = self.server.session, self.server.parts
         path, _, id = self.path.partition("?")
         answer: dict[str, Any] = {}
         rest = b""
         try:
-            body = self._body()
+            body = self.body(MOST_BYTES)
             if path == PART:
                 parts.add(id, body)
             elif path == REST:
@@ -89,28 +86,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, data: bytes, id: str) -> None:
         most = int(self.headers.get(_AT_ONCE) or len(data))
         data, rest = data[:most], data[most:]
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
         if rest:
             self.server.parts.add(id, rest)
-            self.send_header(_GOES_ON, "1")
-        self.end_headers()
-        self.wfile.write(data)
-        self.wfile.flush()
-
-    def _body(self) -> bytes:
-        size = int(self.headers.get("Content-Length") or 0)
-        if not 0 <= size <= MOST_BYTES:
-            self.close_connection = True
-            raise OSError(27, "a request of that size is not read")
-        return self.rfile.read(size)
-
-    def address_string(self) -> str:
-        return "local"
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Write nothing: standard error is the client's."""
+        self.reply(data, _GOES_ON if rest else b"")
 
 
 def serve(environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:

@@ -3,14 +3,12 @@ of its own."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from .. import archive, text, units
-from ..hosts import is_kept, kept_by, name_of, protocol
+from ..hosts import is_kept, kept_by, name_of
 from ..operations import OF_SHELL, context_words, names, offers
 from ..policy.limits import windows
 from ..reclaim import access, outlook, restoring
-from ..state import limit_readings, status_line
+from ..state import limit_readings
 from ..views import bill, compacting, phrases, plan_limits, report, restored
 from .drawing import BILL, COMMAND, SETTINGS, drawn
 
@@ -25,8 +23,8 @@ if TYPE_CHECKING:
     from .compactions import Compactions
     from .drawing import Drawing, PaneRequest
     from .prompt_cache import Misses
+    from .reported import Reported
 
-_MOST_TOKENS = 10**9
 _WORTH_TELLING = 10_000  # tokens that were kept out
 _MOST_KINDS = 5  # rows of what the conversations on a bill were made of
 _SHOWN_LINES = 400  # of a content, in the pane
@@ -34,50 +32,22 @@ _SHOWN_LINES = 400  # of a content, in the pane
 
 class Pane:
     """The band and the pane of one session. `commands`: runs of others in processes of their own; `compactions`: where requests wait
-    until the host compacts; `misses`: what its prompt cache loses."""
+    until the host compacts; `misses`: what its prompt cache loses; `reported`: what the client says of the session."""
 
-    def __init__(self, transcript_path: str, commands: Commands, compactions: Compactions, misses: Misses) -> None:
+    def __init__(self, transcript_path: str, commands: Commands, compactions: Compactions, misses: Misses, reported: Reported) -> None:
         self.transcript_path = transcript_path
         self.commands = commands
         self.compactions = compactions
         self.misses = misses
+        self.reported = reported
         self.left_at = -1  # calls of the conversation when results last left it by themselves
-        self.usd: float | None = None  # what the session has cost so far, as the client counts
-
-    def note_usage(self, site: Site, usage: object, now: float, fresh: bool) -> None:
-        """Note what the client reports of the session: {`window`: tokens, `usd`, `limits`}. Anything else is ignored. `fresh`: an answer
-        has just come."""
-        if not isinstance(usage, dict):
-            return
-        window, usd = usage.get("window"), usage.get("usd")
-        if type(window) is int and 0 < window < _MOST_TOKENS:
-            self._note_window(site, window)
-        if isinstance(usd, (int, float)) and not isinstance(usd, bool) and 0 <= usd < _MOST_TOKENS:
-            self.usd = usd
-        if site.enabled:
-            with suppress(OSError):  # the next one is kept
-                limit_readings.note_limits(site.home, usage.get("limits"), now, fresh)
-
-    def _note_window(self, site: Site, window: int) -> None:
-        """Note how large the window is, and what the host was told about where in it to compact."""
-        known, told = site.session, site.session.get("compaction")
-        if known.get("model") or told is None:  # else the hook on prompts knows more of it
-            told = protocol.of(site.session_id).compaction_told(site.environ, site.session_project, known.get("model") or "")
-        if (known.get("window_tokens"), known.get("compaction")) != (window, told):
-            site.remember(window_tokens=window, compaction=told)
-
-    def note_status_site(self, site: Site) -> None:
-        """Note that the client lets code of ours draw under the prompt."""
-        if site.enabled:
-            with suppress(OSError):  # the next request says so again
-                status_line.note_site(site.lasting_home)
 
     def view(self, site: Site, request: PaneRequest, now: float) -> dict[str, Any]:
         """Return `band`: what to do now, None for nothing · `pane`: a page, as `page` returns it · `cache_until`: when the cache goes cold
         (milliseconds), None when it is · `toast`: a notice of a lost cache or of the end of a turn, "" for none · `status`:
         the line under the prompt, "" where the person has not asked for it."""
         width = text.width_of(request.columns)
-        drawing = drawn(site, self.transcript_path, request, self.usd, now)
+        drawing = drawn(site, self.transcript_path, request, self.reported.usd, now)
         shown = drawing["pane"]
         if shown["page"] == BILL:
             data = self.commands.data("bill", now)

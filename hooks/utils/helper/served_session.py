@@ -22,16 +22,17 @@ from ..state.site import Site
 from .commands import Commands
 from .compactions import Compactions, Outlines
 from .door import Door
-from .drawing import PaneRequest
 from .guest import Guest
 from .own_code import OwnCode
-from .pane import Pane
 from .prompt_cache import Misses
+from .reported import Reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
+
+    from .pane import Pane
 
 _LAST_TIMES = 500  # of how many rows the median is taken, by hand: importing `statistics` takes 2 MB
 _COLUMNS = 70
@@ -46,6 +47,7 @@ class Session:
     def __init__(self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
         self.environ = environ
         self.version = version
+        self.cwd = cwd
         self.code = OwnCode()
         site = Site(environ, session_id, cwd)
         if not is_guest(session_id):
@@ -59,7 +61,9 @@ class Session:
         noted = Noted(self.door.site.home, session_id)
         self.compactions = Compactions(transcript_path, outlines.findings, noted)
         self.misses = Misses(transcript_path, now(environ))
-        self.pane = Pane(transcript_path, Commands(environ, cwd), self.compactions, self.misses)
+        self.reported = Reported()
+        self._pane: Pane | None = None
+        self._opening = threading.Lock()
         later = self.door.later
         self.guest = Guest(self.door, self._site, later) if is_guest(session_id) else None
         self.times: list[float] = []
@@ -171,7 +175,7 @@ class Session:
     def messages(self, request: dict[str, Any]) -> dict[str, Any]:
         """Take in messages of a host that keeps no transcript which we can read; `usage` as begin_turn has it."""
         if self.guest:
-            self.pane.note_usage(self._site(), request.get("usage"), now(self.environ), fresh=True)
+            self.reported.note(self._site(), request.get("usage"), now(self.environ), fresh=True)
             agent_id = _text(request, "agent_id")
             self.guest.messages(request, agent_id)
             if texts(request.get("removed")):
@@ -192,7 +196,7 @@ class Session:
         """Begin a turn; with the `ids` of the remaining results, where some were taken back, and the client's `usage`. `outdated` in the
         answer: another helper should take our place."""
         site = self._site()
-        self.pane.note_usage(site, request.get("usage"), now(self.environ), fresh=False)
+        self.reported.note(site, request.get("usage"), now(self.environ), fresh=False)
         with self.lock:
             self.door.turn()
             if "ids" in request:
@@ -278,10 +282,23 @@ class Session:
             self.door.late(_text(request, "agent_id"), texts(request.get("ids")))
         return {}
 
+    @property
+    def pane(self) -> Pane:
+        """Return what people look at. It is loaded when one does: it takes a third of the helper's start, and the first result waits for
+        that."""
+        from .pane import Pane
+
+        with self._opening:
+            if self._pane is None:
+                self._pane = Pane(self.door.transcript_path, Commands(self.environ, self.cwd), self.compactions, self.misses, self.reported)
+        return self._pane
+
     def view(self, request: dict[str, Any]) -> dict[str, Any]:
-        self.pane.note_usage(self._site(), request.get("usage"), now(self.environ), request.get("turn_ended") is True)
+        self.reported.note(self._site(), request.get("usage"), now(self.environ), request.get("turn_ended") is True)
         if request.get("status_site") is True:
-            self.pane.note_status_site(self._site())
+            self.reported.note_status_line(self._site())
+        from .drawing import PaneRequest
+
         shown = PaneRequest(
             _text(request, "page"), _text(request, "chosen"), _columns(request), _rows(request), request.get("turn_ended") is True
         )

@@ -18,13 +18,15 @@ def run(args: Parsed, environ: Mapping[str, str]) -> int:
     if environ.get("POPKIT_OFF"):
         print('{"off": true}')
         return 0
+    if args.draw:
+        from popkit_retention.core.helper import drawing
+
+        drawing.draw_once(environ, args.session, args.transcript, args.cwd)
+        return 0
     from popkit_retention.core import helper
 
     if args.join:
         helper.join(environ, args.session)
-        return 0
-    if args.draw:
-        helper.draw_once(environ, args.session, args.transcript, args.cwd)
         return 0
     gc.enable()  # a command that ends at once does not need it
     helper.serve(environ, args.session, args.transcript, args.cwd, version())

@@ -34,8 +34,9 @@ _OVER = (
     r"(?:\b(?:passed|skipped|deselected|xfailed|xpassed|warnings?|[Ff]inished|[Bb]uilt|[Cc]ompiled|[Cc]ompleted|[Dd]one|[Rr]an|tests?|examples?"
     r"|files?|modules?|packages?|successfully|SUCCESSFUL)|\btarget\(s\))"
 )
-# Each form has one group, and all durations in that are the run's. Of a whole line:
-_LINES = re.compile("|".join((
+# Each form has one group, and all durations in that are the run's. Compiled when a line is first asked about: it takes as long as to start
+# Python. Of a whole line:
+_LINES = "|".join((
     # node --test, mocha, jest, Playwright, bun, go test, dotnet: behind what is marked as passed, in brackets at the line's end.
     rf"\s*(?:[✓✔√▶]|ok\b|--- (?:PASS|SKIP):|PASS\b|\(pass\) |Passed\b|\d+ (?:passing|passed)\b).*([(\[] *{_ANY}[)\]])$",
     r"\s*(?:[#ℹ] )?duration_ms:? (?P<ms>\d{1,9}(?:\.\d{1,9})?)$",  # node --test, TAP: without a unit
@@ -48,9 +49,9 @@ _LINES = re.compile("|".join((
     rf"\s*Time: {{2,}}({_ANY})(?:, estimated {_ANY})?$",  # jest
     rf"\S+ ({_ANY}) \(unchanged\)$",  # Prettier
     rf"Wall time: ({_ANY})$",  # Codex
-)))  # fmt: skip
+))  # fmt: skip
 # Anywhere in a line:
-_PHRASES = re.compile("|".join((
+_PHRASES = "|".join((
     rf"{_OVER}\.? in ({_ANY})(?=$|[\s.,;=)])(?! of\b)",  # pytest, unittest, cargo, Gradle, npm, linters
     rf"\bcompilation took ({_ANY})$",  # cargo test
     rf"\(files took ({_ANY}) to load\)$",  # RSpec
@@ -59,7 +60,7 @@ _PHRASES = re.compile("|".join((
     rf"\bTime elapsed: ({_ANY})(?=$| --? in )",  # Maven
     rf"\bTotal time: +({_ANY})$",
     rf", Duration: ({_ANY})(?= - \S+\.dll)",  # dotnet
-)))  # fmt: skip
+))  # fmt: skip
 # What a line has that has a duration: looked for before anything else.
 _SIGNS = re.compile(r"\d ?(?:[mnµu]?s|secs?|seconds?)(?![\w/])|duration_ms")
 _EACH = re.compile(_ANY)
@@ -77,10 +78,10 @@ def within(line: str) -> Sequence[tuple[int, int, float]]:
     """Return [(begin, end, seconds)] of the durations in a line."""
     if len(line) > _LONGEST or _GAP in line or not _SIGNS.search(line):
         return ()
-    whole = _LINES.match(line)
+    whole = re.match(_LINES, line)
     if whole and whole["ms"]:
         return [(*whole.span("ms"), float(whole["ms"]) / 1000)]
-    spans = [form.span(form.lastindex or 0) for form in ([whole] if whole else _PHRASES.finditer(line))]
+    spans = [form.span(form.lastindex or 0) for form in ([whole] if whole else re.finditer(_PHRASES, line))]
     return [(*each.span(), _seconds(each[0])) for span in spans for each in _EACH.finditer(line, *span)]
 
 
