@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
 import json
-import lzma
 import os
 import re
 import shutil
@@ -251,7 +251,7 @@ def test_what_needs_no_plugin_runs_from_the_wheel_with_an_empty_home(package: Pa
 def test_it_reads_the_sessions_of_the_person(package: Package) -> None:
     projects = package.home / ".claude/projects/-shop"
     projects.mkdir(parents=True)
-    sample = lzma.decompress((package.site / "popkit_retention/lab/sample-session.jsonl.xz").read_bytes()).decode()
+    sample = bz2.decompress((package.site / "popkit_retention/lab/sample-session.jsonl.bz2").read_bytes()).decode()
     (projects / "5e551017-0000-4000-8000-000000000001.jsonl").write_text(sample)
     assert "Your sessions with PopKit" in package.popkit("try", "--all")
     # Its exit says whether a policy missed something, and stderr how far it is.

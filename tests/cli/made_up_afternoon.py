@@ -8,14 +8,14 @@ meeting that is longer than the prompt cache lives, and a /compact. All names an
 
 from __future__ import annotations
 
+import bz2
 import json
-import lzma
 import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-SAMPLE = Path(__file__).resolve().parents[2] / "power-mode/popkit_retention/lab/sample-session.jsonl.xz"
+SAMPLE = Path(__file__).resolve().parents[2] / "power-mode/popkit_retention/lab/sample-session.jsonl.bz2"
 BEGINS = datetime(2026, 11, 20, 13, 10, tzinfo=timezone.utc)
 PROJECT = "/home/dev/shop"
 MODEL = "claude-opus-5-5"
@@ -267,7 +267,7 @@ def lines() -> list[str]:
 
 
 def main() -> int:
-    SAMPLE.write_bytes(lzma.compress(("\n".join(lines()) + "\n").encode(), preset=9 | lzma.PRESET_EXTREME))
+    SAMPLE.write_bytes(bz2.compress(("\n".join(lines()) + "\n").encode()))
     print(f"{len(lines())} lines, {SAMPLE.stat().st_size:,} bytes")
     return 0
 

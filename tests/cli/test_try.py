@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
 import json
-import lzma
 import os
 import re
 import shutil
@@ -25,7 +25,7 @@ from tests.views.written import Written, spec_session
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = made_up_afternoon.SAMPLE
-AFTERNOON = lzma.decompress(SAMPLE.read_bytes()).decode()
+AFTERNOON = bz2.decompress(SAMPLE.read_bytes()).decode()
 GOLDENS = Path(__file__).parent / "goldens"
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
 import json
-import lzma
 import os
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def _compacted(folder: Path, trigger: str = "auto") -> str:
 
 def _made_up(folder: Path) -> str:
     path = folder / "afternoon.jsonl"
-    path.write_bytes(lzma.decompress(SAMPLE.read_bytes()))
+    path.write_bytes(bz2.decompress(SAMPLE.read_bytes()))
     return str(path)
 
 

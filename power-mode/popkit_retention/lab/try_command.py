@@ -51,7 +51,7 @@ _MADE_UP = (
     "You have no sessions yet, so a working afternoon was made up, with a meeting and a /compact in it. PopKit's README says what it saved"
     " in recorded sessions."
 )
-_SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl.xz")
+_SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl.bz2")
 
 
 def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
@@ -69,12 +69,12 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
 @contextmanager
 def _made_up() -> Iterator[str]:
     """Yield the path of the made-up session, unpacked while it is read."""
-    import lzma
+    import bz2
     import shutil
     from tempfile import TemporaryDirectory
 
-    with TemporaryDirectory(prefix="popkit-") as folder, lzma.open(_SAMPLE) as packed:
-        path = os.path.join(folder, os.path.basename(_SAMPLE).removesuffix(".xz"))
+    with TemporaryDirectory(prefix="popkit-") as folder, bz2.open(_SAMPLE) as packed:
+        path = os.path.join(folder, os.path.basename(_SAMPLE).removesuffix(".bz2"))
         with open(path, "wb") as file:
             shutil.copyfileobj(packed, file)
         yield path
