@@ -112,8 +112,12 @@ class ClientTerminal(Screen):
             self.wait_still(0.2 * self._pace)
 
     def send(self, text: str) -> None:
-        """Type a prompt and submit it; Enter is pressed again where the text still stands in the prompt."""
+        """Type a prompt and submit it."""
         self.type(text)
+        self.submit(text)
+
+    def submit(self, text: str) -> None:
+        """Press Enter, and again where the text that was typed still stands in the prompt."""
         self.insist(
             lambda: self.press(ENTER), lambda _shown: not self._child.isalive() or not self._holds(text), self.dropped_s * self._pace
         )
