@@ -38,8 +38,9 @@ def paths_in(text: str) -> list[str]:
 def _pieces(files: str) -> list[str]:
     """Return the files of a folder as they are written, apart."""
     blank = _IN_QUOTES.sub(lambda quoted: "_" * len(quoted[0]), files)
-    cuts = [(0, 0), *(match.span() for match in _FILES.finditer(blank)), (len(files), len(files))]
-    return [files[begin:end] for (_, begin), (end, _) in zip(cuts, cuts[1:])] if files else []
+    between = list(_FILES.finditer(blank))
+    begins, ends = [0, *(match.end() for match in between)], [*(match.start() for match in between), len(files)]
+    return [files[begin:end] for begin, end in zip(begins, ends)] if files else []
 
 
 def _unquoted(text: str) -> str:
