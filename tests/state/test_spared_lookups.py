@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from popkit_retention.core.policy.bookings import Spared
 from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.placeholder import placeholder
 from popkit_retention.core.state import journal, reconciling, stale_ledgers, store
 from popkit_retention.core.state.site import Site
-from popkit_retention.core.state.spared_lookups import Recall
+from popkit_retention.core.state.spared_lookups import Listener, Recall
+from tests.policy.scenario import Scenario
 from tests.views.written import BEGAN, PROJECT, Written
 
 MEMORY = """# Memory of shop
@@ -131,6 +133,157 @@ def test_hearing_more_never_spares_more(heard: list[str], more: list[str], writt
         return len(spared(found))
 
     assert counted(heard + more) <= counted(heard)
+
+
+# --- what entries say ------------------------------------------------------------------------------------------------------------------
+
+HANDLE = "abcd2345"
+NAMES = "basket_totals.ts is there"
+
+
+def says(text: object, answer: object = "m1", at: str = "2026-01-05T10:00:07Z", **more: object) -> dict[str, object]:
+    """An entry of the assistant; a text, or the input of a call."""
+    block = {"type": "text", "text": text} if isinstance(text, str) else {"type": "tool_use", "id": f"of {answer}", "input": text}
+    return {"type": "assistant", "timestamp": at, "message": {"id": answer, "content": [block]}, **more}
+
+
+def user(content: object) -> dict[str, object]:
+    return {"type": "user", "message": {"content": content}}
+
+
+def result(content: object) -> dict[str, object]:
+    return user([{"type": "tool_result", "content": content}])
+
+
+def looked_up() -> Scenario:
+    scenario = Scenario()
+    scenario.read("a.py", text="x\n" * 300, id="of m1")
+    return scenario
+
+
+def listened(*entries: dict[str, object], original: object = {HANDLE: NAMES}.get, on_branch: bool = True) -> list[Spared]:
+    """What was spared of a session that has named a file unaided, heard these entries, and read one file."""
+    listener = Listener([(0.0, MEMORY)], original)
+    listener.listen(says(f"{PROJECT}/{PAYMENT}", "m0", cwd=PROJECT), True)
+    for entry in entries:
+        listener.listen(entry, on_branch)
+    listener.listen(says(TOTALS), True)
+    listener.looked_up(looked_up().result("of m1"))
+    return listener.bookings(1.0)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        user(NAMES),
+        user([{"type": "text", "text": NAMES}]),
+        result(NAMES),
+        result([{"type": "text", "text": NAMES}]),
+        result(placeholder("it", "old", HANDLE)),
+        {"type": "attachment", "attachment": {"type": "file", "content": NAMES}},
+        {"type": "attachment", "attachment": {"path": "/x/basket_totals.ts"}},
+    ],
+)
+def test_a_name_in_what_the_user_or_the_host_adds_has_been_heard(entry: dict[str, object]):
+    assert listened() != []
+    assert listened(entry) == []
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        user("another.ts"),
+        user(7),
+        user([{"type": "text", "text": 7}, 7]),
+        {"type": "user", "message": NAMES},
+        {"type": "user"},
+        result(placeholder("it", "old", "bbbb2345")),
+        {"type": "attachment", "attachment": {"type": "hook_success", "content": NAMES}},
+        {"type": "attachment", "attachment": NAMES},
+        {"type": "system", "attachment": {"content": NAMES}},
+        {"type": "system", "message": {"content": NAMES}},
+    ],
+)
+def test_what_hooks_add_or_no_prompt_holds_has_not_been_heard(entry: dict[str, object]):
+    (spared,) = listened(entry)
+    assert (spared.at, spared.tokens, spared.share) == (1_767_607_207.0, looked_up().result("of m1").tokens, 1.0)
+
+
+def test_a_placeholder_says_nothing_where_nobody_knows_its_content():
+    assert listened(result(placeholder("it", "old", HANDLE)), original=None) != []
+
+
+def test_an_answer_on_a_branch_that_was_left_neither_spares_nor_knows():
+    assert [one.at for one in listened(says(COUPONS, "m9"), on_branch=False)] == [1_767_607_207.0]
+    assert [one.at for one in listened(says(TOTALS, "m9"), on_branch=False)] == [1_767_607_207.0]
+    assert len(listened(says(COUPONS, "m9", "2026-01-05T10:00:06Z"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "spares"),
+    [({"file_path": COUPONS}, True), ({"edits": [{"in": [1, COUPONS]}]}, True), ({"n": 1}, False), ({COUPONS: 1}, False), (COUPONS, True)],
+)
+def test_the_texts_of_a_call_are_written_too(written: object, spares: bool):
+    assert len(listened(says(written, "m9"))) == 1 + spares
+
+
+def test_a_message_without_an_id_is_an_answer_all_the_same():
+    assert len(listened(says(COUPONS, None), {"type": "assistant", "message": 7})) == 2
+    assert len(listened(says(COUPONS, "m0"))) == 1, "of the answer that has counted already"
+
+
+def test_where_a_session_began_its_paths_are_known_from_its_first_entry():
+    def named(*folders: object) -> int:
+        listener = Listener([(0.0, MEMORY)], None)
+        for number, (folder, path) in enumerate(zip(folders, (PAYMENT, TOTALS, COUPONS))):
+            listener.listen(says(f"{PROJECT}/{path}", f"m{number}", cwd=folder), True)
+        listener.looked_up(looked_up().result("of m1"))
+        return len(listener.bookings(1.0))
+
+    assert (named(PROJECT, PROJECT, "/"), named("/", PROJECT, PROJECT), named(7, PROJECT)) == (2, 0, 0)
+
+
+def test_only_look_ups_that_went_well_say_what_one_costs():
+    scenario = Scenario()
+    scenario.read("a.py", text="x\n" * 300, id="of m1")
+    scenario.grep("x", text="y\n" * 200, id="of m2")
+    scenario.edit("b.py", id="of m3")
+    scenario.bash("make", "z\n" * 200, id="of m4")
+    scenario.read_fails("c.py")
+    listener = Listener([(0.0, MEMORY)], None)
+    listener.looked_up(scenario.result("of m1"))
+    assert listener.bookings(1.0) == [], "before the first entry nobody listens"
+    for entry in (says(PAYMENT, "m0"), says({"a": 1}, "m1"), says({"a": 1}, "m2"), says(TOTALS, "m5")):
+        listener.listen(entry, True)
+    for id in ("of m1", "of m2", "of m3", "of m4", "T5"):
+        listener.looked_up(scenario.result(id))
+    (spared,) = listener.bookings(2.0)
+    assert (spared.tokens, spared.share) == (scenario.result("of m1").tokens + scenario.result("of m2").tokens, 1.0)
+    listener.looked_up(scenario.result("of m2"))
+    assert listener.bookings(2.0)[0].share == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("path", "spares"),
+    [
+        ("src/a.tests", False), ("src/ab.tests", True), ("./src/ab.tests", True), ("src/ab.tests.", True), ("src/ab.tests/", True),
+        ("(src/ab.tests)", True), ("src/ab.tests,", True), ("src/ab.tests:3", True), ("x/src/ab.tests", False),
+    ],
+)  # fmt: skip
+def test_a_path_of_twelve_characters_is_known_however_it_is_written(path: str, spares: bool):
+    found = Recall([(0.0, "src/: a.tests, ab.tests, first.tests")], PROJECT)
+    found.wrote(["src/first.tests"], 0.0, "m0")
+    found.wrote([path], 7.0, "m1")
+    assert spared(found) == ([7.0] if spares else [])
+
+
+def test_names_without_an_ending_are_none_and_nothing_is_left_once_all_are_heard():
+    found = Recall([(0.0, "src/checkout/: Makefile, a.ts\nb.ts")], PROJECT)
+    assert not found.is_over
+    found.note_mentions("./a.ts b.ts.")
+    assert found.is_over
+    found.wrote(["src/checkout/Makefile", "src/checkout/a.ts"], 7.0, "m1")
+    assert spared(found) == []
 
 
 # --- a whole session -----------------------------------------------------------------------------------------------------------------
