@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.core import efficiency_tracker
-from popkit_retention.core.state import past, session, store, sweeping
+from popkit_retention.core.io import volatile
+from popkit_retention.core.state import past, session, sockets, store, sweeping
 from popkit_retention.core.state.site import Site
 from popkit_retention.core.state.sweeping import BYTES, FILES, FOLDERS
 from tests.patience import HANG_S, until
@@ -163,6 +164,99 @@ def test_every_call_removes_no_more_than_its_budget(ours: Folder) -> None:
     for _ in range(3):
         ours.sweep()
     assert ours.sessions() == set()
+
+
+def test_the_files_and_bytes_of_a_call_are_counted_to_the_last(ours: Folder) -> None:
+    """What is over them is the next call's, beginning with the next session."""
+    for size, left in ((BYTES - 1, 0), (BYTES, 1)):
+        for name in ("a", "b"):
+            folder = ours.session(f"{name}{size}", days=3, original=1, transcript=False)
+            with (folder / "original.jsonl").open("wb") as file:
+                file.truncate(size if name == "a" else 1)
+            os.utime(folder / "original.jsonl", (ours.now - 3 * DAY,) * 2)
+        (ours.home / "swept").write_text("zzz")
+        ours.sweep()
+        assert sum(has_original(ours.home / "sessions" / name) for name in ours.sessions()) == left
+        ours.sweep()
+    folder = ours.session("many", days=400)
+    for number in range(FILES):
+        (folder / f"agent-{number:03}.state.json").write_text("{}")
+        os.utime(folder / f"agent-{number:03}.state.json", (ours.now - 400 * DAY,) * 2)
+    before = len(list(folder.iterdir()))
+    (ours.home / "swept").write_text("zzz")
+    ours.sweep()
+    assert len(list((ours.home / "sessions" / ".swept-many").iterdir())) == before - FILES
+
+
+@pytest.mark.parametrize(
+    ("seconds", "transcript", "left"),
+    [
+        (2 * DAY - 1, False, {"original", "folder"}), (2 * DAY, False, {"folder"}), (7 * DAY - 1, False, {"folder"}),
+        (7 * DAY, False, set()), (7 * DAY, True, {"original", "folder"}), (90 * DAY - 1, True, {"original", "folder"}),
+        (90 * DAY, True, set()),
+    ],
+)  # fmt: skip
+def test_a_session_rests_for_days_to_the_second(ours: Folder, seconds: float, transcript: bool, left: set[str]) -> None:
+    ours.now = float(int(ours.now))
+    folder = ours.session("old", days=seconds / DAY, original=10, transcript=transcript)
+    ours.keep(originals=1_000)
+    ours.sweep()
+    found = {"original"} if has_original(folder) else set()
+    assert found | ({"folder"} if folder.exists() else set()) == left
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system does not list what is open")
+def test_a_sweep_leaves_nothing_open(ours: Folder) -> None:
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for name in ("one", "two"):
+        ours.session(name, days=400)
+    ours.sweep()
+    assert (ours.sessions(), len(list(Path("/proc/self/fd").iterdir()))) == (set(), before)
+
+
+def test_nothing_is_locked_through_a_link(ours: Folder) -> None:
+    folder = ours.session("old", days=400)
+    (ours.folder / "other").write_text("x")
+    (folder / "main.lock").unlink()
+    (folder / "main.lock").symlink_to(ours.folder / "other")
+    os.utime(folder / "main.lock", (ours.now - 400 * DAY,) * 2, follow_symlinks=False)
+    os.utime(folder, (ours.now - 400 * DAY,) * 2)
+    ours.sweep()
+    assert ours.sessions() == {"old"}
+
+
+@pytest.mark.parametrize("transcript", ["", "/x/y/z.jsonl", "no/folder", "z.jsonl", "/"])
+def test_a_transcript_that_no_project_of_the_host_holds_is_not_gone(ours: Folder, transcript: str) -> None:
+    folder = ours.session("old", days=30, original=10)
+    session.update(str(ours.home), "old", transcript=transcript)
+    os.utime(folder / "session.json", (ours.now - 30 * DAY,) * 2)
+    ours.sweep()
+    assert has_original(folder) or transcript == "z.jsonl"
+
+
+@pytest.mark.skipif(not volatile.is_possible(), reason="this system has no place in memory")
+def test_of_the_sessions_in_memory_those_go_whose_client_is_gone_and_that_nobody_serves(ours: Folder) -> None:
+    home = str(ours.home)
+    names = ("its own", "goes on", "is served", "was killed")
+    ids = {name: f"{number}{number}{number}11111-{name.replace(' ', '-')}" for number, name in enumerate(names)}
+    site = Site({"POPKIT_HOME": home, "HOME": str(ours.folder)}, ids["its own"], PROJECT)
+    sweeping.sweep_memory(site)
+    assert volatile.folders(home) == []
+    folders = {name: Path(volatile.make(home, id)) for name, id in ids.items()}
+    try:
+        for name in ("its own", "is served", "was killed"):
+            (folders[name] / "client").write_text("0 0")
+        left = folders["goes on"].with_name(".gone-" + folders["was killed"].name + ".1")
+        left.mkdir(mode=0o700)
+        (ours.home / "run").mkdir(parents=True)
+        (ours.home / "run" / f"{sockets.stem(ids['is served'])}-{os.getpid()}.sock").touch()
+        assert len(volatile.folders(home)) == 5
+        sweeping.sweep_memory(site)
+        assert {name for name, folder in folders.items() if folder.exists()} == {"its own", "goes on", "is served"}
+        assert not left.exists()
+    finally:
+        for folder, _ in volatile.folders(home):
+            volatile.remove(folder)
 
 
 def test_the_statistics_go_on_from_what_a_session_that_was_swept_had_counted(ours: Folder) -> None:

@@ -127,8 +127,8 @@ def _sweep(folder: str, before: float) -> None:
         try:
             if name.endswith(".breakdown.json") and os.lstat(path).st_mtime < before:
                 os.unlink(path)
-        except OSError:  # another session was faster
-            continue
+        except OSError:
+            pass  # another session was faster
 
 
 def load_breakdown(popkit_home: str, project: str) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def settle_agents(site: Site, transcript_path: str) -> None:
         try:
             reconcile(site, transcript, paths.agent_id)
         except (OSError, ValueError):
-            continue  # it cannot be read: its earlier sums stay
+            pass  # it cannot be read: its earlier sums stay
 
 
 def catch_up(site: Site, but: str = "") -> int:
@@ -67,7 +67,7 @@ def catch_up(site: Site, but: str = "") -> int:
         try:
             reconcile(_site_of(site, paths.session_id), transcript, paths.agent_id)
         except (OSError, ValueError):
-            continue  # it cannot be read: its earlier sums stay
+            pass  # it cannot be read: its earlier sums stay
     return remaining
 
 

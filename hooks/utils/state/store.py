@@ -222,7 +222,7 @@ def _sweep(folder: str) -> None:
                 if time.time() - os.stat(path).st_mtime > _LONGEST_HOOK_S:
                     os.unlink(path)
             except FileNotFoundError:
-                continue  # another process swept
+                pass  # another process swept
 
 
 def read_expired(paths: ContextFiles, state: ContextState) -> dict[str, Result]:

@@ -94,7 +94,7 @@ def sweep_memory(site: Site) -> None:
             try:
                 volatile.remove(folder)
             except OSError:
-                continue  # the next session tries again
+                pass  # the next session tries again
 
 
 def _is_ours(name: str) -> bool:
