@@ -82,8 +82,12 @@ class Told(Transcript):
         return dict(journal.cleared(list(ids), 900 * len(ids), {}, self.now + 0.5))
 
 
+# A model that counts half as much again as is estimated, at prices of its own.
+MODEL = {"read": 0.1, "write_5m": 1.25, "write_1h": 2.0, "input": 5, "output": 25, "window": 200_000, "tokens": 1.5}
+
+
 def rules_for(profile: str | None) -> Ruleset:
-    return Ruleset.from_config({}, TOOLS, profile)
+    return Ruleset.from_config({"models": {"by_id": {"claude-opus-5": MODEL}}}, TOOLS, profile)
 
 
 def rebuilt(lines: Transcript, folder: Path, *noted: object, **more: Any) -> Rebuilt:
@@ -101,7 +105,8 @@ def facts(made: Rebuilt) -> Iterator[tuple[str, object]]:
     yield "places", {id: [place.prefix, place.request] for id, place in conversation.places.items()}
     yield "requests", [[sent.tokens, sent.at - BEGAN, sent.until - BEGAN, added, sent.by_itself] for sent, added in conversation.requests]
     yield "prompts", [conversation.prompts, conversation.base, conversation.unsent, conversation.inputs, conversation.prompt]
-    yield "compacted", [conversation.carried, conversation.compacted_tokens, sorted(conversation.replaced), conversation.look_ups.taken]
+    yield "compacted", [conversation.carried, conversation.compacted_tokens, sorted(conversation.replaced)]
+    yield "look-ups", [conversation.look_ups.count, conversation.look_ups.taken]
     yield "unseen", sorted(conversation.unseen)
     yield "ledger", {name: figure for name, figure in state.counts.ledger.items() if figure}
     yield "days", {f"that day {name.partition(' ')[2]}": figure for name, figure in state.counts.days.items() if figure}
@@ -246,6 +251,8 @@ def compactions(summarised: bool | None, why: str = "auto", **left: int) -> Call
         lines.prompt("go on")
         lines.tokens = 12_000
         lines.request()
+        lines.read("t4", "/shop/a.py")
+        lines.run("t5", "git log", TEXT + "c1")
         lines.request()
         noted = journal.compacted(why, 24_000, 9_000, [GONE], at - 0.5, 1_000, bool(summarised))
         return [cleared] if summarised is None else [noted, cleared]
@@ -391,13 +398,13 @@ def test_the_last_eight_days_of_a_ledger_are_kept_oldest_first_to_six_places() -
 
 
 def test_a_request_and_a_compaction_are_what_was_sent_as_the_model_counts() -> None:
-    sent = Usage(20_000, 7.0, "claude-opus-4-8", 3_600, 15_000, 4_000)
+    sent = Usage(20_000, 7.0, "claude-opus-5", 3_600, 15_000, 4_000)
     sent.files = 1_001
     models: Models = rules_for(None).models
     request = rebuild.moment(sent, 900, models, True, 1.5)
     assert isinstance(request, bookings.Request)
     assert (request.at, request.prompt, request.read, request.created, request.added) == (7.0, 20_000, 15_000, 4_000, 900)
-    assert (request.files, request.prices.ttl_s, request.usd) == (1_502, 3_600, models.model("claude-opus-4-8").usd(20_000)[0])
+    assert (request.files, request.prices.ttl_s, request.usd) == (1_502, 3_600, 5.0)
     for by_itself in (True, False):
         gap = Usage(0, 8.0)
         gap.by_itself = by_itself
