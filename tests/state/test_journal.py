@@ -306,6 +306,87 @@ def test_a_restore_books_only_what_was_put_back_in_its_place():
     assert journal.event_of(printed).in_place is False
 
 
+@pytest.mark.parametrize(
+    ("entry", "fields"),
+    [
+        ({"event": "end"}, {"why": "", "at": 0.0}),
+        ({"event": "outside", "ids": ["t1"]}, {"how": "", "ids": ["t1"]}),
+        ({"event": "outside", "ids": ["t1"], "how": "x" * 201}, {"how": "x" * 200}),
+        ({"event": "clear", "ids": []}, {"reasons": {}, "ids": []}),
+        ({"event": "restore", "id": "t1", "in_place": 1}, {"in_place": False}),
+        ({"event": "profile"}, {"profile": None}),
+    ],
+)
+def test_what_an_entry_leaves_out_is_empty(entry: dict, fields: dict):
+    assert of(journal.event_of(journal.entry_of(entry)), fields) == fields
+
+
+@pytest.mark.parametrize("kind", ["pin", "unpin", "changed", "clear", "outside", "undo", "entered", "restore", "commit", "advice", "other"])
+def test_an_entry_without_what_it_is_about_means_nothing(kind: str):
+    assert journal.event_of(journal.entry_of({"event": kind, "at": 5.0})) is None
+
+
+@pytest.mark.parametrize("name", ["id", "handle", "leans_on", "reasons", "tokens", "chars", "entered_chars"])
+def test_a_shortening_that_lacks_a_field_is_none(name: str):
+    assert journal.event_of(journal.entry_of({**ENTERED, name: None})) is None
+
+
+@pytest.mark.parametrize(
+    ("tokens", "entered_chars", "chars", "kept_out"),
+    [
+        (300, 1_000, 9_000, 2_396),
+        (0, 1_000, 9_000, 0),
+        (1, 1_000, 9_000, 4),
+        (300, 9_000, 9_000, 0),
+        (300, 9_001, 9_000, 0),
+        (9, 0, 27, 10),
+    ],
+)
+def test_what_was_kept_out_is_estimated_by_what_entered(tokens: int, entered_chars: int, chars: int, kept_out: int):
+    event = journal.event_of({**ENTERED, "tokens": tokens, "entered_chars": entered_chars, "chars": chars})
+    assert (event.kept_out, event.left_out, event.tokens) == (kept_out, chars - entered_chars, tokens)
+    whole = journal.made_whole(event, chars, 6.0)
+    assert (whole["tokens"], whole["chars"], whole["entered_chars"], whole["leans_on"]) == (tokens + kept_out, chars, chars, [])
+
+
+def test_a_result_is_whole_where_its_entry_says_so_or_nothing_was_left_out():
+    whole = [journal.entered_whole("t1", 5.0), {**ENTERED, "chars": 1_000}, {**ENTERED, "whole": True}]
+    assert [journal.id_made_whole(entry) for entry in whole] == ["t1"] * 3
+    others = [ENTERED, {**ENTERED, "whole": False}, {**whole[0], "event": "clear"}, {"event": "entered", "whole": True}]
+    assert [journal.id_made_whole(entry) for entry in others] == [None] * 4
+    for end in whole[:2]:
+        assert journal.SortedEntries([ENTERED, end], set()).entered.keys() == ({"t1"} if end is whole[1] else set())
+    assert journal.SortedEntries([ENTERED, {"event": "entered", "whole": True}], set()).entered.keys() == {"t1"}
+    assert not journal.SortedEntries([journal.entered_whole("t1", 5.0)], set()).entered
+
+
+@pytest.mark.parametrize(
+    ("at", "time"), [(None, 0.0), (1e11, 0.0), (-1e11, 0.0), (99_999_999_999.0, 99_999_999_999.0), (-5.0, -5.0), (0, 0)]
+)
+def test_a_time_is_one_of_a_session(at: float | None, time: float):
+    assert journal.bounded_time(at) == journal.time_of({"event": "x", "at": at}) == time
+
+
+def test_a_clear_of_nobody_knows_what_is_one_result_and_counts_while_anything_stands():
+    [cleared] = journal_bookings.bookings([{"event": "clear", "at": 1.0, "tokens": 5}], {"t1"})
+    assert (cleared.results, cleared.ids, cleared.tokens) == (1, (), 5)
+    gone, stands = journal.cleared(["t9"], 5, {}, 2.0), journal.cleared(["t1", "t8"], 7, {}, 3.0)
+    assert [booking.tokens for booking in journal_bookings.bookings([gone, stands], {"t1"})] == [7]
+    outside = [journal.cleared_outside(["t9"], 5, "", 2.0), journal.cleared_outside(["t8"], 6, "", 2.0, by_user=False)]
+    assert [(booking.tokens, booking.results) for booking in journal_bookings.bookings(outside, {"t1"})] == [(5, 1), (0, 0)]
+    assert (journal_bookings.ids_outside(outside), journal_bookings.ids_outside(outside, by_user=True)) == ({"t8", "t9"}, {"t9"})
+
+
+@pytest.mark.parametrize(
+    ("known", "booked"), [(None, [(KeptOut, 2_396)]), ({"t1"}, [(KeptOut, 2_396)]), (set(), [(KeptOut, 2_396), (Cleared, 0)])]
+)
+def test_what_was_kept_out_of_a_result_off_the_branch_saves_no_more(known: set | None, booked: list):
+    made = journal_bookings.bookings([ENTERED], set(), known)
+    assert [(type(booking), booking.tokens) for booking in made] == booked
+    assert all(booking.at == 10.0 for booking in made)
+    assert [(booking.results, booking.ids) for booking in made[1:]] == [(0, ("t1",))] * len(made[1:])
+
+
 @pytest.mark.parametrize("at", [1e12, -1e12, float("inf"), float("nan"), "5", None])
 def test_a_time_that_cannot_be_is_none(at):
     assert journal.event_of(journal.entry_of({**CLEAR, "at": at})).at == 0.0

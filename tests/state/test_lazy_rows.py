@@ -10,9 +10,10 @@ from hypothesis import given, settings
 
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import engine, events
-from popkit_retention.core.policy.context import shared_facts
-from popkit_retention.core.state import store
+from popkit_retention.core.policy.context import ContextState, shared_facts
+from popkit_retention.core.state import lazy_rows, store
 from tests.policy.histories import Walk, histories
+from tests.policy.scenario import Scenario
 
 SESSION = "resting"
 
@@ -125,3 +126,110 @@ def _after_one_more(kept: Kept, kind: str) -> store.Stored:
         engine.observe(stored.state, _call(kind, 5_000), kept.walk.rules)
         kept.save(stored)
     return stored
+
+
+# --- asked one by one --------------------------------------------------------------------------------------------------------------------
+
+
+def _resting(folder: Path) -> tuple[store.Stored, ContextState]:
+    """A state whose rows rest, and the same one read whole."""
+    scenario = Scenario()
+    scenario.read("a.py", text="same")
+    scenario.bash("cat b.py src/c.py", "both")
+    scenario.bash("make", "made")
+    scenario.call("mcp__demo__find", {"n": 1}, "found")
+    scenario.bash_fails("npm test", "no")
+    scenario.read("src/c.py", 1, 20)
+    paths = store.ContextFiles(str(folder), SESSION)
+    stored = store.Stored(scenario.state)
+    stored.rules = scenario.rules
+    stored.watched.see("/p/a.py", [1, 2])
+    stored.watched.see("/p/src/c.py", [3, 4])
+    with paths.locked():
+        store.save(paths, stored)
+    resting, whole = store.load(paths, 1), store.load(paths)
+    assert resting is not None
+    assert whole is not None
+    resting.rows.open(resting.state, scenario.rules)
+    engine.reindex(whole.state, scenario.rules)
+    return resting, whole.state
+
+
+def _keys(state: ContextState) -> list[str]:
+    return [*state.by_key, "read:/p/none.py", "read:"]
+
+
+ASKED = {
+    "len": lambda state: len(state.live),
+    "iter": lambda state: list(state.live),
+    "keys": lambda state: list(state.live.keys()),
+    "values": lambda state: [result.id for result in state.live.values()],
+    "items": lambda state: [(id, result.to_row()) for id, result in state.live.items()],
+    "one": lambda state: [state.live.get(id, 7) and state.live[id].label for id in ("T4", "T2")],
+    "none": lambda state: [state.live.get("T", 7), state.live.get("T9"), "T9" in state.live],
+    "in": lambda state: [id in state.live for id in ("T1", "T6", "1")],
+    "set": lambda state: [state.live.setdefault("T3", 7).label, state.live.setdefault("T9", 7)],
+}
+
+
+@pytest.mark.parametrize("ask", ASKED)
+def test_what_is_asked_of_resting_results_is_answered_as_of_others(tmp_path: Path, ask: str):
+    resting, whole = _resting(tmp_path)
+    assert ASKED[ask](resting.state) == ASKED[ask](whole)
+
+
+def test_a_key_or_a_content_wakes_its_rows_and_no_others(tmp_path: Path):
+    for table in ("by_key", "by_hash"):
+        _, whole = _resting(tmp_path)
+        for key, known in getattr(whole, table).items():
+            resting, _ = _resting(tmp_path)
+            before = {result.id for _, result in resting.rows.spans.values()}
+            asked = getattr(resting.state, table)
+            assert list(asked[key]) == list(known)
+            assert (key in asked, list(asked.get(key)), list(asked.setdefault(key, {}))) == (True, list(known), list(known))
+            assert {result.id for _, result in resting.rows.spans.values()} - before == set(known) - before
+            assert not resting.rows.all_awake
+        resting, _ = _resting(tmp_path)
+        asked, woken = getattr(resting.state, table), len(resting.rows.spans)
+        assert (asked.get("read:/p/none"), asked.get("x", 7), "x" in asked, asked.setdefault("y", {})) == (None, 7, False, {})
+        assert len(resting.rows.spans) == woken
+
+
+def test_an_error_shows_no_content_that_others_repeat(tmp_path: Path):
+    resting, whole = _resting(tmp_path)
+    assert whole.live["T5"].error
+    assert whole.live["T5"].hash
+    list(resting.state.live)
+    assert {key: list(known) for key, known in dict.items(resting.state.by_hash)} == {
+        key: list(known) for key, known in whole.by_hash.items()
+    }
+    assert {key: list(known) for key, known in dict.items(resting.state.by_key)} == {
+        key: list(known) for key, known in whole.by_key.items()
+    }
+    assert resting.rows.all_awake
+
+
+def test_a_file_that_no_live_read_shows_any_more_is_not_watched(tmp_path: Path):
+    resting, _ = _resting(tmp_path)
+    engine.observe(
+        resting.state, events.Call("T7", TOOLS.of("Edit"), {"file_path": "/p/a.py"}, events.Outcome(4), 2e6, "/p"), resting.rows.rules
+    )
+    resting.rules = resting.rows.rules
+    paths = store.ContextFiles(str(tmp_path), SESSION)
+    with paths.locked():
+        store.save(paths, resting)
+    assert not resting.rows.all_awake
+    again = store.load(paths)
+    assert again is not None
+    assert (list(again.watched.first()), "T1" in again.state.live) == (["/p/src/c.py"], False)
+    assert list(again.state.live) == ["T2", "T3", "T4", "T5", "T6", "T7"]
+
+
+def test_rows_are_read_whole_where_other_rules_hold_for_their_age(tmp_path: Path):
+    resting, _ = _resting(tmp_path)
+    assert not resting.rows.all_awake
+    rules = Scenario(profile="conservative").rules
+    assert lazy_rows.signature(rules) != resting.rows.signature
+    other = store.load(store.ContextFiles(str(tmp_path), SESSION), 1)
+    other.rows.open(other.state, rules)
+    assert (other.rows.all_awake, type(other.state.live), list(other.state.live)) == (True, dict, list(resting.state.live))
