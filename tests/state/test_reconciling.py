@@ -4,9 +4,11 @@ written over, and the ledger of a session that ends knows all of its requests.""
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
+import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -22,8 +24,8 @@ from popkit_retention.core.policy.context import OUTSIDE, reclaimable, result_of
 from popkit_retention.core.policy.economics import Prices
 from popkit_retention.core.policy.plans import Selection
 from popkit_retention.core.reclaim import outlook
-from popkit_retention.core.state import journal, noting, reconciling, store
-from popkit_retention.core.state.opening import open_context
+from popkit_retention.core.state import journal, noting, pending, reconciling, store
+from popkit_retention.core.state.opening import REBUILD_BYTES, is_small, open_context
 from popkit_retention.core.state.rebuild import rebuild
 from popkit_retention.core.state.site import Site
 from popkit_retention.core.state.stored_contexts import stored_state
@@ -315,3 +317,162 @@ def test_at_its_end_what_was_booked_is_settled(tmp_path: Path, booked: bool) -> 
         assert counts.days
     else:
         assert counts.ledger == counts.days == {}
+
+
+# --- alone ----------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    written = Written(tmp_path / "p")
+    written.say("go")
+    written.read("a.py")
+    written.bash("npm test")
+    written.ends()
+    return written
+
+
+def _site(written: Written, tmp_path: Path, later: float = 60.0, kind: type[Site] = Site) -> Site:
+    return kind({"POPKIT_HOME": str(tmp_path / "home"), "POPKIT_CLOCK": repr(written.now + later)}, written.session, written.project)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "since", "known_at", "lags"),
+    [
+        (0, 0.0, None, False), (1, 4.9, None, True), (1, 5.0, None, False), (0, 0.0, 4.9, True), (0, 0.0, 5.0, False),
+        (0, 9.0, 0.0, True), (-1, 0.0, None, False),
+    ],
+)  # fmt: skip
+def test_a_transcript_lags_for_five_seconds_behind_what_hooks_saw(
+    written: Written, tmp_path: Path, epoch: int, since: float, known_at: float | None, lags: bool
+):
+    site, now = _site(written, tmp_path), written.now + 100
+    fresh = reconciling.rebuilt(site, site.paths(), str(written.path))
+    known = reconciling.rebuilt(site, site.paths(), str(written.path)).state
+    known.epoch, known.at = epoch, now - since
+    for result in known.live.values():
+        result.at = now
+    if known_at is not None:
+        known.live["new"] = next(iter(known.live.values()))
+        known.live["new"].id, known.live["new"].at = "new", now - known_at
+    assert reconciling.lags_behind(fresh, known, now) == lags
+
+
+def test_a_state_that_hooks_are_ahead_with_is_waited_for_as_often_as_somebody_says(written: Written, tmp_path: Path):
+    site, paths, path = _site(written, tmp_path, 1.0), _site(written, tmp_path).paths(), str(written.path)
+    assert reconciling.refreshed(site, paths, path, 0)[1]
+    with paths.locked():
+        stored = store.load(paths)
+        stored.state.epoch, stored.state.at = 1, written.now
+        store.save(paths, stored)
+    for patience in (0, 1, 2):
+        began = time.monotonic()
+        fresh, saved = reconciling.refreshed(site, paths, path, patience)
+        assert (saved, fresh.state.epoch) == (False, 0)
+        assert 0.09 * patience <= time.monotonic() - began < 0.09 * patience + 3
+    assert store.load(paths).state.epoch == 1
+    assert not reconciling.rebuild_if_small(site, paths, path)
+    assert reconciling.refreshed(_site(written, tmp_path, 60.0), paths, path, 0)[1], "what does not come is not waited for"
+    assert store.load(paths).state.epoch == 0
+
+
+class Busy(Site):
+    """A site at which something is written whenever a transcript is read."""
+
+    def rules_for(self, profile: object):
+        store.journal(self.paths(), journal.pinned("x", 1.0))
+        return super().rules_for(profile)
+
+
+@pytest.mark.parametrize(("size", "times"), [(0, 3), (REBUILD_BYTES + 1, 1)])
+def test_a_small_transcript_is_read_again_twice_while_others_write(written: Written, tmp_path: Path, size: int, times: int):
+    site = _site(written, tmp_path, kind=Busy)
+    if size:
+        with written.path.open("r+b") as file:
+            file.truncate(size)
+    saved: list[bool] = []
+    assert _times_rebuilt(lambda: saved.append(reconciling.refreshed(site, site.paths(), str(written.path), 0)[1])) == times
+    assert saved == [False]
+    assert not Path(site.paths().state).exists()
+
+
+@pytest.mark.parametrize(("size", "small"), [(0, True), (REBUILD_BYTES, True), (REBUILD_BYTES + 1, False)])
+def test_a_hook_has_time_for_a_transcript_of_so_many_bytes(tmp_path: Path, size: int, small: bool):
+    path = tmp_path / "t.jsonl"
+    path.touch()
+    os.truncate(path, size)
+    assert is_small(str(path)) == small
+    assert not any(map(is_small, ("", str(tmp_path / "none"), "nul\0")))
+
+
+def test_a_hook_rebuilds_what_it_has_time_for(written: Written, tmp_path: Path):
+    site = _site(written, tmp_path)
+    for path in ("", str(tmp_path / "none"), str(tmp_path)):
+        assert not reconciling.rebuild_if_small(site, site.paths(), path)
+    assert not Path(site.paths().state).exists()
+    assert reconciling.rebuild_if_small(site, site.paths(), str(written.path))
+    assert list(store.load(site.paths()).state.live) == ["toolu_01Read", "toolu_02Bash"]
+    with written.path.open("r+b") as file:
+        file.truncate(REBUILD_BYTES + 1)
+    assert not reconciling.rebuild_if_small(site, site.paths(), str(written.path))
+
+
+def test_a_corrupt_state_makes_way_for_what_is_rebuilt(written: Written, tmp_path: Path):
+    paths = _site(written, tmp_path).paths()
+    Path(paths.folder).mkdir(parents=True)
+    Path(paths.state).write_text("[")
+    assert reconciling.rebuild_if_small(_site(written, tmp_path), paths, str(written.path))
+    assert Path(paths.state + ".corrupt").read_text() == "["
+    assert len(store.load(paths).state.live) == 2
+
+
+def test_where_the_host_compacts_by_itself_is_kept_with_the_session(written: Written, tmp_path: Path):
+    written.compact("auto")
+    site = _site(written, tmp_path)
+    size = written.tokens
+    fresh = reconciling.rebuilt(site, site.paths(), str(written.path))
+    reconciling.remember_size(site, site.paths("a1"), fresh)
+    assert "compacted_tokens" not in site.session
+    for _ in range(2):
+        reconciling.remember_size(site, site.paths(), fresh)
+        assert site.session["compacted_tokens"] == size
+    path = Path(site.paths().folder) / "session.json"
+    os.utime(path, (1.0, 1.0))
+    reconciling.remember_size(site, site.paths(), fresh)
+    assert path.stat().st_mtime == 1.0, "what is known is not written again"
+    plain = Written(tmp_path / "q")
+    plain.say("go")
+    assert reconciling.rebuild_if_small(site, site.paths(), str(plain.path))
+    assert site.session["compacted_tokens"] == size
+
+
+def test_without_a_journal_that_can_be_read_the_transcript_has_to_do(written: Written, tmp_path: Path):
+    site = _site(written, tmp_path)
+    store.journal(site.paths(), journal.pinned("toolu_01Read", written.now))
+    assert reconciling.rebuilt(site, site.paths(), str(written.path)).state.pins == ["toolu_01Read"]
+    Path(site.paths().journal).unlink()
+    Path(site.paths().journal).mkdir()
+    fresh = reconciling.rebuilt(site, site.paths(), str(written.path))
+    assert (fresh.state.pins, len(fresh.state.live)) == ([], 2)
+
+
+def test_a_subagent_s_journal_begins_with_the_profiles_of_the_session(written: Written, tmp_path: Path):
+    site = _site(written, tmp_path)
+    for entry in (journal.pinned("x", 1.0), journal.profile_chosen("spec", 2.0)):
+        store.journal(site.paths(), entry)
+    agent = site.paths("a1")
+    store.journal(agent, journal.pinned("y", 1.5))
+    pending.note(agent, None, 0.0, [journal.pinned("z", 3.0)])
+    assert [entry["target"] for entry in reconciling.journal_of(site, agent)] == ["spec", "y", "z"]
+    assert [entry["target"] for entry in reconciling.journal_of(site, site.paths())] == ["x", "spec"]
+
+
+def test_an_answer_is_of_now_and_what_is_saved_of_the_transcript(written: Written, tmp_path: Path):
+    written.call("Glob", {"pattern": "*.py"}, "a.py")
+    site = _site(written, tmp_path)
+    site.remember(profile=None)
+    store.journal(site.paths(), journal.profile_chosen("aggressive", written.now))
+    plain = reconciling.reconcile(site, str(written.path))
+    told = reconciling.reconcile(site, str(written.path), now=written.now + 1e6)
+    assert len(told.state.live) < len(plain.state.live)
+    assert list(store.load(site.paths()).state.live) == list(plain.state.live)
