@@ -117,6 +117,64 @@ def test_a_reset_that_nobody_can_read_is_as_if_none_were_given(tmp_path: Path):
     assert [reading.resets_at for reading in limit_readings.readings(str(tmp_path))] == [0.0]
 
 
+@pytest.mark.parametrize(
+    ("percent", "after", "fresh", "resets", "is_news"),
+    [
+        (50, 299.9, True, RESETS, False), (50, 300, True, RESETS, True), (50.1, 1, False, RESETS, True), (49, 300, False, RESETS, False),
+        (49, 1, True, RESETS, True), (1, 1, False, NEXT, True), (1, 1, False, "2027-01-15T12:30:00Z", False),
+        (60, 1, False, "2027-01-15T12:30:01Z", True), (1, 1, False, "2027-01-15T09:00:00Z", False),
+        (1, 1, True, "2027-01-15T09:00:00Z", True), (1, 1, False, "", False),
+    ],
+)  # fmt: skip
+def test_a_reading_is_news_where_it_says_more_than_the_one_before(
+    percent: float, after: float, fresh: bool, resets: str, is_news: bool, tmp_path: Path
+):
+    note(tmp_path, 50, T)
+    note(tmp_path, percent, T + after, resets, fresh)
+    assert kept(tmp_path) == [50, percent][: 1 + is_news]
+
+
+def test_a_window_that_is_over_tells_nothing_and_the_next_one_begins(tmp_path: Path):
+    note(tmp_path, 50, T + 4 * 3_600)
+    assert kept(tmp_path) == []
+    note(tmp_path, 50, T + 4 * 3_600 - 1)
+    note(tmp_path, 40, T + 4 * 3_600, "", fresh=False)
+    assert kept(tmp_path) == [50, 40], "what came before holds no longer"
+
+
+def test_each_kind_of_window_has_readings_of_its_own(tmp_path: Path):
+    for kind in ("five_hour", "seven_day", "spend_limit"):
+        limit_readings.note_limits(str(tmp_path), [limit(7, kind=kind), {"kind": kind}, 7], T, fresh=False)
+    assert [(reading.kind, reading.percent) for reading in limit_readings.readings(str(tmp_path))] == [
+        ("five_hour", 7), ("seven_day", 7), ("spend_limit", 7),
+    ]  # fmt: skip
+    rows = json.loads((tmp_path / limit_readings.LIMITS_FILE).read_text())
+    assert rows[0] == ["five_hour", T, 7, T + 4 * 3_600]
+
+
+@pytest.mark.parametrize(
+    ("row", "is_kept"),
+    [
+        (["five_hour", 1, 2, 3], True), (["five_hour", 1, 2], False), (["five_hour", 1, 2, 3, 4], False), (["five_hour", 1, 1e5, 3], False),
+        (["five_hour", 1, 99_999, 3], True), (["five_hour", 1e11, 2, 3], False), (["five_hour", 1, 2, 1e11], False),
+        (["five_hour", None, 2, 3], False), (["five_hour", 1, None, 3], False), (["five_hour", 1, 2, None], False), (["x", 1, 2, 3], False),
+        ("five", False),
+    ],
+)  # fmt: skip
+def test_a_row_that_is_no_reading_is_passed_over(row: object, is_kept: bool, tmp_path: Path):
+    (tmp_path / limit_readings.LIMITS_FILE).write_text(json.dumps([row, ["seven_day", 1, 5, 0]]))
+    assert kept(tmp_path) == ([row[2]] if is_kept else []) + [5]
+
+
+def test_a_file_that_is_larger_than_any_of_ours_holds_nothing(tmp_path: Path):
+    path = tmp_path / limit_readings.LIMITS_FILE
+    note(tmp_path, 7, T)
+    text = path.read_text()
+    for more, found in ((0, [7]), (1, [7]), (2, [])):
+        path.write_text(" " * (limit_readings.MOST_BYTES - len(text) + more) + text)
+        assert kept(tmp_path) == found
+
+
 def test_two_that_write_at_once_lose_nothing(tmp_path: Path):
     def write(first: int) -> None:
         for number in range(first, 100, 2):

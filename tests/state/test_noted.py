@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -71,3 +72,58 @@ def test_what_cannot_be_written_is_said(tmp_path: Path):
     (tmp_path / "sessions").write_text("in the folder's place")
     with pytest.raises(OSError, match="sessions"):
         Noted(str(tmp_path), ID).add(only=["a"])
+
+
+def test_a_share_is_noted_with_what_it_takes_until_the_removals_are_forgotten(tmp_path: Path):
+    noted = Noted(str(tmp_path), ID)
+    assert (noted.share, noted.further, noted.has_clear) == (None, 0, False)
+    noted.add(share=0.5, further=900)
+    assert (noted.share, noted.further, noted.has_clear, noted.only, noted.newest) == (0.5, 900, True, [], ONLY)
+    noted.add(back=["h"])
+    assert (noted.share, noted.further, noted.newest) == (0.5, 900, BACK)
+    noted.add(only=["a"])
+    assert (noted.share, noted.further, noted.newest) == (0.5, 900, ONLY)
+    noted.add(share=0.25)
+    assert (noted.share, noted.further) == (0.25, 0)
+    assert noted.forget_back()
+    assert (noted.share, noted.only, noted.back) == (0.25, ["a"], [])
+    noted.add(back=["h"])
+    assert noted.forget_clear()
+    assert (noted.share, noted.further, noted.has_clear, noted.only, noted.back) == (None, 0, False, [], ["h"])
+
+
+@pytest.mark.parametrize(
+    ("share", "read"), [(1.0, 1.0), (0.01, 0.01), (0.0, None), (1.01, None), (-0.5, None), (1, None), ("0.5", None), (None, None)]
+)
+def test_a_share_is_a_part_of_the_whole(tmp_path: Path, share: object, read: float | None):
+    path = tmp_path / "sessions" / ID / "noted.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"share": share, "further": 7}))
+    noted = Noted(str(tmp_path), ID)
+    assert (noted.share, noted.further, noted.has_clear) == (read, 7 if read is not None else 0, read is not None)
+    path.write_text(json.dumps({"share": 0.5, "further": "7"}))
+    assert noted.further == 0
+
+
+def test_the_file_names_what_was_asked_for_in_order_and_nothing_more(tmp_path: Path):
+    noted = Noted(str(tmp_path), ID)
+    path = tmp_path / "sessions" / ID / "noted.json"
+    noted.add(only=["a"], back=["h"])
+    assert json.loads(path.read_text()) == {"only": ["a"], "back": ["h"]}
+    noted.add(only=["b"])
+    assert path.read_text() == '{"back":["h"],"only":["a","b"]}'
+    noted.add(share=0.5, further=3)
+    assert json.loads(path.read_text()) == {"back": ["h"], "only": ["a", "b"], "share": 0.5, "further": 3}
+    path.write_text(json.dumps({"other": 1, "back": ["h"]}))
+    noted.add()
+    assert json.loads(path.read_text()) == {"back": ["h"], "only": []}
+    assert (noted.newest, noted.forget_clear(), noted.forget_newest(), path.exists()) == (BACK, False, BACK, False)
+
+
+def test_nothing_is_noted_through_a_link_in_the_place_of_the_folder(tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "sessions").mkdir()
+    (tmp_path / "sessions" / ID).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="link"):
+        Noted(str(tmp_path), ID).add(only=["a"])
+    assert list((tmp_path / "elsewhere").iterdir()) == []
