@@ -122,3 +122,51 @@ def test_a_list_that_cannot_be_read_harms_nothing(shop: Shop):
         shop.happens("two", payloads.session_start("startup"))
     assert shop.live("one") == [RUN]
     assert shop.home.failures() == []
+
+
+# --- the list -----------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_is_listed_with_its_project_from_its_end_until_it_goes_on(tmp_path: Path) -> None:
+    home = str(tmp_path)
+    assert (closed.is_any(home), closed.listed(home)) == (False, {})
+    closed.add(home, "one", "/shop", NOW)
+    closed.add(home, "two", "/other", NOW + 1)
+    closed.add(home, "one", "/shop", NOW + 2)
+    assert (closed.is_any(home), closed.listed(home)) == (True, {"two": ["/other", NOW + 1], "one": ["/shop", NOW + 2]})
+    closed.remove(home, "two")
+    assert list(closed.listed(home)) == ["one"]
+    before = (tmp_path / closed.NAME).stat().st_mtime_ns, (tmp_path / closed.NAME).stat().st_ino
+    closed.remove(home, "two")
+    assert ((tmp_path / closed.NAME).stat().st_mtime_ns, (tmp_path / closed.NAME).stat().st_ino) == before, "nothing is written"
+
+
+def test_who_can_no_longer_be_resumed_leaves_the_list(tmp_path: Path) -> None:
+    for number, age in enumerate((RESUMED_WITHIN_S, RESUMED_WITHIN_S - 1, 0)):
+        closed.add(str(tmp_path), f"s{number}", "/shop", NOW - age)
+    assert list(closed.listed(str(tmp_path))) == ["s1", "s2"]
+
+
+def test_a_thousand_sessions_are_listed_the_oldest_leave(tmp_path: Path) -> None:
+    rows = {f"s{number}": ["/shop", NOW] for number in range(1_000)}
+    (tmp_path / closed.NAME).write_text(json.dumps(rows))
+    closed.remove(str(tmp_path), "s0")
+    closed.add(str(tmp_path), "s1000", "/shop", NOW)
+    listed = list(closed.listed(str(tmp_path)))
+    assert (len(listed), listed[0], listed[-1]) == (1_000, "s1", "s1000")
+    closed.add(str(tmp_path), "s1001", "/shop", NOW)
+    listed = list(closed.listed(str(tmp_path)))
+    assert (len(listed), listed[0], listed[-1]) == (1_000, "s2", "s1001")
+
+
+@pytest.mark.parametrize("row", [7, [], ["/shop"], ["/shop", "now"], ["/shop", 1.0, 2], {"at": 1}, None])
+def test_a_row_that_is_none_is_not_listed(tmp_path: Path, row: object) -> None:
+    (tmp_path / closed.NAME).write_text(json.dumps({"odd": row, "one": ["/shop", NOW]}))
+    assert closed.listed(str(tmp_path)) == {"one": ["/shop", NOW]}
+
+
+def test_where_the_list_cannot_be_written_time_alone_tells(tmp_path: Path) -> None:
+    (tmp_path / closed.NAME).mkdir()
+    closed.add(str(tmp_path), "one", "/shop", NOW)
+    closed.remove(str(tmp_path), "one")
+    assert closed.listed(str(tmp_path)) == {}

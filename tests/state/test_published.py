@@ -120,6 +120,16 @@ def test_a_collection_is_wanted_where_any_policy_says_so(tmp_path: Path, policie
     assert collection.is_collection_wanted(str(tmp_path)) == wanted
 
 
+def test_policies_that_cannot_be_read_are_an_error(tmp_path: Path) -> None:
+    path = tmp_path / home.GOVERNANCE / collection.POLICIES
+    path.parent.mkdir(parents=True)
+    path.write_text("{")
+    with pytest.raises(ValueError, match="line 1"):
+        collection.is_collection_wanted(str(tmp_path))
+    path.write_text("")
+    assert not collection.is_collection_wanted(str(tmp_path))
+
+
 def test_a_transcript_that_a_hook_has_time_for_is_small(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     for size, small in ((0, True), (16 << 20, True), ((16 << 20) + 1, False)):

@@ -25,7 +25,7 @@ from popkit_retention.core.policy.economics import Prices
 from popkit_retention.core.policy.plans import Selection
 from popkit_retention.core.reclaim import outlook
 from popkit_retention.core.state import journal, noting, pending, reconciling, store
-from popkit_retention.core.state.opening import REBUILD_BYTES, is_small, open_context
+from popkit_retention.core.state.opening import REBUILD_BYTES, open_context
 from popkit_retention.core.state.rebuild import rebuild
 from popkit_retention.core.state.site import Site
 from popkit_retention.core.state.stored_contexts import stored_state
@@ -394,15 +394,6 @@ def test_a_small_transcript_is_read_again_twice_while_others_write(written: Writ
     assert _times_rebuilt(lambda: saved.append(reconciling.refreshed(site, site.paths(), str(written.path), 0)[1])) == times
     assert saved == [False]
     assert not Path(site.paths().state).exists()
-
-
-@pytest.mark.parametrize(("size", "small"), [(0, True), (REBUILD_BYTES, True), (REBUILD_BYTES + 1, False)])
-def test_a_hook_has_time_for_a_transcript_of_so_many_bytes(tmp_path: Path, size: int, small: bool):
-    path = tmp_path / "t.jsonl"
-    path.touch()
-    os.truncate(path, size)
-    assert is_small(str(path)) == small
-    assert not any(map(is_small, ("", str(tmp_path / "none"), "nul\0")))
 
 
 def test_a_hook_rebuilds_what_it_has_time_for(written: Written, tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from hypothesis import given
@@ -38,6 +39,7 @@ def test_it_holds_what_a_table_would(steps: list):
             for path in looked_at:
                 table[path] = table.pop(path)
         assert list(json.loads(b"{" + watched.data + b"}").items()) == list(table.items())
+        assert bool(watched.data) == bool(table)
         assert all((path in watched) == (path in table) for path in ("/a", "/a/b", "/ü"))
 
 
@@ -99,3 +101,23 @@ def test_before_a_command_is_answered_all_are_looked_at(tmp_path: Path):
     context_monitor.handle(payloads.prompt("/popkit:context"), home.env())
     journal = store.read_lines(store.ContextFiles(str(home.path), payloads.SESSION).journal)
     assert sum(len(entry.get("changes", ())) for entry in journal) == len(files)
+
+
+def test_a_file_has_changed_where_its_time_or_size_has_and_is_deleted_where_it_is_not_there(tmp_path: Path):
+    for name in "abcd":
+        (tmp_path / name).write_text(name)
+    stamps = {str(tmp_path / name): watched_files.file_stamp(str(tmp_path / name)) for name in "abcd"}
+    seen = (tmp_path / "a").stat()
+    assert stamps[str(tmp_path / "a")] == [seen.st_mtime_ns, seen.st_size]
+    os.utime(tmp_path / "b", ns=(seen.st_mtime_ns, stamps[str(tmp_path / "b")][0] + 1))
+    (tmp_path / "c").write_text("longer")
+    os.utime(tmp_path / "c", ns=(seen.st_mtime_ns, stamps[str(tmp_path / "c")][0]))
+    (tmp_path / "d").unlink()
+    stamps["nul\0"] = [1, 2]
+    changes = {str(tmp_path / "b"): "modified", str(tmp_path / "c"): "modified", str(tmp_path / "d"): "deleted", "nul\0": "deleted"}
+    assert watched_files.changed_files(watched_files.watched_of(stamps), 0) == changes
+    watched = watched_files.watched_of(stamps)
+    assert [watched_files.changed_files(watched, 2) for _ in range(3)] == [
+        {str(tmp_path / "b"): "modified"}, {str(tmp_path / "c"): "modified", str(tmp_path / "d"): "deleted"}, {"nul\0": "deleted"},
+    ]  # fmt: skip
+    assert watched_files.changed_files(watched_files.watched_of(None), 0) == {}
