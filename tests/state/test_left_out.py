@@ -11,7 +11,7 @@ import pytest
 from popkit_retention.core import text
 from popkit_retention.core.policy.context import OUTSIDE
 from popkit_retention.core.reclaim import outlook
-from popkit_retention.core.state import journal, reconciling, store
+from popkit_retention.core.state import context_editing, journal, reconciling, store
 from popkit_retention.core.state.context_editing import editing_of
 from popkit_retention.core.state.site import Site
 from popkit_retention.core.views import panel, report
@@ -229,3 +229,53 @@ def test_what_the_provider_is_asked_has_its_own_defaults():
     editing = editing_of({"CLAUDE_CODE_EXTRA_BODY": json.dumps(body)})
     assert editing is not None
     assert (editing.trigger, editing.keep, editing.at_least, editing.spared) == (100_000, 3, 0, ())
+
+
+def asked(**edit: object):
+    body = {"context_management": {"edits": [{"type": "other"}, {"type": "clear_tool_uses_20250919", **edit}]}}
+    editing = editing_of({"CLAUDE_CODE_EXTRA_BODY": json.dumps(body)})
+    assert editing is not None
+    return editing
+
+
+@pytest.mark.parametrize(
+    ("value", "read"), [(0, 0), (1, 1), (70_000, 70_000), (-1, None), (True, None), ("5", None), (5.0, None), (None, None)]
+)
+def test_a_setting_has_a_whole_number_or_the_providers_own(value: object, read: int | None):
+    editing = asked(
+        trigger={"type": "input_tokens", "value": value}, keep={"type": "tool_uses", "value": value}, clear_at_least={"value": value}
+    )
+    assert (editing.trigger, editing.keep, editing.at_least) == ((100_000, 3, 0) if read is None else (read, read, read))
+
+
+def test_a_trigger_that_counts_no_tokens_holds_for_any_prompt():
+    assert [asked(trigger={"type": kind, "value": 5}).trigger for kind in ("input_tokens", "tool_uses", None)] == [5, 0, 0]
+    assert asked(exclude_tools=["Read", 7, "Bash"]).spared == ("Read", "Bash")
+    assert asked(exclude_tools="Read").spared == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "7", "{}", '{"context_management": {"edits": {}}}', '{"context_management": {"edits": [{}]}}']
+)
+def test_what_asks_for_no_editing_is_none(text: str):
+    assert editing_of({"CLAUDE_CODE_EXTRA_BODY": text}) is None
+    assert editing_of({}) is None
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_it_is_noted_who_left_it_out_and_nothing_where_nothing_can_be_written(tmp_path: Path, is_asked: bool):
+    session = Session(tmp_path, EDIT if is_asked else None)
+    for _ in range(3):
+        session.result()
+    session.answer()
+    session.answer(2 * TOKENS, managed(2, 5_900))
+    editing, paths = editing_of(session.site.environ), session.site.paths()
+    fresh = reconciling.rebuilt(session.site, paths, session.write())
+    held = store.ContextFiles(str(tmp_path / "popkit"), "s", is_held=True)
+    assert not context_editing.note_cleared(held, fresh, editing)
+    store.journal(paths, journal.cleared_outside(["t1"], 5, "so", 1.0))
+    assert context_editing.note_cleared(paths, fresh, editing)
+    assert not context_editing.note_cleared(paths, fresh, editing)
+    _, entry = journal.read(paths)
+    assert (entry["ids"], entry["tokens"], entry.get("unasked", False)) == (["t2"], 2_950, not is_asked)
+    assert entry["how"] == ("left out of the request by the provider" if is_asked else "left out of the request by Claude Code")
