@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
+import json
 from pathlib import Path
 
 import pytest
 
-from popkit_retention.core.state import delivery, memory, store
+from popkit_retention.core.hosts.transcripts import projects
+from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.state import delivery, journal, memory, memory_text, store
+from popkit_retention.core.state.memory_records import CONTENT, NAME, NOTE, Entry, Fact
 from popkit_retention.core.state.site import Site
 
 NOW = 1_800_000_000.0
@@ -22,9 +25,8 @@ class Desk:
 
     def checkout(self, name: str) -> Path:
         path = self.folder / name
-        path.mkdir()
-        for words in (["init", "-q"], ["remote", "add", "origin", "https://git.example/shop.git"]):
-            subprocess.run(["git", *words], cwd=path, check=True)
+        (path / ".git").mkdir(parents=True)
+        (path / ".git" / "config").write_text('[remote "origin"]\n\turl = https://git.example/shop.git\n')
         return path
 
     def site(self, checkout: Path, session_id: str = "s") -> Site:
@@ -84,3 +86,68 @@ def test_of_another_checkout_that_claims_to_be_of_it_the_user_is_asked_once(desk
     assert "popkit memory admin" not in asked.replace("/popkit:context memory", "")
     assert delivery.question(desk.site(other)) == delivery.question(desk.site(mine)) == ""
     assert delivery.deliver(desk.site(other), NOW) == ""
+
+
+def entries_of(project: memory.Project) -> list[Entry]:
+    return [
+        Entry(NAME, "total", "a.py", [Fact("a.py", "total")]), Entry(NAME, "gone", "a.py", [Fact("a.py", "gone")]),
+        Entry(NOTE, "Always run npm test."), Entry(NOTE, "Never push."),
+    ]  # fmt: skip
+
+
+def test_entries_that_no_longer_hold_or_that_the_host_says_itself_are_left_out(desk: Desk) -> None:
+    checkout = desk.checkout("a")
+    project = desk.remember(checkout)
+    (checkout / "a.py").write_text("def total(): pass\n")
+    theirs = Path(projects.folder_of(desk.site(checkout).environ), projects.folder_name(str(checkout)), "memory")
+    theirs.mkdir(parents=True)
+    (theirs / "MEMORY.md").write_text("- Never push.\n")
+    entries = entries_of(project)
+    project.write_document(memory_text.render(entries), entries)
+    given = delivery.deliver(desk.site(checkout), NOW)
+    assert given == memory_text.render([entries[0], entries[2]]).strip()
+    (entry,) = journal.read(desk.site(checkout).paths())
+    assert entry == journal.remembered(given, estimate_tokens(given, CONTENT), NOW)
+
+
+def test_where_nothing_holds_any_more_nothing_is_given_or_booked(desk: Desk) -> None:
+    checkout = desk.checkout("a")
+    project = desk.remember(checkout)
+    entries = entries_of(project)[:2]
+    project.write_document(memory_text.render(entries), entries)
+    site = desk.site(checkout)
+    assert (delivery.deliver(site, NOW), site.session.get("memory"), journal.read(site.paths())) == ("", None, [])
+
+
+def test_a_document_whose_entries_cannot_be_read_is_given_as_it_is(desk: Desk) -> None:
+    checkout = desk.checkout("a")
+    project = desk.remember(checkout)
+    entries = entries_of(project)
+    text = memory_text.render(entries)
+    project.write_document(text, entries)
+    path = Path(project.folder) / memory.ENTRIES
+    path.write_text(json.dumps({**json.loads(path.read_text()), "entries": [[1, 2]]}))
+    assert delivery.deliver(desk.site(checkout), NOW) == text.strip()
+
+
+def test_a_context_that_was_given_nothing_is_not_noted_as_emptied(desk: Desk) -> None:
+    site = desk.site(desk.checkout("a"))
+    delivery.note_emptied(site)
+    assert not (Path(site.home) / "sessions").exists()
+    site.remember(memory=NOW)
+    delivery.note_emptied(site)
+    assert site.session == {}
+
+
+def test_damaged_settings_ask_nobody_and_fail_nothing(desk: Desk) -> None:
+    checkout = desk.checkout("a")
+    project = desk.remember(checkout)
+    (Path(project.folder) / memory.SETTINGS).write_text("[")
+    assert (delivery.question(desk.site(checkout)), delivery.deliver(desk.site(checkout), NOW)) == ("", "")
+    called: list[memory.Project] = []
+    delivery.with_memory(desk.site(checkout), called.append)
+    project.turn_on(NOW)
+    delivery.with_memory(desk.site(checkout), called.append)
+    project.turn_off(NOW)
+    delivery.with_memory(desk.site(checkout), called.append)
+    assert len(called) == 1

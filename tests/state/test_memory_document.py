@@ -211,11 +211,25 @@ def test_a_folder_that_is_gone_belongs_to_the_project_that_has_noted_it(tmp_path
     assert memory.project_of(home, "/gone/shop").repository.name == "shop"
 
 
-def test_a_checkout_that_is_kept_apart_has_a_memory_of_its_own(tmp_path: Path, project: memory.Project) -> None:
-    home, folder = str(tmp_path / "popkit"), str(tmp_path / "shop")
-    project.decide(False)
-    apart = memory.project_of(home, folder)
-    assert apart.repository.key != project.repository.key or not project.is_apart()
-    assert memory.project_of(home, folder, claimed=True).repository.key == project.repository.key
-    Path(project.folder, memory.SETTINGS).write_text("[")
-    assert memory.project_of(home, folder).repository.key == project.repository.key, "whoever uses it is told what is wrong"
+def test_a_checkout_that_is_kept_apart_has_a_memory_of_its_own(tmp_path: Path) -> None:
+    home = str(tmp_path / "popkit")
+    for name in ("mine", "other"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+        (tmp_path / name / ".git" / "config").write_text('[remote "origin"]\n\turl = https://git.example/shop.git\n')
+    mine, other = (memory.project_of(home, str(tmp_path / name)) for name in ("mine", "other"))
+    mine.turn_on(1.0)
+    assert mine.repository.key == other.repository.key
+    with pytest.raises(CheckoutNotJoined):
+        other.check_joined()
+    with pytest.raises(CheckoutNotJoined):
+        other.turn_off(2.0)
+    other.decide(False)
+    apart = memory.project_of(home, str(tmp_path / "other"))
+    assert (other.is_apart(), apart.repository.key != mine.repository.key, apart.is_on()) == (True, True, False)
+    assert memory.project_of(home, str(tmp_path / "other"), claimed=True).repository.key == mine.repository.key
+    assert (memory.project_of(home, str(tmp_path / "mine")).repository.key, mine.is_apart()) == (mine.repository.key, False)
+    other.decide(True)
+    other.decide(True)
+    assert (mine.settings()["joined"], mine.settings()["apart"], other.is_on()) == ([str(tmp_path / "other")], [], True)
+    Path(mine.folder, memory.SETTINGS).write_text("[")
+    assert memory.project_of(home, str(tmp_path / "other")).repository.key == mine.repository.key, "who uses it is told what is wrong"
