@@ -9,12 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import compacting
 from popkit_retention.core.policy.compacting import CALLS, INPUT, NEEDED_ROOM, RESULT
+from popkit_retention.core.policy.messages import Use, result_tokens
+from popkit_retention.core.policy.remaining import Removal
 from popkit_retention.core.state import journal, receipts
 from tests.examples import examples
 from tests.policy.compactable import CODE, HISTORIES, SHARES, Talk, talked
 from tests.policy.conversing import SURE
+from tests.policy.scenario import Scenario
 
 ROW = {"id": "t1", "number": 1, "label": "Read a.py", "tokens": 900, "left": [[RESULT, "aaaa2345", "its file was edited: Edit a.py"]]}
 OTHER = {**ROW, "id": "t2", "number": 2, "left": [[RESULT, "bbbb2345", NEEDED_ROOM], [INPUT, "cccc2345", "its effect is on disk"]]}
@@ -141,6 +145,122 @@ def test_of_nothing_that_left_there_is_no_receipt():
 def test_what_went_to_the_summariser_says_so():
     [found] = read(journal.compacted("manual", 9, 5, ["aaaa2345"], 10.0, 0, True))
     assert found["summarised"] is True
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "beside", "read_as"),
+    [
+        (9, 5, 0, (9, 5, 4)), (9, 5, 3, (12, 8, 4)), (5, 9, 0, (5, 9, 0)), (5, 5, None, (5, 5, 0)), (0, 0, 2, (2, 2, 0)),
+        (None, 5, 0, (None, None, None)), (9, None, 0, (None, None, None)),
+    ],
+)  # fmt: skip
+def test_a_compaction_took_what_is_gone_where_both_sizes_are_known(before, after, beside, read_as):
+    entry = {"event": "compact", "at": 10.0, "why": None, "before": before, "after": after, "beside": beside}
+    [found] = read(entry)
+    assert (found["before"], found["after"], found["tokens"]) == read_as
+    assert (found["why"], found["thinking"], found["summarised"], found["at"]) == ("", 0, False, 10.0)
+    [found] = read(entry, {**BESIDE, "tokens": 3})
+    assert (found["tokens"], found["thinking"]) == (None if read_as[2] is None else min(3, read_as[2]), max(0, (read_as[2] or 0) - 3))
+
+
+def test_a_clear_of_another_time_or_behind_another_one_is_its_own_receipt():
+    again = {**BESIDE, "ids": ["t3"], "at": 10.0}
+    [second, first] = read(BESIDE, again, noted=[])
+    assert ([row["id"] for row in first["calls"]], [row["id"] for row in second["calls"]]) == (["t1", "t2"], ["t3"])
+    [clear, compaction] = read(COMPACTED, {**BESIDE, "at": 10.5, "tokens": -1})
+    assert (clear["why"], clear["at"], clear["tokens"], compaction["thinking"]) == ("clear", 10.5, None, 0)
+    assert (clear["before"], clear["after"], clear["thinking"], clear["summarised"]) == (None, None, 0, False)
+    assert clear["calls"][0] == {
+        "id": "t1", "number": None, "label": "", "tokens": None, "back": False,
+        "left": [{"kind": RESULT, "handle": "", "why": "its file was edited: Edit a.py"}],
+    }  # fmt: skip
+    [found] = read({"event": "clear", "at": 1.0, "ids": ["t1"]}, noted=[])
+    assert (found["tokens"], found["calls"][0]["left"][0]["why"]) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("call", "row"),
+    [
+        ({**ROW, "number": -1, "tokens": True, "label": 7, "id": None}, {"number": None, "tokens": None, "label": "", "id": ""}),
+        ({**ROW, "number": 0, "tokens": 0, "label": "x" * 201}, {"number": 0, "tokens": 0, "label": "x" * 200}),
+        ({**ROW, "left": [["k", "h", "w" * 201], ["k", "h"], 7, [1, 2, 3]]}, {"left": [("k", "h", "w" * 200), ("", "", "")]}),
+        ({**ROW, "left": []}, None), ({**ROW, "left": [["k", "h", "w", 1]]}, None), ({**ROW, "left": 7}, None), (7, None), ({}, None),
+    ],
+)  # fmt: skip
+def test_a_noted_call_is_read_field_by_field(call, row):
+    found = read(COMPACTED, noted=[7, {"calls": [call]}, {"at": 10.0, "calls": [call, OTHER]}, {"at": 11.0, "calls": 7}])
+    calls = [each for receipt in found for each in receipt["calls"]]
+    assert [each["id"] for each in calls][-1] == "t2"
+    assert len(calls) == (2 if row is not None else 1)
+    for name, value in (row or {}).items():
+        told = calls[0][name] if name != "left" else [(part["kind"], part["handle"], part["why"]) for part in calls[0]["left"]]
+        assert told == value
+
+
+def test_what_is_noted_for_a_time_belongs_to_the_first_of_that_time():
+    [found] = read({**COMPACTED, "at": 12.0}, {**COMPACTED, "at": 12.0, "before": 3, "after": 1})
+    assert (found["before"], len(found["calls"])) == (58_000, 2)
+
+
+def test_a_part_comes_back_by_its_handle_and_a_result_by_its_id():
+    asked = {"event": "restore", "at": 11.0, "id": "t2", "in_place": True}
+    [found] = read(COMPACTED, BESIDE, asked)
+    assert [[part["back"] for part in row["left"]] if "back" in row["left"][0] else row["back"] for row in found["calls"]] == [False, False]
+    [found] = read(COMPACTED, BESIDE, asked, journal.put_back(["cccc2345"], 11.5))
+    assert back(found) == {"t1": False, "t2": True}
+    [found] = read(COMPACTED, BESIDE, {**asked, "event": "back"}, {**asked, "in_place": False}, {**asked, "event": "undo", "id": "t1"})
+    assert back(found) == {"t1": True, "t2": False}
+    [found] = read(journal.undone(["t1", "t2"], 3, 5.0), journal.put_back(["aaaa2345"], 5.0), COMPACTED, BESIDE)
+    assert back(found) == {"t1": False, "t2": False}, "it came back before it left"
+
+
+@pytest.mark.parametrize(
+    ("amount", "sizes", "parts"),
+    [
+        (10, [1, 1], [5, 5]),
+        (10, [1, 2], [3, 7]),
+        (3, [1, 1, 1, 1], [0, 1, 1, 1]),
+        (5, [0, 0], [0, 0]),
+        (7, [3], [7]),
+        (0, [1], [0]),
+        (1, [], []),
+    ],
+)
+def test_an_amount_is_shared_by_sizes_in_whole_numbers(amount: int, sizes: list[int], parts: list[int]):
+    assert receipts.shared(amount, sizes) == parts
+
+
+def test_a_result_that_left_a_transcript_has_a_row_of_its_own():
+    scenario = Scenario()
+    scenario.read("a.py")
+    result = scenario.result("T1")
+    result.tokens = 101
+    assert receipts.call_of(result, "abcd2345", "old", 1.5) == {
+        "id": "T1", "number": 1, "label": "Read a.py", "tokens": 152, "left": [[RESULT, "abcd2345", "old"]],
+    }  # fmt: skip
+
+
+def test_a_result_that_leaves_and_then_its_call_counts_once_and_one_that_nobody_knows_by_its_text():
+    scenario = Scenario()
+    scenario.read("a.py")
+    scenario.result("T1").tokens = 900
+    text = "word " * 200
+    use = {"tool_use_id": "T1", "tool": "Read", "input": {"file_path": "a.py"}}
+    fold = [{"toolUses": [use, {**use, "tool_use_id": "T9", "tool": "Grep"}], "toolResults": [{"tool_use_id": "T9", "text": text}]}]
+    left = [
+        Removal(RESULT, "T1", "Read a.py", "old", "aaaa2345", text),
+        Removal(INPUT, "T1", "Read a.py", "old", "bbbb2345", {"file_path": "a.py"}),
+        Removal(CALLS, "", "2 calls", "old", "cccc2345", fold),
+    ]
+    rows = receipts.calls_of(left, scenario.state, 1_000)
+    assert [(row["id"], row["number"], row["label"]) for row in rows] == [("T9", None, "Grep"), ("T1", 1, "Read a.py")]
+    assert [[part[1] for part in row["left"]] for row in rows] == [["cccc2345"], ["aaaa2345", "bbbb2345", "cccc2345"]]
+    size = Use("T1", TOOLS.of("Read"), use["input"]).tokens
+    known, unknown = 900 + 2 * size, result_tokens(text) + size
+    assert [row["tokens"] for row in rows] == [1_000 - 1_000 * known // (known + unknown), 1_000 * known // (known + unknown)]
+    assert [row["tokens"] for row in receipts.calls_of(left, scenario.state, -5)] == [0, 0]
+    scenario.result("T1").cleared = "dddd2345"
+    assert receipts.calls_of(left, scenario.state, 1_000)[1]["tokens"] < 1_000 * known // (known + unknown)
 
 
 # --- what nobody wrote ------------------------------------------------------------------------------------------------------------
