@@ -29,6 +29,10 @@ GONE = "abcd2345"
 SYNTHETIC = {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
 
 
+def handle_of(id: str) -> str:
+    return "abcdefghijklm"[int(id[1:])] * 8
+
+
 class Told(Transcript):
     """A session, a line each second. Prompts grow by 2,000 tokens, as much as comes between them."""
 
@@ -78,7 +82,7 @@ class Told(Transcript):
         for entry in self.entries:
             for block in entry["message"]["content"] if isinstance(entry.get("message", {}).get("content"), list) else []:
                 if block.get("tool_use_id") in ids:
-                    block["content"] = placeholder("it", "old", block["tool_use_id"].ljust(8, "a"))
+                    block["content"] = placeholder("it", "old", handle_of(block["tool_use_id"]))
         return dict(journal.cleared(list(ids), 900 * len(ids), {}, self.now + 0.5))
 
 
@@ -92,7 +96,7 @@ def rules_for(profile: str | None) -> Ruleset:
 
 def rebuilt(lines: Transcript, folder: Path, *noted: object, **more: Any) -> Rebuilt:
     entries = journal.entries_of(json.loads(json.dumps(noted)))
-    originals = {name.ljust(8, "a"): json.dumps(TEXT) for name in ("t1", "t2", "t3", "t4")}
+    originals = {handle_of(id): json.dumps(TEXT) for id in ("t1", "t2", "t3", "t4")}
     return rebuild.rebuild(lines.write(folder / "s.jsonl"), entries, rules_for, **{"original": originals.get, **more})
 
 
@@ -290,6 +294,37 @@ def an_undo(lines: Told) -> list[object]:
     return [back, journal.advised(30, lines.now)]
 
 
+def entered_in_part_and_cleared(lines: Told) -> list[object]:
+    """What was kept out of it is no longer missing once it has left altogether; what entered without a token kept nothing out."""
+    lines.prompt("go")
+    lines.read("t1", "/shop/a.py")
+    part = journal.entered("t1", [], "abcd2345", 9_000, 1_000, 300, ["noise"], lines.now + 0.1)
+    lines.read("t2", "/shop/b.py", text=TEXT + "b")
+    nothing = journal.entered("t2", [], "abcd2345", 9_000, 1_000, 0, ["noise"], lines.now + 0.1)
+    lines.request()
+    cleared = lines.clear("t1")
+    outside = journal.cleared_outside(["t2"], 700, "by the API", lines.now + 0.6, by_user=False)
+    lines.request(-3_000, read=10_000)
+    lines.read("t3", "/shop/a.py", text=TEXT + "again")
+    lines.read("t4", "/shop/b.py", text=TEXT + "b again")
+    lines.request()
+    lines.request()
+    return [part, nothing, cleared, outside]
+
+
+def cleared_in_the_second_of_a_read(lines: Told) -> list[object]:
+    lines.prompt("go")
+    lines.read("t1", "/shop/a.py")
+    lines.request()
+    entry = {**lines.clear("t1"), "at": lines.now + 3}
+    lines.request(500)
+    lines.read("t2", "/shop/a.py", text=TEXT + "again")
+    assert lines.now == entry["at"]
+    lines.request(-500, read=10_000)
+    lines.request()
+    return [entry]
+
+
 def memory_that_spared_look_ups(lines: Told) -> list[object]:
     lines.prompt("go")
     paths = [f"src/shop/part{number}/till{number}.py" for number in range(4)]
@@ -324,6 +359,8 @@ SESSIONS: dict[str, Callable[[Told], list[object]]] = {
     "a plain session": plain,
     "parallel calls and a branch that was left": parallel_and_left,
     "a clear, and what was fetched again": cleared_and_fetched,
+    "what entered in part and was cleared": entered_in_part_and_cleared,
+    "a clear in the second of a read": cleared_in_the_second_of_a_read,
     "what the provider took out": taken_out_by_the_provider,
     "what entered in part": entered_in_part,
     "an entry made whole": an_entry_made_whole,
