@@ -367,7 +367,7 @@ def test_a_time_is_one_of_a_session(at: float | None, time: float):
     assert journal.bounded_time(at) == journal.time_of({"event": "x", "at": at}) == time
 
 
-def test_a_clear_of_nobody_knows_what_is_one_result_and_counts_while_anything_stands():
+def test_a_clear_of_nobody_knows_what_counts_as_one_while_anything_stands():
     [cleared] = journal_bookings.bookings([{"event": "clear", "at": 1.0, "tokens": 5}], {"t1"})
     assert (cleared.results, cleared.ids, cleared.tokens) == (1, (), 5)
     gone, stands = journal.cleared(["t9"], 5, {}, 2.0), journal.cleared(["t1", "t8"], 7, {}, 3.0)

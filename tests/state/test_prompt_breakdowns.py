@@ -44,7 +44,7 @@ def test_a_breakdown_is_kept_in_our_words() -> None:
     ("tokens", "kept"),
     [(0, 0), (7.5, 8), (MOST - 1, MOST - 1), (MOST, None), (-1, None), ("7", None), (True, None), (None, None), (float("nan"), None)],
 )
-def test_a_row_is_kept_that_says_a_number_of_tokens_and_the_list_is_marked_otherwise(tokens: object, kept: int | None) -> None:
+def test_a_row_says_a_number_of_tokens_or_its_list_is_marked(tokens: object, kept: int | None) -> None:
     parsed = parsed_breakdown(breakdown(mcpTools=[tool(), tool(tokens=tokens)], slashCommands={"tokens": tokens}))
     assert [row["tokens"] for row in parsed["tools"]] == ([7] if kept is None else [7, kept])
     assert parsed["missing"] == (["mcpTools"] if kept is None else [])

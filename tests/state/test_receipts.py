@@ -240,7 +240,7 @@ def test_a_result_that_left_a_transcript_has_a_row_of_its_own():
     }  # fmt: skip
 
 
-def test_a_result_that_leaves_and_then_its_call_counts_once_and_one_that_nobody_knows_by_its_text():
+def test_a_result_that_leaves_and_then_its_call_counts_once():
     scenario = Scenario()
     scenario.read("a.py")
     scenario.result("T1").tokens = 900

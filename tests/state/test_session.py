@@ -71,7 +71,7 @@ def test_what_could_not_be_written_in_time_counts_and_is_written_by_the_next(tmp
     assert (files.spilled(str(path)), json.loads(path.read_text())) == ([], {"model": "n", "advised": 1.5})
 
 
-def test_where_somebody_else_holds_the_lock_a_fact_is_kept_beside_and_nothing_is_claimed(
+def test_where_the_lock_is_held_a_fact_is_kept_beside_and_nothing_is_claimed(
     tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = str(tmp_path)

@@ -76,7 +76,7 @@ def test_a_session_s_sockets_begin_with_eight_characters_of_its_id() -> None:
     assert len(sockets.stem("a/../b" * 20)) == 8
 
 
-def test_the_sockets_of_a_session_are_those_of_its_processes_that_live_the_newest_first(ours: Home) -> None:
+def test_a_session_s_sockets_are_of_processes_that_live_the_newest_first(ours: Home) -> None:
     ours.socket(f"11111111-{os.getpid()}.sock", 5.0)
     ours.socket(f"11111111-{os.getppid()}.sock", 9.0)
     ours.socket(f"11111111-{DEAD}.sock", 7.0)
@@ -201,7 +201,7 @@ def test_where_nobody_listens_nothing_is_taken(ours: Home) -> None:
     assert not sockets.listens(str(ours.folder), GUEST)
 
 
-def test_all_helpers_are_asked_to_end_and_their_sockets_go_whether_they_answer_or_not(ours: Home) -> None:
+def test_all_helpers_are_asked_to_end_and_their_sockets_go_in_any_case(ours: Home) -> None:
     ours.run.mkdir()
     alive = ours.run / f"11111111-{os.getpid()}.sock"
     asked = ours.answers(alive, b"HTTP/1.0 500 No\r\n\r\n")

@@ -267,7 +267,7 @@ def test_only_look_ups_that_went_well_say_what_one_costs():
     ("path", "spares"),
     [
         ("src/a.tests", False), ("src/ab.tests", True), ("./src/ab.tests", True), ("src/ab.tests.", True), ("src/ab.tests/", True),
-        ("(src/ab.tests)", True), ("src/ab.tests,", True), ("src/ab.tests:3", True), ("x/src/ab.tests", False),
+        ("(src/ab.tests)", True), ("src/ab.tests\x7f", True), ("src/ab.tests,", True), ("src/ab.tests:3", True), ("x/src/ab.tests", False),
     ],
 )  # fmt: skip
 def test_a_path_of_twelve_characters_is_known_however_it_is_written(path: str, spares: bool):

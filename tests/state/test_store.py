@@ -279,7 +279,7 @@ def test_a_rebuilt_state_replaces_the_log_and_what_killed_hooks_have_left_goes(p
     scenario.state.expired.clear()
     store.journal(paths, journal.resumed(1.0))
     folder = Path(paths.folder)
-    for name, age in (("old.tmp", 121), ("new.tmp", 60), ("old.json", 121)):
+    for name, age in (("old.tmp", 120.01), ("new.tmp", 119), ("old.json", 121)):
         (folder / name).write_text("x")
         os.utime(folder / name, (time.time() - age,) * 2)
     (folder / "gone.tmp").symlink_to(folder / "nothing")

@@ -235,7 +235,7 @@ def test_a_transcript_that_no_project_of_the_host_holds_is_not_gone(ours: Folder
 
 
 @pytest.mark.skipif(not volatile.is_possible(), reason="this system has no place in memory")
-def test_of_the_sessions_in_memory_those_go_whose_client_is_gone_and_that_nobody_serves(ours: Folder) -> None:
+def test_sessions_in_memory_go_whose_client_is_gone_and_that_nobody_serves(ours: Folder) -> None:
     home = str(ours.home)
     names = ("its own", "goes on", "is served", "was killed")
     ids = {name: f"{number}{number}{number}11111-{name.replace(' ', '-')}" for number, name in enumerate(names)}

@@ -103,7 +103,7 @@ def test_before_a_command_is_answered_all_are_looked_at(tmp_path: Path):
     assert sum(len(entry.get("changes", ())) for entry in journal) == len(files)
 
 
-def test_a_file_has_changed_where_its_time_or_size_has_and_is_deleted_where_it_is_not_there(tmp_path: Path):
+def test_a_file_has_changed_with_its_time_or_size_and_is_deleted_once_gone(tmp_path: Path):
     for name in "abcd":
         (tmp_path / name).write_text(name)
     stamps = {str(tmp_path / name): watched_files.file_stamp(str(tmp_path / name)) for name in "abcd"}
