@@ -121,4 +121,4 @@ def test_the_folders_of_a_project_are_those_that_its_sessions_were_in(db: Connec
 
 
 def test_a_context_has_the_name_of_its_session_and_agent() -> None:
-    assert (archived.task_id("s"), archived.task_id("s", "a")) == ("s", "s/a")
+    assert (archived.task_id("s"), archived.task_id("s", "a"), archived.THINKING) == ("s", "s/a", "thinking")

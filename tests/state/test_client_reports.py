@@ -38,7 +38,8 @@ def test_a_reading_is_kept_whole_in_a_private_file(tmp_path: Path):
     five, seven = limit_readings.readings(str(home))
     assert (five.kind, five.at, five.percent, five.resets_at) == ("five_hour", T, 62.5, T + 4 * 3_600)
     assert (seven.kind, seven.percent) == ("seven_day", 31)
-    assert stat.S_IMODE((home / limit_readings.LIMITS_FILE).stat().st_mode) == 0o600
+    assert stat.S_IMODE((home / "limits.json").stat().st_mode) == 0o600
+    assert all(stored.owns(str(home), path.name) for path in home.iterdir() for stored in limit_readings.STORAGE)
 
 
 def test_what_has_not_moved_is_kept_again_after_a_while_only(tmp_path: Path):
@@ -63,11 +64,11 @@ def test_the_next_window_begins_low_and_the_one_before_does_not_come_again(tmp_p
 
 
 def test_it_is_bounded(tmp_path: Path):
-    rows = [["five_hour", T + number, number / 100, T + 4 * 3_600] for number in range(limit_readings.MOST_READINGS)]
+    rows = [["five_hour", T + number, number / 100, T + 4 * 3_600] for number in range(2_000)]
     (tmp_path / limit_readings.LIMITS_FILE).write_text(json.dumps(rows))
     note(tmp_path, 99, T + 5_000)
     readings = limit_readings.readings(str(tmp_path))
-    assert (len(readings), readings[0].percent, readings[-1].percent) == (limit_readings.MOST_READINGS, 0.01, 99)
+    assert (len(readings), readings[0].percent, readings[-1].percent) == (2_000, 0.01, 99)
     assert (tmp_path / limit_readings.LIMITS_FILE).stat().st_size < limit_readings.MOST_BYTES
 
 
@@ -171,7 +172,7 @@ def test_a_file_that_is_larger_than_any_of_ours_holds_nothing(tmp_path: Path):
     note(tmp_path, 7, T)
     text = path.read_text()
     for more, found in ((0, [7]), (1, [7]), (2, [])):
-        path.write_text(" " * (limit_readings.MOST_BYTES - len(text) + more) + text)
+        path.write_text(" " * (512 * 1024 - len(text) + more) + text)
         assert kept(tmp_path) == found
 
 

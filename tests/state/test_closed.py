@@ -136,6 +136,8 @@ def test_a_session_is_listed_with_its_project_from_its_end_until_it_goes_on(tmp_
     assert (closed.is_any(home), closed.listed(home)) == (True, {"two": ["/other", NOW + 1], "one": ["/shop", NOW + 2]})
     closed.remove(home, "two")
     assert list(closed.listed(home)) == ["one"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["closed.json", "closed.json.lock"]
+    assert all(stored.owns(home, path.name) for path in tmp_path.iterdir() for stored in closed.STORAGE)
     before = (tmp_path / closed.NAME).stat().st_mtime_ns, (tmp_path / closed.NAME).stat().st_ino
     closed.remove(home, "two")
     assert ((tmp_path / closed.NAME).stat().st_mtime_ns, (tmp_path / closed.NAME).stat().st_ino) == before, "nothing is written"

@@ -85,7 +85,8 @@ def test_entries_come_back_with_the_stamps_of_their_files_in_their_own_checkout(
 
 def test_what_is_written_is_the_user_s_alone_and_goes_with_the_document(project: memory.Project) -> None:
     project.write_document(TEXT)
-    names = [memory.DOCUMENT, memory.ENTRIES, memory.SETTINGS]
+    names = ["MEMORY.md", "entries.json", "settings.json"]
+    assert (project.folder.split("/")[-2], memory.STORE, Path(project.lock_path).name) == ("memory", "memory.sqlite", "learning.lock")
     assert sorted(path.name for path in Path(project.folder).iterdir()) == sorted(names)
     for name in names:
         assert stat.S_IMODE((Path(project.folder) / name).stat().st_mode) == 0o600
@@ -140,6 +141,13 @@ def test_settings_that_were_damaged_say_how_they_are_mended(project: memory.Proj
         assert (raised.value.errno, raised.value.filename) == (22, str(path))
     path.write_text("")
     assert project.settings() == {}
+    for length, settings in ((64 * 1024, {"on": True}), (64 * 1024 + 1, None)):
+        path.write_text('{"on": true}'.rjust(length))
+        if settings is None:
+            with pytest.raises(memory.SettingsCorrupt):
+                project.settings()
+        else:
+            assert project.settings() == settings
 
 
 def test_what_was_noted_of_a_project_outlives_its_switch(project: memory.Project) -> None:

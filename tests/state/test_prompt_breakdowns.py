@@ -119,7 +119,7 @@ def test_a_breakdown_is_kept_for_its_project_with_its_session_and_time(tmp_path:
     assert load_breakdown(str(tmp_path), "/other")["session"] == "s2"
     assert load_breakdown(str(tmp_path), "/shop/src") == {}
     assert [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "standing", *files(tmp_path))] == [0o700, 0o600, 0o600]
-    assert all(len(path.name) == len("0" * 32 + ".breakdown.json") for path in files(tmp_path))
+    assert all(stored.owns("", f"standing/{path.name}") for path in files(tmp_path) for stored in prompt_breakdowns.STORAGE)
 
 
 def test_of_no_project_nothing_is_kept(tmp_path: Path) -> None:
@@ -142,9 +142,9 @@ def test_a_file_that_is_larger_than_any_of_ours_is_not_read(tmp_path: Path) -> N
     keep_breakdown(str(tmp_path), "/shop", "s1", breakdown(), NOW)
     (path,) = files(tmp_path)
     text = path.read_text()
-    path.write_text(text.ljust(prompt_breakdowns.READ_BYTES))
+    path.write_text(text[:-1].ljust((4 << 20) - 1) + text[-1])
     assert load_breakdown(str(tmp_path), "/shop")["session"] == "s1"
-    path.write_text(text[:-1].ljust(prompt_breakdowns.READ_BYTES) + text[-1])
+    path.write_text(text[:-1].ljust(4 << 20) + text[-1])
     assert load_breakdown(str(tmp_path), "/shop") == {}
 
 

@@ -47,7 +47,7 @@ def test_a_row_counts_what_one_has_marked_in_a_project_and_names_the_first() -> 
     assert marked.marked_rows([]) == []
 
 
-ROW = {"project": "p", "by": "job", "count": 1, "ids": ["r1"], "first": NOW}
+ROW = {"project": "p", "by": "job", "count": 1, "ids": ["r1"], "first": 1e12 - 1}
 
 
 @pytest.mark.parametrize(
@@ -160,6 +160,7 @@ def test_a_line_and_its_place_are_kept_apart(tmp_path: Path) -> None:
     status_line.turn(kept, True)
     assert (status_line.is_on(kept), status_line.has_site(kept)) == (True, True)
     status_line.turn(kept, False)
+    assert all(stored.owns(kept, path.name) for path in Path(kept).iterdir() for stored in status_line.STORAGE)
     before = Path(kept, status_line.FILE).stat().st_mtime_ns
     status_line.note_site(kept)
     assert (status_line.is_on(kept), status_line.has_site(kept)) == (False, True)

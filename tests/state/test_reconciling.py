@@ -25,7 +25,7 @@ from popkit_retention.core.policy.economics import Prices
 from popkit_retention.core.policy.plans import Selection
 from popkit_retention.core.reclaim import outlook
 from popkit_retention.core.state import journal, noting, pending, reconciling, store
-from popkit_retention.core.state.opening import REBUILD_BYTES, open_context
+from popkit_retention.core.state.opening import open_context
 from popkit_retention.core.state.rebuild import rebuild
 from popkit_retention.core.state.site import Site
 from popkit_retention.core.state.stored_contexts import stored_state
@@ -36,6 +36,8 @@ from tests.state.test_live_equals_replay import ACTIONS, Kept, _assert_equal, _r
 from tests.views.written import Written
 
 HOW = "cleared by the provider"
+# The largest transcript that a hook has time for.
+REBUILD_BYTES = 16 << 20
 
 
 class Edited(Kept):

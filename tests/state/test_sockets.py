@@ -12,18 +12,20 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.core.state import asking, sockets
-from popkit_retention.core.state.sockets import FOLDER, PATH_BYTES
 
 ID = "11111111-2222-3333-4444-555555555555"
 GUEST = "ses_0123456789abcdefABCDEFGH"
 DEAD = 2**22 + 1  # more than any process has
+
+# The longest path of a socket that clients accept.
+PATH_BYTES = 100
 
 
 class Home:
     """A short folder of ours, with sockets at which nobody need listen."""
 
     def __init__(self, folder: Path):
-        self.folder, self.run = folder, folder / FOLDER
+        self.folder, self.run = folder, folder / "run"
         self.environ = {"POPKIT_HOME": str(folder)}
         self.open: list[socket.socket] = []
 
@@ -86,6 +88,7 @@ def test_a_session_s_sockets_are_of_processes_that_live_the_newest_first(ours: H
     found = sockets.of_session(str(ours.folder), ID)
     assert [Path(path).name for path in found] == [f"11111111-{pid}.sock" for pid in (os.getppid(), os.getpid())]
     assert sockets.running(str(ours.folder)) == {"11111111", "22222222"}
+    assert all(stored.owns("", f"run/{Path(path).name}") for path in found for stored in sockets.STORAGE)
     assert (sockets.of_session(str(ours.folder), GUEST), sockets.running(str(ours.folder / "none"))) == ([], set())
 
 
@@ -118,12 +121,12 @@ def test_a_free_path_is_private_and_takes_the_place_of_what_was_left(ours: Home)
 
 
 def test_where_the_path_is_too_long_a_link_of_the_usual_name_leads_to_the_socket(ours: Home) -> None:
-    usual = len(f"/{FOLDER}/11111111-{os.getpid()}.sock")
+    usual = len(f"/run/11111111-{os.getpid()}.sock")
     for length, is_link in ((PATH_BYTES, False), (PATH_BYTES + 1, True)):
         folder = ours.folder / ("x" * (length - usual - len(str(ours.folder)) - 1))
         environ = {"POPKIT_HOME": str(folder)}
         path = sockets.free_path(environ, ID)
-        named = folder / FOLDER / f"11111111-{os.getpid()}.sock"
+        named = folder / "run" / f"11111111-{os.getpid()}.sock"
         assert (named.is_symlink(), path != str(named)) == (is_link, is_link)
         if is_link:
             assert (Path(path).name, Path(path).parent.name[:7], Path(path).parent.parent) == ("s", "popkit-", ours.folder.parent)

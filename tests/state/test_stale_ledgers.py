@@ -10,11 +10,13 @@ import pytest
 
 from popkit_retention.core.hosts.transcripts import projects
 from popkit_retention.core.policy.context import ContextState
-from popkit_retention.core.state import journal, past, session, stale_ledgers, store, stored_contexts
+from popkit_retention.core.state import journal, past, session, stale_ledgers, store, stored_contexts, sweeping
 from popkit_retention.core.state.site import Site
-from popkit_retention.core.state.stale_ledgers import SETTLED_BYTES
 from tests.policy.scenario import Scenario
 from tests.views.written import BEGAN, Written
+
+# What one call reads again.
+SETTLED_BYTES = 32 << 20
 
 
 class Shop:
@@ -188,6 +190,7 @@ def test_the_counters_of_a_session_that_is_gone_are_kept_until_it_comes_back(sho
     assert sorted(context["agent_id"] for context in entry["contexts"]) == ["", "a1"]
     assert (bool(entry["project"]), "/" in entry["project"]) == (True, False)
     assert past.past(shop.home) == {}, "it is there"
+    assert [stored.owns(shop.home, past.PAST) for stored in sweeping.STORAGE] == [False, False, True]
     later = {**entry, "session": "gone", "contexts": []}
     lines = [{**later, "contexts": [1]}, later, {"session": 7, "contexts": []}, {"session": "x"}, 7]
     Path(shop.home, past.PAST).write_text("".join(json.dumps(line) + "\n" for line in (entry, *lines)) + '{"cut')

@@ -119,6 +119,30 @@ def test_where_all_projects_of_the_host_are_missing_no_transcript_counts_as_gone
     assert has_original(folder)
 
 
+def test_every_file_of_a_session_belongs_to_one_store_and_goes(ours: Folder) -> None:
+    folder = ours.session("old", days=400, original=10)
+    names = (
+        "agent-1.state.json",
+        "main.journal.jsonl",
+        "shown-1",
+        "noted.json",
+        "noted.json.lock",
+        "data-rules",
+        "clear.lock",
+        "original.jsonl.1",
+    )
+    for name in names:
+        (folder / name).touch()
+        os.utime(folder / name, (ours.now - 400 * DAY,) * 2)
+    for path in folder.iterdir():
+        owners = [stored.title for stored in sweeping.STORAGE if stored.owns("", f"sessions/old/{path.name}")]
+        assert owners == ["kept originals" if path.name.startswith("original") else "states of sessions"], path
+    ours.sweep()
+    assert ours.sessions() == set()
+    assert [stored.title for stored in sweeping.STORAGE if stored.owns("", "swept")] == ["logs and the like"]
+    assert not any(stored.owns("", path) for path in ("sessions/main.state.json", "sessions/old/mine.txt") for stored in sweeping.STORAGE)
+
+
 @pytest.mark.parametrize("why", ["it is the caller", "it was at work yesterday", "somebody holds its lock"])
 def test_nothing_of_a_session_that_lives_goes(ours: Folder, why: str) -> None:
     folder = ours.session("alive", days=1 if "yesterday" in why else 400, original=10, transcript=False)

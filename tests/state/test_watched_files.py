@@ -64,6 +64,7 @@ def _expired(stored: store.Stored) -> int:
 
 
 def test_of_many_changed_files_each_call_notices_some_until_all_are(tmp_path: Path):
+    assert store.LOOKED_AT == 32
     paths, stored, rules, files = _with_reads(tmp_path, 3 * store.LOOKED_AT)
     for file in files:
         file.unlink()
