@@ -87,6 +87,17 @@ def test_messages_are_told_by_what_they_are_in_a_conversation() -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        ("toolCallTokens", CALLED), ("attachmentTokens", ADDED), ("redirectedContextTokens", ADDED), ("assistantMessageTokens", WROTE),
+        ("userMessageTokens", SAID), ("unattributedTokens", OTHER),
+    ],
+)  # fmt: skip
+def test_a_kind_that_is_told_alone_is_all_there_is(key: str, kind: str) -> None:
+    assert sums(**{key: 1}) == {kind: 1}
+
+
+@pytest.mark.parametrize(
     "told",
     [
         {"attachmentTokens": 5, "attachmentsByType": [{"name": "skill_listing", "tokens": 5}]},
