@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.core.state import asking, sockets
+from tests.patience import HANG_S
 
 ID = "11111111-2222-3333-4444-555555555555"
 GUEST = "ses_0123456789abcdefABCDEFGH"
@@ -185,11 +186,11 @@ def test_any_other_status_is_no_answer(ours: Home, answer: bytes) -> None:
 
 
 def test_nobody_waits_longer_for_an_answer_than_he_says(ours: Home) -> None:
-    ours.answers(ours.folder / "s", b"HTTP/1.0 200 OK\r\n\r\nbeginning", pauses=5.0)
+    ours.answers(ours.folder / "s", b"HTTP/1.0 200 OK\r\n\r\nbeginning", pauses=2 * HANG_S)
     began = time.monotonic()
     with pytest.raises(OSError, match="timed out"):
         asking.ask(str(ours.folder / "s"), "/", b"", 0.05)
-    assert time.monotonic() - began < 4.0
+    assert time.monotonic() - began < HANG_S
 
 
 def test_where_nobody_listens_nothing_is_taken(ours: Home) -> None:
@@ -214,7 +215,8 @@ def test_all_helpers_are_asked_to_end_and_their_sockets_go_in_any_case(ours: Hom
     assert asked[0].startswith(b"POST /end HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}")
 
 
-def test_a_helper_that_ends_is_waited_for_until_its_socket_is_gone(ours: Home) -> None:
+def test_a_helper_that_ends_is_waited_for_until_its_socket_is_gone(ours: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sockets, "_LIMIT_S", HANG_S)
     ours.run.mkdir()
     path = ours.run / f"11111111-{os.getpid()}.sock"
     ours.answers(path, b"HTTP/1.0 200 OK\r\n\r\n{}")

@@ -94,7 +94,7 @@ class Recall:
 
     __slots__ = ("_asking", "_deliveries", "_known", "_lookups", "_root", "_spared", "_tokens", "_unmentioned", "_wrote")
 
-    def __init__(self, deliveries: Sequence[tuple[float, str]], root: str = "") -> None:
+    def __init__(self, deliveries: Sequence[tuple[float, str]], root: str) -> None:
         self._deliveries = list(reversed(deliveries))
         self._known: frozenset[str] = frozenset()  # the words of the last delivery
         self._root = root.rstrip("/") + "/"
