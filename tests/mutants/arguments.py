@@ -101,6 +101,22 @@ ARGUMENTS = [
         )
         for change in ("200 -> 201", "200 -> (199)", "20 -> 21", "20 -> (19)")
     ),
+    *(
+        Argument("hooks/utils/state/sweeping.py", "return 0.0", change, "no file is as old as that, to the second")
+        for change in ("0.0 -> 1.0", "0.0 -> (-1.0)")
+    ),
+    Argument(
+        "hooks/utils/state/store.py",
+        'if head < 0 or watched < 0 or not data.isascii() or not data.endswith(b"]\\n]}"):',
+        "watched < 0 -> (watched <= 0)",
+        "it stands behind the head",
+    ),
+    Argument(
+        "hooks/utils/state/watched_files.py",
+        'end = self.data.find(b"\\n", begin + 1)',
+        "1 -> 2",
+        "an entry begins with the end of a line and a quotation mark",
+    ),
     Argument(
         "hooks/utils/state/archived.py",
         "self.close()",

@@ -396,6 +396,17 @@ def test_who_watches_sees_the_conversation_after_every_entry(tmp_path: Path) -> 
     assert [index for _, index in seen] == [0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3]
 
 
+def test_who_watches_knows_a_result_with_a_placeholder_as_cleared(tmp_path: Path) -> None:
+    lines = Told()
+    lines.prompt("go")
+    lines.read("t1", "/shop/a.py")
+    lines.read("t2", "/shop/b.py", text=TEXT + "b")
+    lines.clear("t1")
+    seen: list[dict[str, str]] = []
+    rebuilt(lines, tmp_path, watch=lambda entry, so_far: seen.append({result.id: result.cleared for result in so_far.results()}))
+    assert seen == [{}, {}, {"t1": handle_of("t1")}, {"t1": handle_of("t1")}, {"t1": handle_of("t1"), "t2": ""}]
+
+
 def test_the_first_folder_that_is_named_is_the_session_s_a_subagent_has_none(tmp_path: Path) -> None:
     lines = Told()
     for folder in (7, "/first", "/second"):
