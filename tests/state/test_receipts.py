@@ -205,7 +205,7 @@ def test_what_is_noted_for_a_time_belongs_to_the_first_of_that_time():
 def test_a_part_comes_back_by_its_handle_and_a_result_by_its_id():
     asked = {"event": "restore", "at": 11.0, "id": "t2", "in_place": True}
     [found] = read(COMPACTED, BESIDE, asked)
-    assert [[part["back"] for part in row["left"]] if "back" in row["left"][0] else row["back"] for row in found["calls"]] == [False, False]
+    assert back(found) == {"t1": False, "t2": False}, "its input is still out"
     [found] = read(COMPACTED, BESIDE, asked, journal.put_back(["cccc2345"], 11.5))
     assert back(found) == {"t1": False, "t2": True}
     [found] = read(COMPACTED, BESIDE, {**asked, "event": "back"}, {**asked, "in_place": False}, {**asked, "event": "undo", "id": "t1"})
