@@ -117,7 +117,7 @@ def test_a_tree_has_a_line_for_each_folder_with_files_or_branches(files: list[st
         (["cart", "cart.test"], "cart, cart.test"),
         (["a.b.c.d", "b.b.c.d"], "{a,b}.b.c.d"),
         (["till.ts", "tillage.ts", "tillRoll.ts", "TILL.ts", "TILLS.ts"], "{TILL,TILLS,till{,Roll},tillage}.ts"),
-        (["Makefile", "Rakefile"], "Makefile, Rakefile"),
+        (["Dockerfile", "Makefile", "Rakefile"], "Dockerfile, Makefile, Rakefile"),
         (["ab.ts", "ab.c.ts", "ab.c.d.ts", "ab.c.e.ts"], "{ab,ab.c{,.d,.e}}.ts"),
         (["abcd.ts", "abcd.e.ts", "abcd.f.ts", "abcd.e.g.ts", "abcd.e.h.ts"], "abcd{,.e,.e.g,.e.h,.f}.ts"),
         (["abcd.ts", "abcd.e.ts", "efgh.ts", "efgh.i.ts"], "{abcd{,.e},efgh{,.i}}.ts"),
