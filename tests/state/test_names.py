@@ -1,4 +1,4 @@
-"""What is on disk already, and what others know by its name: files, keys, words of the host; how much is kept, and for how long."""
+"""What is on disk already, and what others know by its name: files, keys, words of the host."""
 
 from __future__ import annotations
 
@@ -12,25 +12,17 @@ from popkit_retention.core.state import (
     collection,
     context_editing,
     jobs,
-    journal,
     limit_readings,
     marked,
     memory,
     memory_alerts,
     memory_checkouts,
-    memory_checks,
     memory_records,
-    memory_text,
-    opening,
     past,
     prompt_breakdowns,
     receipts,
-    reconciling,
     sockets,
-    spared_lookups,
-    stale_ledgers,
     status_line,
-    store,
     sweeping,
 )
 
@@ -60,30 +52,6 @@ NAMES = {
 @pytest.mark.parametrize(("module", "names"), NAMES, ids=lambda each: each if isinstance(each, str) else each.__name__.rpartition(".")[2])
 def test_what_was_written_under_a_name_is_found_under_it(module, names: str) -> None:
     assert [getattr(module, name) for name in names.split()] == NAMES[module, names].split()
-
-
-LIMITS = {
-    (memory, "MOST_TOKENS MOST_LINES MOST_BYTES"): (2_000, 200, 25_000),
-    (memory_checks, "LARGEST_FILE MOST_COMMITS"): (1 << 20, 2),
-    (limit_readings, "MOST_READINGS MOST_BYTES EVERY_S"): (2_000, 512 * 1024, 300.0),
-    (prompt_breakdowns, "READ_BYTES"): (4 << 20,),
-    (marked, "MARKED_NAMED"): (5,),
-    (opening, "REBUILD_BYTES REST_FROM"): (16 << 20, 16_000),
-    (reconciling, "TRANSCRIPT_LAG_S"): (5.0,),
-    (stale_ledgers, "SETTLED_BYTES"): (32 << 20,),
-    (spared_lookups, "LEAST_CHARS UNAIDED"): (12, 1),
-    (store, "LOOKED_AT"): (32,),
-    (sweeping, "FOLDERS FILES BYTES"): (20, 200, 256 << 20),
-    (sockets, "PATH_BYTES"): (100,),
-    (memory_text, "LEAST_SAVED"): (2,),
-    (journal, "LATEST"): (1e11,),
-    (collection, "COLLECT_EVERY_S"): (3_600.0,),
-}
-
-
-@pytest.mark.parametrize(("module", "names"), LIMITS, ids=lambda each: each if isinstance(each, str) else each.__name__.rpartition(".")[2])
-def test_so_much_is_kept_or_read(module, names: str) -> None:
-    assert tuple(getattr(module, name) for name in names.split()) == LIMITS[module, names]
 
 
 def test_a_child_that_collects_is_started_with_these_words() -> None:
