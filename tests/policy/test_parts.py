@@ -223,3 +223,427 @@ def test_globs_that_find_the_same_have_one_part(pattern, root, part):
 def test_a_search_of_other_meaning_has_another_key():
     keys = {parts.content_search("a", ["/w"], *args)[0] for args in [(), (True,), (False, "w"), (True, "w"), (False, "v")]}
     assert len(keys) == 5
+
+
+@pytest.mark.parametrize(
+    ("path", "cwd", "normal"),
+    [
+        # The shell's own names of folders, alone or before a slash; a longer name is another variable.
+        ("$HOME", "/w", "~"),
+        ("${HOME}", "/w", "~"),
+        ("$HOMES/a", "/w", "?/$HOMES/a"),
+        ("${HOME}s", "/w", "?/${HOME}s"),
+        ("$PWD/", "/w", "/w"),
+        ("$PWD/../a", "/w/x", "/w/a"),
+        ("$PWDS/a", "/w", "?/$PWDS/a"),
+        ("a$HOME/b", "/w", "?/a$HOME/b"),
+        ("$HOME/$X", "/w", "?/~/$X"),
+        ("a$", "/w", "/w/a$"),
+        # What a command prints is a file without a name.
+        ("<(a)", "/w", "?/<(a)"),
+        ("a<(b)", "/w", "/w/a<(b)"),
+        ("a>(b)", "/w", "/w/a>(b)"),
+        # Detours.
+        (".", "/", "/"),
+        ("..", "/", "/"),
+        ("/", "/w", "/"),
+        ("//", "/w", "/"),
+        ("//a/b", "/w", "/a/b"),
+        ("a//b", "/w", "/w/a/b"),
+        ("a/", "/w", "/w/a"),
+        ("a/./b", "/w", "/w/a/b"),
+        (".a/b", "/w", "/w/.a/b"),
+        ("a/.b", "/w", "/w/a/.b"),
+        ("a..b", "/w", "/w/a..b"),
+        ("a", "/w/", "/w/a"),
+        ("a", "", "a"),
+        ("./a", "", "a"),
+        ("", "/w/x", "/w/x"),
+        # A home folder has no known parent.
+        ("~", "/w", "~"),
+        ("~/", "/w", "~"),
+        ("~/./a", "/w", "~/a"),
+        ("~/a/../b", "/w", "?/~/a/../b"),
+        ("~ann/a", "/w", "~ann/a"),
+        ("..", "~", "?/~/.."),
+        ("a", "~", "~/a"),
+        # Nor has a folder that is not known anything that is.
+        ("a", "?/$X", "?/a"),
+        ("", "?/$X", "?/$X"),
+        ("~/a", "?", "~/a"),
+        ("C:\\a", "?", "C:/a"),
+        # Windows.
+        ("a", "C:\\", "C:/a"),
+        ("a\\..\\b", "C:/w", "C:/w/b"),
+        ("c:/a", "/w", "C:/a"),
+        ("c:", "/w", "C:"),
+        ("/d", "C:/w", "D:"),
+        ("/d/", "C:/w", "D:"),
+        ("/dd/a", "C:/w", "/dd/a"),
+        ("/1/a", "C:/w", "/1/a"),
+        ("/d/a", "/w", "/d/a"),
+        ("1:\\a", "/w", "1:/a"),
+        ("\\\\host\\share\\a", "/w", "/host/share/a"),
+        ("a\\b", "/w", "/w/a\\b"),
+        # A container has folders of its own; a container that is named alone begins in a home.
+        ("a", "docker:web:", "docker:web:~/a"),
+        ("", "docker:web:/srv", "docker:web:/srv"),
+        ("..", "docker:web:/srv/x", "docker:web:/srv"),
+        ("a", "docker:w:/", "docker:w:/a"),
+    ],
+)
+def test_a_path_is_what_the_folder_makes_of_it(path, cwd, normal):
+    assert parts.normal_path(path, cwd) == normal
+
+
+@pytest.mark.parametrize("text", ["$x", "$_", "a$1", "${x}", "$(a)", "`a`", "a`", "$@", "$*", "$?", "$!", "$#", "$-", "$$", "$ $x", "$.$x"])
+def test_a_text_changes_where_the_shell_puts_something_else_there(text):
+    assert parts.has_variable(text)
+
+
+@pytest.mark.parametrize("text", ["", "a", "$", "a$", "$.", "$ x", "^a$|b", "$/", "$,$", "a{x}", "(a)"])
+def test_a_text_without_a_variable_stays(text):
+    assert not parts.has_variable(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "interval"),
+    [
+        ("1-5", [1, 5]),
+        ("7", [7, 7]),
+        (" 2 - 4 ", [2, 4]),
+        ("7-", [7, 7]),
+        ("123456", [123456, 123456]),
+        ("1234567", [0, 0]),
+        ("1-1234567", [0, 0]),
+        ("-5", [0, 0]),
+        ("", [0, 0]),
+        ("a-5", [0, 0]),
+        ("1-b", [0, 0]),
+        ("1-2-3", [0, 0]),
+        ("٣", [0, 0]),
+    ],
+)
+def test_pages_are_an_interval(text, interval):
+    assert parts.pages_of(text) == interval
+
+
+@pytest.mark.parametrize(
+    ("path", "is_glob"), [("*.ts", True), ("a?", True), ("[ab]", True), ("{a,b}", True), ("a.ts", False), ("a]}", False)]
+)
+def test_a_glob_has_one_of_its_signs(path, is_glob):
+    assert parts.has_glob(path) is is_glob
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        ("a.py", ("read:/w/a.py", [3, 9])),
+        ("*.py", ("read:/w/*.py", [0, 0])),
+        ("a?.py", ("read:/w/a?.py", [0, 0])),
+        ("{a,b}.py", ("read:/w/{a,b}.py", [0, 0])),
+        ("app/[id].tsx", ("read:/w/app/[id].tsx", [3, 9])),
+        ("$F", ("read:?/$F", [0, 0])),
+    ],
+)
+def test_which_lines_a_glob_shows_is_unknown(path, part):
+    assert parts.read_part(path, [3, 9], "/w") == part
+
+
+@pytest.mark.parametrize(
+    ("revision", "path", "cwd", "part"),
+    [
+        ("main", "a.py", "/w", ("revision:/w:main:a.py", [3, 9])),
+        ("main", "./a.py", "/w", ("revision:/w:main:./a.py", [3, 9])),
+        ("$R", "a.py", "/w", ("revision:?/$R:a.py", [0, 0])),
+        ("main", "$F", "/w", ("revision:?/main:$F", [0, 0])),
+        ("main", "a.py", "?/$D", ("revision:?/main:a.py", [0, 0])),
+    ],
+)
+def test_lines_of_a_commit_are_known_by_all_that_names_them(revision, path, cwd, part):
+    assert parts.revision_part(revision, path, [3, 9], cwd) == part
+
+
+def test_an_interval_of_a_part_is_its_own():
+    for path in ("a", "*"):
+        parts.read_part(path, parts.WHOLE, "/w")[1].append(7)
+    assert (parts.WHOLE, parts.EXCERPT) == ([1, 0], [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("key", "is_of_lines"), [("read:/w/a", True), ("revision:/w:main:a", True), ("run:x@/w", False), ("search:content:read:", False)]
+)
+def test_lines_of_a_file_are_read_from_disk_or_a_commit(key, is_of_lines):
+    assert parts.is_of_lines((key, [1, 0])) is is_of_lines
+
+
+@pytest.mark.parametrize(
+    ("insensitive", "flags", "key"),
+    [
+        (False, "", "search:content:a"),
+        (True, "", "search:content:a:-i"),
+        (False, "vw", "search:content:a:-vw"),
+        (True, "wF", "search:content:a:-Fiw"),
+        (True, "i", "search:content:a:-i"),
+    ],
+)
+def test_what_changes_the_matches_of_a_search_is_in_its_key(insensitive, flags, key):
+    assert parts.content_search("a", ["/w"], insensitive, flags) == (key, ["/w"])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "part"),
+    [
+        ("a/b/*.ts", ("search:files:name:./*.ts", ["/w/a/b/."])),
+        ("a/**/**/b/*.ts", ("search:files:name:b/*.ts", ["/w/a"])),
+        ("a/*/b.ts", ("search:files:name:./*/b.ts", ["/w/a/."])),
+        ("a/*/**/b.ts", ("search:files:name:./*/**/b.ts", ["/w/a/."])),
+        ("a/[bc]/d", ("search:files:name:./[bc]/d", ["/w/a/."])),
+        ("a/{b,c}/d", ("search:files:name:./{b,c}/d", ["/w/a/."])),
+        ("a/b?/d", ("search:files:name:./b?/d", ["/w/a/."])),
+        ("../*.ts", ("search:files:name:./*.ts", ["/."])),
+        ("**/a", ("search:files:name:a", ["/w"])),
+        ("/**/a", ("search:files:name:a", ["/"])),
+        ("/a", ("search:files:name:a", ["/"])),
+        ("./a/b", ("search:files:name:./b", ["/w/a/."])),
+        ("./**/b", ("search:files:name:b", ["/w"])),
+    ],
+)
+def test_the_folders_a_glob_begins_with_are_where_it_looks(pattern, part):
+    assert parts.file_search(pattern, ["/w"]) == part
+
+
+def test_a_glob_looks_below_each_of_its_roots():
+    assert parts.file_search("src/*.ts", ["/a", "/b/"]) == ("search:files:name:./*.ts", ["/a/src/.", "/b/src/."])
+
+
+@pytest.mark.parametrize(("root", "here"), [("/w", "/w/."), ("/w/", "/w/."), ("/", "/.")])
+def test_a_search_that_stays_in_its_root_has_none_of_its_folders(root, here):
+    assert parts.here_only(root) == here
+    assert parts.covers(("search:files:ls:", [root]), ("search:files:ls:", [here]))
+    assert not parts.covers(("search:files:ls:", [here]), ("search:files:ls:", [root]))
+
+
+TREES = [
+    (["do:a", "files", "/w"], ["do:a", "files", "/w"], True),
+    (["do:a", "files", "/w"], ["do:a", "files", "/w/src"], True),
+    (["do:a", "files", "/w/src"], ["do:a", "files", "/w"], False),
+    (["do:a", "files", "/w"], ["do:b", "files", "/w"], False),
+    (["do:a", "files", "/w"], ["do:a", "index", "/w"], False),
+    (["do:a", "files", "/w", "l=x"], ["do:a", "files", "/w"], False),
+    (["do:a", "files", "/w"], ["do:a", "files", "/w", "l=x"], True),
+    (["do:a", "files", "/w", "m=x"], ["do:a", "files", "/w/src"], True),
+    (["do:a", "files", "/w"], ["do:a", "files", "/w", "m=x"], False),
+]
+MARKS = [
+    # What shows less is covered by what shows all, or no less.
+    (["l=x"], [], False),
+    ([], ["l=x"], True),
+    (["l=x"], ["l=x"], True),
+    (["l=x"], ["l=x", "l=y"], True),
+    (["l=x", "l=y"], ["l=x"], False),
+    # What shows more is covered by what does, too.
+    (["m=x"], [], True),
+    ([], ["m=x"], False),
+    (["m=x"], ["m=x"], True),
+    (["m=x"], ["m=y"], False),
+    # Of what is merely another, only the same is the same; of another tree, too.
+    (["v=x"], [], False),
+    ([], ["v=x"], False),
+    (["v=x"], ["v=x"], True),
+    (["v=x"], ["v=y"], False),
+    (["t=x"], [], False),
+    ([], ["t=x"], False),
+    (["t=x"], ["t=x"], True),
+    # Not even that, where it may have another value.
+    (["v=A=$X"], ["v=A=$X"], False),
+    (["v=?xargs"], ["v=?xargs"], False),
+    (["v=A=$PATH:${HOME}/x:$USER:$PWD"], ["v=A=$PATH:${HOME}/x:$USER:$PWD"], True),
+    (["v=A=$PATH:$X"], ["v=A=$PATH:$X"], False),
+    # Limits that are numbers.
+    (["l=head ≤5"], ["l=head ≤5"], True),
+    (["l=head ≤9"], ["l=head ≤5"], True),
+    (["l=head ≤10"], ["l=head ≤9"], True),
+    (["l=head ≤5"], ["l=head ≤9"], False),
+    (["l=head ≤9"], ["l=tail ≤5"], False),
+    (["l=head ≤x"], ["l=head ≤5"], False),
+    (["l=head ≤9"], ["l=head ≤x"], False),
+    (["m=after ≥9"], ["m=after ≥5"], True),
+    (["m=after ≥10"], ["m=after ≥9"], True),
+    (["m=after ≥5"], ["m=after ≥9"], False),
+    (["m=after ≥9"], ["m=before ≥5"], False),
+    (["m=after ≥5", "m=after ≥9"], ["m=after ≥7"], True),
+    (["l=after ≥9"], ["l=after ≥5"], False),
+    (["m=after ≤5"], ["m=after ≤9"], False),
+    (["v=x ≤9"], ["v=x ≤5"], False),
+]
+
+
+@pytest.mark.parametrize(
+    ("key", "new", "old", "covered"),
+    [
+        *(("tree:", *tree) for tree in TREES),
+        *(("do:x@/w", *marks) for marks in MARKS),
+        *(("run:x@/w", *marks) for marks in MARKS),
+        *(("search:content:x", ["/w", *new], ["/w/a", *old], covered) for new, old, covered in MARKS),
+    ],
+)
+def test_a_look_covers_one_that_shows_no_more(key, new, old, covered):
+    assert parts.covers((key, new), (key, old)) is covered
+
+
+@pytest.mark.parametrize(
+    ("key", "new", "old", "covered"),
+    [
+        ("run:npm:test@/w", [], ["p=web"], False),
+        ("run:cargo:test@/w", [], ["p=web"], False),
+        ("run:cargo:test@/w", ["m=--workspace"], ["p=web"], True),
+        ("run:cargo:test@/w", ["m=--all"], ["p=web"], True),
+        ("run:cargo:test@/w", ["m=--all-features"], ["p=web"], False),
+        ("run:gradle:test@/w", [], ["p=web"], True),
+        ("run:npm:test@/w", ["p=*"], ["p=web"], True),
+        ("run:npm:test@/w", ["p=*"], ["p=*"], True),
+        ("run:npm:test@/w", ["p=*"], [], False),
+        ("run:npm:test@/w", ["p=web"], ["p=*"], False),
+        ("run:npm:test@/w", ["p=*", "k=a"], ["p=web", "k=a"], True),
+        ("run:npm:test@/w", ["p=*", "k=a"], ["p=web"], False),
+        ("run:npm:test@/w", ["p=*", "a.ts"], ["p=web", "b.ts"], False),
+        ("run:npm:test@/w", ["p=web"], ["p=web", "l=x"], True),
+        ("run:pytest@/w", ["k=a", "k=b"], ["k=a"], False),
+        ("run:pytest@/w", ["k=a"], ["k=a", "k=b"], False),
+        ("run:pytest@/w", ["a/"], ["a/b.py"], True),
+    ],
+)
+def test_a_run_covers_the_packages_that_it_runs(key, new, old, covered):
+    assert parts.covers((key, new), (key, old)) is covered
+
+
+@pytest.mark.parametrize(
+    ("key", "covered"),
+    [
+        ("revision:/w:main:a.py", True),
+        ("revision:?/$R:a.py", False),
+        ("read:?/$X", False),
+        ("run:x@?", False),
+        ("read:/w/?", True),
+    ],
+)
+def test_a_file_in_a_known_place_is_covered_by_its_next_read(key, covered):
+    assert parts.covers((key, [1, 0]), (key, [2, 3])) is covered
+
+
+def test_marks_stand_behind_the_scope_in_an_order_of_their_own():
+    scope = ["b", "a"]
+    assert parts.marked(scope, ["m=y", "l=x", "m=y"]) == ["b", "a", "l=x", "m=y"]
+    assert parts.marked(scope, []) is scope
+    part = ("do:x@/w", ["b", "m=y", "a"])
+    assert parts.with_marks(part, ["l=x", "m=y"]) == ("do:x@/w", ["b", "a", "l=x", "m=y"])
+    assert parts.with_marks(part, []) is part
+
+
+@pytest.mark.parametrize(
+    ("marks", "lines", "left"),
+    [
+        (["l= | head ≤5"], 4, []),
+        (["l= | head ≤5"], 5, ["l= | head ≤5"]),
+        (["l= | head ≤5"], 6, ["l= | head ≤5"]),
+        (["l= | tail ≤10"], 9, []),
+        (["l= | grep x", "l= | grep x | tail ≤5"], 1, ["l= | grep x"]),
+        (["l= | tail ≤5", "l= | tail ≤5 | grep x"], 1, ["l= | tail ≤5", "l= | tail ≤5 | grep x"]),
+        (["l=head ≤5"], 1, ["l=head ≤5"]),
+        (["l= | sed ≤5"], 1, ["l= | sed ≤5"]),
+        (["l= | head ≤x"], 1, ["l= | head ≤x"]),
+        (["m= | head ≤5"], 1, ["m= | head ≤5"]),
+        ([], 1, []),
+    ],
+)
+def test_a_limit_that_left_nothing_out_is_none(marks, lines, left):
+    assert parts.uncut(("run:x@/w", ["a", *marks]), lines) == ("run:x@/w", ["a", *left])
+
+
+@pytest.mark.parametrize(
+    ("part", "key", "name"),
+    [
+        (("tree:", ["do:git diff@/w", "files", "/w/a", "l=x"]), "do:git diff@/w", "do:git diff@/w /w/a"),
+        (("search:content:x", ["/w", "/v", "m=n"]), "search:content:x", "search:content:x /w /v"),
+        (("run:x@/w", ["a", "l=x"]), "run:x@/w", "run:x@/w"),
+        (("read:/w/a", [1, 0]), "read:/w/a", "read:/w/a"),
+    ],
+)
+def test_an_action_goes_by_its_key_and_a_look_by_its_places(part, key, name):
+    assert parts.action_key(part) == key
+    assert parts.action_of(part) == name
+
+
+@pytest.mark.parametrize(
+    ("place", "changed", "is_shown"),
+    [
+        ("/w/src", ["files"], True),
+        ("/w/src/a.py", ["files", "index"], True),
+        ("/w", ["files"], True),
+        ("/", ["files"], True),
+        ("/w/lib", ["files"], False),
+        ("/w/srcs", ["files"], False),
+        ("/w/sr", ["files"], False),
+        ("/w/src", ["index"], False),
+        ("/w/src", [], False),
+        ("?/src", ["files"], False),
+    ],
+)
+def test_a_look_at_a_tree_shows_a_change_in_its_places(place, changed, is_shown):
+    assert parts.is_shown(("tree:", ["do:git status@/w", "files", "/v", "/w/src"]), place, changed) is is_shown
+    assert not parts.is_shown(("do:git status@/w", ["files", "files", "/w/src"]), place, changed)
+
+
+def test_a_look_at_an_unknown_folder_shows_no_change_in_it():
+    assert not parts.is_shown(("tree:", ["do:git status@?", "files", "?/x"]), "?/x", ["files"])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        ([1, 5], [5, 9], True),
+        ([1, 5], [6, 9], False),
+        ([5, 9], [1, 5], True),
+        ([6, 9], [1, 5], False),
+        ([3, 0], [9, 9], True),
+        ([9, 9], [3, 0], True),
+        ([9, 9], [10, 0], False),
+        ([1, 1], [1, 0], True),
+        ([0, 0], [7, 9], True),
+        ([7, 9], [0, 0], True),
+    ],
+)
+def test_intervals_overlap_where_they_share_a_line(one, other, shared):
+    assert parts.overlap(one, other) is shared
+
+
+@pytest.mark.parametrize(
+    ("interval", "text"),
+    [
+        ([1, 0], "all"),
+        ([2, 0], "2-"),
+        ([1, 1], "1"),
+        ([1, 2], "1-2"),
+        ([0, 0], "part"),
+        ([0, 5], "part"),
+    ],
+)
+def test_an_interval_is_described_for_people(interval, text):
+    assert parts.describe_interval(interval) == text
+
+
+@pytest.mark.parametrize(
+    ("intervals", "joined"),
+    [
+        ([[1, 5], [6, 9]], [[1, 9]]),
+        ([[1, 5], [7, 9]], [[1, 5], [7, 9]]),
+        ([[1, 9], [2, 3]], [[1, 9]]),
+        ([[1, 5], [3, 0]], [[1, 0]]),
+        ([[3, 0], [5, 9], [20, 30]], [[3, 0]]),
+        ([[9, 9], [1, 1]], [[1, 1], [9, 9]]),
+        ([[0, 0], [2, 3]], [[2, 3]]),
+    ],
+)
+def test_intervals_that_meet_are_one(intervals, joined):
+    assert parts.union(intervals) == joined

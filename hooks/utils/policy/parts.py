@@ -28,7 +28,7 @@ TREE = "tree:"
 _GLOB_CHARS = frozenset("*?[{")
 # Brackets are left out: where they occur in the name of a file to read, they are a route such as `[id].tsx`.
 _READ_GLOB_CHARS = frozenset("*?{")
-_VARIABLE_STARTS = frozenset("_{(@*?!#-$")
+_VARIABLE_STARTS = frozenset("_{(@*?!#-")
 # Marks of a target that narrows a run in another dimension than its path: tests selected by name, packages.
 SELECTION = "k="
 PACKAGE = "p="
@@ -88,19 +88,20 @@ def _without_drive_forms(path: str, cwd: str) -> str:
     """Return a Windows path with forward slashes and an upper-case drive."""
     path = path.replace("\\", "/")
     if cwd[1:2] == ":" and path[:1] == "/" and path[1:2].isalpha() and path[2:3] in ("", "/"):
-        path = f"{path[1]}:{path[2:] or '/'}"
+        path = f"{path[1]}:{path[2:]}"
     if path[1:2] == ":" and path[:1].isalpha():
         path = path[0].upper() + path[1:]
     return path
 
 
 def has_variable(text: str) -> bool:
-    """Return whether the shell would put something else there: `$x`, `${x}`, `$(x)`, a backtick. A `$` at the end of a pattern is none."""
+    """Return whether the shell would put something else there: `$x`, `$$`, `${x}`, `$(x)`, a backtick. A `$` at the end of a pattern is
+    none."""
     if "`" in text:
         return True
     if "$" not in text:
         return False
-    return any(piece[:1].isalnum() or piece[:1] in _VARIABLE_STARTS for piece in text.split("$")[1:] if piece)
+    return "$$" in text or any(piece[:1].isalnum() or piece[:1] in _VARIABLE_STARTS for piece in text.split("$")[1:] if piece)
 
 
 def pages_of(text: str) -> list[int]:
