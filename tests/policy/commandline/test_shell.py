@@ -210,3 +210,29 @@ def test_hostile_lines_take_steps_in_proportion_to_their_length(piece):
 )
 def test_the_shell_waits_for_all_but_what_it_leaves_in_the_background(line, waits_for):
     assert [command.words[0] for command in shell.parse(line) if not command.is_background] == waits_for
+
+
+@pytest.mark.parametrize(
+    ("line", "commands"),
+    [
+        ("a >f& b", [("a", [">f"]), ("b", [])]),
+        ("a >f&b", [("a", [">f"]), ("b", [])]),
+        ("a > f& b", [("a", [">f"]), ("b", [])]),
+        ("a > f&b", [("a", [">f"]), ("b", [])]),
+        ("a >f 2>&1& b", [("a", [">f", "2>&1"]), ("b", [])]),
+        ("a 2>&1&b 2>&1", [("a", ["2>&1"]), ("b", ["2>&1"])]),
+        ("a >&2& b", [("a", [">&2"]), ("b", [])]),
+        ("a <&3&b", [("a", ["<&3"]), ("b", [])]),
+        ("a &>f& b", [("a", ["&>f"]), ("b", [])]),
+        ("a&>f&b", [("a", ["&>f"]), ("b", [])]),
+        ("a &>>f& b", [("a", ["&>>f"]), ("b", [])]),
+        ("a >'f'&b", [("a", [">f"]), ("b", [])]),
+        ("a 'b'abc>f& 'd'", [("a babc", [">f"]), ("d", [])]),
+        ("(a >f& b)", [("a", [">f"]), ("b", [])]),
+        ("a <b&c>d", [("a", ["<b"]), ("c", [">d"])]),
+    ],
+)
+def test_what_is_left_behind_ends_at_its_sign_wherever_that_stands(line, commands):
+    told = [(" ".join(one.words), [operator + target for operator, target in one.redirects]) for one in shell.parse(line)]
+    assert told == commands
+    assert [one.is_background for one in shell.parse(line)] == [True, False]

@@ -11,7 +11,7 @@ from __future__ import annotations
 _MARKS = ('"', "'", "\\", "`", "$(", "${", "$'", "<<", "<(", ">(", "((", "(", ")", "}", "#", "\n")
 _BEFORE_COMMENT = frozenset(" \t\r\n;|&()")
 _AFTER_DELIMITER = frozenset(" \t\r\n;|&<>()")
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
+_ESCAPES = dict(zip("ntrabfveE'\"?", "\n\t\r\a\b\f\v\x1b\x1b'\"?"))
 # Nobody nests deeper, and a limit keeps the cost of hostile lines linear.
 _DEEPEST = 50
 
@@ -117,11 +117,20 @@ class Scanner:
         return at + 1
 
     def arithmetic_end(self, at: int) -> int:
-        """Return the place behind the next `))`, 0 for none; the last answer is kept, which keeps rows of `((` linear."""
+        """Return the place behind the `))` that ends what begins at `at`, 0 for none; the next `))` is kept, which keeps rows of `((`
+        linear."""
+        line = self.line
         if 0 < self.arithmetic < at + 2:
-            end = self.line.find("))", at)
+            end = line.find("))", at)
             self.arithmetic = end + 2 if end >= 0 else 0
-        return self.arithmetic
+        end = self.arithmetic
+        if line[end : end + 1] != ")":
+            return end
+        # Brackets in it end in the same row.
+        last = end + max(0, line.count("(", at, end - 2) - line.count(")", at, end - 2))
+        while end < last and line[end : end + 1] == ")":
+            end += 1
+        return end
 
     def plain_end(self, at: int) -> int:
         """Return the place behind a double-quoted text in which nothing is substituted; 0 for any other."""
@@ -230,8 +239,13 @@ def _ansi_text(line: str, begin: int) -> tuple[int, str]:
         begin = end + 1
         if not (len(piece) - len(piece.rstrip("\\"))) & 1:
             break
-    first, *others = "'".join(pieces).replace("\\'", "'").split("\\")
-    return begin, first + "".join([_ESCAPES.get(other[:1], other[:1]) + other[1:] for other in others])
+    return begin, "\\".join([_with_escapes(text) for text in "'".join(pieces).split("\\\\")])
+
+
+def _with_escapes(text: str) -> str:
+    """Return a text with what its escapes stand for; the numbers of characters stay as they are written."""
+    first, *others = text.split("\\")
+    return first + "".join([_ESCAPES.get(other[:1], "\\" + other[:1]) + other[1:] for other in others])
 
 
 def _delimiter(line: str, begin: int) -> tuple[int, str, bool]:

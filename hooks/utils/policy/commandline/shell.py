@@ -124,16 +124,23 @@ def _without_redirects(words: list[str], redirects: list[tuple[str, str]], held:
         elif word == "2>&1":
             redirects.append(("2>&", "1"))
         elif ">" in word or "<" in word:
+            if "&" in word and len(_parted(word)) > 1:
+                return None
             before, operator = _redirect(word, redirects, held)
             if before:
-                if "&" in before:
-                    return None
                 rest.append(before)
         elif "&" in word:
             return None
         else:
             rest.append(word)
     return rest
+
+
+def _parted(token: str) -> list[str]:
+    """Return what stands between the `&` of a token that are part of no redirection."""
+    # No number of a held text begins with a letter.
+    pieces = token.replace(">&", ">\x00a").replace("<&", "<\x00a").replace("&>", ">\x00b").split("&")
+    return [piece.replace(">\x00b", "&>").replace(">\x00a", ">&").replace("<\x00a", "<&") for piece in pieces]
 
 
 def _redirect(token: str, redirects: list[tuple[str, str]], held: list[str]) -> tuple[str, str]:
@@ -336,6 +343,13 @@ class _Reader:
         """Take any token but an operator: keyword, assignment, redirection or word."""
         if self.skip:
             self.skipped(token)
+        elif "&" in token and len(pieces := _parted(token)) > 1:
+            for at, piece in enumerate(pieces):
+                if at:
+                    self.control("&")
+                    self.last = "&"
+                if piece:
+                    self.token(piece)
         elif self.operator:
             self.redirects.append((self.operator, _value(token, self.held)))
             self.operator = ""
@@ -344,13 +358,6 @@ class _Reader:
             if word:
                 self.token(word)
             self.operator = operator
-        elif "&" in token:
-            for at, piece in enumerate(token.split("&")):
-                if at:
-                    self.control("&")
-                    self.last = "&"
-                if piece:
-                    self.token(piece)
         elif self.words or not (token in _PASSED_OVER or token in _SKIP_TO or self.assigned(token)):
             self.words.append(_value(token, self.held))
         elif token in _SKIP_TO:
