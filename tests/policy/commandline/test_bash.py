@@ -324,6 +324,7 @@ PIECES = st.sampled_from(
 @example("sed -n '" + "9" * 5000 + "p' a", "/w")
 @example("find . -exec", "/w")
 @example("docker exec", "/w")
+@example("docker exec -w", "/w")
 def test_never_raises(line, cwd):
     actions = bash.actions(line, cwd)
     assert actions

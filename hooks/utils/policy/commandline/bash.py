@@ -94,7 +94,7 @@ def _pipeline(stages: list, place: Place) -> list[Action]:
         return [plain(kinds.ACK, ["> " + target], place.cwd) for target in ran.written(command)]
     inner = unwrap(command.words, place.cwd)
     kind = KINDS.get(inner.program)
-    if kind == "move":
+    if kind == "move" and len(stages) == 1:
         place.move(inner.program, inner.words)
         return []
     deciding = 0
@@ -117,7 +117,7 @@ def _pipeline(stages: list, place: Place) -> list[Action]:
 
 
 def _only_feeds(kind: str | None, inner: Inner, command: Command) -> bool:
-    if kind == "feed" or kind == "aside":
+    if kind in _FEEDING:
         return True
     return inner.program == "cat" and len(inner.words) == 1 and not any(one[0] == "<" for one in command.redirects)
 
@@ -178,7 +178,7 @@ def _files(inner: Inner, stages: list, deciding: int, place: Place) -> list[Acti
                 return _READERS[kind](executed, stages, deciding, place)
             break
     part, title = lookups.find_parts(words, inner.cwd)
-    return _searched(f"{inner.program} {title}", part, stages, deciding, inner)
+    return _searched(f"{inner.program} {title}".rstrip(), part, stages, deciding, inner)
 
 
 def _read(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
@@ -189,7 +189,7 @@ def _read(inner: Inner, stages: list, deciding: int, place: Place) -> list[Actio
         return [_other(stages, inner.cwd)]
     intervals, files = what
     if not files:
-        files = [target for operator, target in stages[deciding].redirects if operator == "<"]
+        files = [target for operator, target in stages[deciding].redirects if operator == "<"][-1:]
     target = ran.written(stages[-1])
     if target:
         return [plain(kinds.ACK, [inner.program, "> " + target[0]], inner.cwd)]
@@ -354,6 +354,8 @@ def _look(words: list[str], stages: list, deciding: int, place: Place, cwd: str)
     return action
 
 
+# In a pipeline these show nothing: `cd` moves the shell of its stage alone.
+_FEEDING = frozenset(("feed", "aside", "move"))
 _KINDS_BEHIND_XARGS = frozenset(("content", "files", "read", "ack"))
 _READERS = {
     "content": _content, "files": _files, "read": _read, "git": _git, "popkit": _popkit, "ack": _acknowledged, "tee": _acknowledged,

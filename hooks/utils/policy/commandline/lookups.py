@@ -19,7 +19,7 @@ _SHORT = {"rg": _RIPGREP, "ag": _AG, "ack": _AG}
 _LONG_VALUES = frozenset(
     "--regexp --file --max-count --after-context --before-context --context --glob --iglob --type --type-not --include --exclude"
     " --exclude-dir --threads --replace --max-depth --maxdepth --max-columns --sort --sortr --color --colors --encoding --ignore-file"
-    " --pre --engine --max-filesize --binary-files --devices --directories --label --path-separator --depth".split()
+    " --ignore --ignore-dir --pre --engine --max-filesize --binary-files --devices --directories --label --path-separator --depth".split()
 )
 _LONG_MARKS = {
     "--ignore-case": "i", "--invert-match": "v", "--word-regexp": "w", "--line-regexp": "x", "--fixed-strings": "F", "--literal": "Q",
@@ -111,10 +111,7 @@ def content_parts(program: str, words: list[str], cwd: str, piped: bool) -> tupl
             extended = True
             letter_marks += "F" if letter == "F" else ""
         elif name == "--files" and program == "rg":
-            globs = [value for name, value in pairs if name in _GLOBS and value[:1] != "!"]
-            pattern = globs[0] if globs else "*"
-            key, roots = file_search(pattern, _roots(others, cwd, piped))
-            return (key, marked(roots, [LESS + "ignored"])), "--files " + pattern
+            return _files_of_ripgrep(pairs, _roots(others, cwd, piped))
         elif letter in letters or name in _LONG_MARKS:
             letter_marks += letter
         else:
@@ -130,6 +127,19 @@ def content_parts(program: str, words: list[str], cwd: str, piped: bool) -> tupl
     flags = "".join(sorted({*letter_marks} - {"i"})) if letter_marks else ""
     key, roots = content_search("".join([pattern, *seen.unknown]), _roots(others, cwd, piped), "i" in letter_marks, flags)
     return (key, marked(roots, seen.marks())), pattern
+
+
+def _files_of_ripgrep(pairs: list[tuple[str, str]], roots: list[str]) -> tuple[tuple, str]:
+    seen = SearchScope()
+    seen.less.append("ignored")
+    for name, value in pairs:
+        if name != "--files":
+            seen.option(name, value)
+    pattern = "*"
+    if len(seen.globs) == 1 and not seen.globs[0].startswith("type "):
+        pattern = seen.globs.pop()
+    key, roots = file_search(pattern, roots)
+    return ("".join([key, *seen.unknown]), marked(roots, seen.marks())), "--files " + pattern
 
 
 class SearchScope:
@@ -252,13 +262,14 @@ def listing_parts(program: str, words: list[str], cwd: str) -> tuple[tuple, str]
     if program == "tree":
         pairs, others = options(words, "LIPoT", _TREE_VALUES)
         return _tree_parts(pairs, _roots(others, cwd, False)), " ".join(others)
-    pairs, others = options(words, "ITw", _TREE_VALUES)
+    is_tree = program in ("exa", "eza", "lsd")
+    pairs, others = options(words, "ILstw" if is_tree else "ITw", _TREE_VALUES)
     roots = _roots(others, cwd, False)
     marks, unknown = [], []
     for name, value in pairs:
         letter = _LS_LONG.get(name, name[1:])
-        if letter == "T" and program != "ls":
-            letter = "R"
+        if is_tree and letter in "Ts":
+            letter = "R" if letter == "T" else "S"
         if letter in _LS_MORE:
             marks.append(MORE + _LS_MORE[letter])
         elif letter not in _LS_NEUTRAL and name not in _LS_LONG_NEUTRAL:

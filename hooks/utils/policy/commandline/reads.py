@@ -20,7 +20,8 @@ _BAT_VALUES = frozenset(
 def shown(program: str, words: list[str]) -> Excerpts | None:
     """Return the intervals shown of each of the files, and the files; None when the words do anything but show lines."""
     reader = _READERS.get(program)
-    return reader(words) if reader else None
+    found = reader(words) if reader else None
+    return (found[0], [file for file in found[1] if file != "-"]) if found else None
 
 
 def of_revisions(words: list[str]) -> list[tuple[str, str]]:

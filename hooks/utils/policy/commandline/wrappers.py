@@ -156,7 +156,7 @@ def _behind(words: list[str], at: int, values: list[str], own: int) -> int:
             at += 1
         else:
             break
-    return at
+    return min(at, len(words))
 
 
 def _behind_subcommand(program: str, words: list[str], cwd: str, outer: tuple) -> tuple[int, str, tuple]:
@@ -224,11 +224,11 @@ def _takes_a_name(word: str) -> bool:
 def only_parses(words: list[str]) -> bool:
     """Return whether a shell is told to run nothing: `bash -n`."""
     for at, word in enumerate(words[1:], 1):
-        if word == "noexec" and words[at - 1][-1:] == "o":
+        if word == "noexec" and words[at - 1][:1] == "-" and words[at - 1][-1] == "o":
             return True
-        if word[:1] != "-":
+        if word[:1] not in ("-", "+"):
             if not _takes_a_name(words[at - 1]):
                 return False
-        elif word[1:2] != "-" and "n" in word:
+        elif word[0] == "-" and word[1:2] != "-" and "n" in word:
             return True
     return False
