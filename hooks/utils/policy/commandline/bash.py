@@ -70,8 +70,12 @@ def _actions(
         end = begin + 1
         while end < count and commands[end].stage:
             end += 1
+        if not commands[begin].is_background:
+            place.come_back()
         if commands[begin].group is not place.group:
             place.enter(commands[begin].group)
+        if commands[begin].is_background:
+            place.step_aside()
         stages = commands[begin:end]
         found = _pipeline(stages, place)
         if found and len(stages) > 1:

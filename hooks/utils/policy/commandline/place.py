@@ -16,7 +16,7 @@ class Place:
     `deciding`, `is_script`: of the pipeline that was read last."""
 
     __slots__ = (
-        "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "has_pipefail", "is_script", "left",
+        "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "has_pipefail", "is_script", "kept", "left",
         "may_have_failed", "piped", "pushed", "stops_at_failure",
     )  # fmt: skip
 
@@ -27,6 +27,7 @@ class Place:
         self.folders: dict[tuple[int, ...], str] = {(): cwd}
         self.left: dict[tuple[int, ...], int] = {}  # of the subshells that may have ended, whether what follows in them has run
         self.pushed: list[str] = []
+        self.kept: tuple[tuple[int, ...], str] | None = None
         self.environment: list[str] = []
         self.may_have_failed = False
         self.piped: list[list[Command]] = []
@@ -52,14 +53,29 @@ class Place:
             outer = outer[:-1]
         self.cwd = self.folders[outer]
 
+    def step_aside(self) -> None:
+        """Keep the folder of this shell while what nobody waits for moves about, in a shell of its own."""
+        self.kept = self.kept or (self.group, self.cwd)
+
+    def come_back(self) -> None:
+        if self.kept:
+            self.group, cwd = self.kept
+            self.go(cwd)
+            self.kept = None
+
     def move(self, program: str, words: list[str]) -> None:
-        target = next((word for word in words[1:] if word == "-" or word[:1] not in "-+"), "~")
+        # `cd -2`, `pushd +1`: a folder of those where it was before.
+        target = next((word for word in words[1:] if word[:1] not in ("-", "+") or word == "-" or word[1:].isdigit()), "")
         if program == "popd":
-            self.cwd = self.pushed.pop() if self.pushed else UNKNOWN
-        else:
-            if program == "pushd":
-                self.pushed.append(self.cwd)
-            self.go(UNKNOWN if target == "-" else normal_path(target, self.cwd))
+            self.go(self.pushed.pop() if self.pushed else UNKNOWN)
+            return
+        before = self.cwd
+        if target or program == "cd":
+            self.go(UNKNOWN if target[:1] in ("-", "+") else normal_path(target or "~", self.cwd))
+        elif self.pushed:
+            self.go(self.pushed.pop())  # the two change places
+        if program == "pushd":
+            self.pushed.append(before)
 
     def go(self, cwd: str) -> None:
         # No folder's path is longer, and a limit keeps hostile lines cheap.

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 # Of those that show nothing, these may fail, so that what follows them does not run.
 _ASIDE_MAY_FAIL = frozenset(("test", "[", "[[", "false", "read", "hash"))
 # So may these, whose success is an acknowledgement, but some not with this letter; and a pipeline that ends in one of those that pick.
-_MAY_FAIL = frozenset("git cp mv ln chmod chown tee rm mkdir touch".split())
+_MAY_FAIL = frozenset("git cp mv ln chmod chown chgrp tee rm rmdir unlink mkdir touch".split())
 _FORCED = {"rm": "f", "mkdir": "p"}
-_PICKING = (["grep"], ["egrep"], ["rg"])
+_PICKING = (["grep"], ["egrep"], ["fgrep"], ["ggrep"], ["rg"])
 _LEAVES = ("exit", "return")
 _GIVES_UP = frozenset((*_LEAVES, "false"))
 _SAYS = frozenset(("echo", "printf"))
@@ -35,7 +35,7 @@ def judge(found: list[Action], stages: list, following: Command | None, place: P
     """Note when the actions of a pipeline ran visibly, and what makes their output less, or another's."""
     first = stages[0]
     word = first.words[0] if first.words else ""
-    if (not first.joined and not place.stops_at_failure) or (first.joined == OR and word not in _GIVES_UP):
+    if (not first.joined and not place.stops_at_failure) or (first.joined == OR and not _gives_up(first.words)):
         for action in place.conditional:
             action.ran = UNSURE  # the line's success is that of what follows
         place.conditional = []
@@ -97,7 +97,12 @@ def _leaves(command: Command, may_have_failed: bool) -> int:
 
 def _tells_failure(words: list[str]) -> bool:
     """Return whether a command that runs if another has failed fails, too, or says a word."""
-    return bool(words) and (words[0] in _GIVES_UP or (words[0] in _SAYS and len(words) > 1))
+    return _gives_up(words) or (len(words) > 1 and words[0] in _SAYS)
+
+
+def _gives_up(words: list[str]) -> bool:
+    """Return whether a command fails, or ends its shell with the failure of the one before it."""
+    return bool(words) and words[0] in _GIVES_UP and words[1:2] != ["0"]
 
 
 def _may_fail(first: Command, found: list[Action]) -> bool:

@@ -39,6 +39,8 @@ _NEUTRAL = {
     "docker": frozenset("-- -T -i -t -it -ti --rm -q --quiet".split()),
 }
 _SHORTENS = frozenset(("chronic", "rtk"))
+# The options that name the folder, short for --chdir.
+_FOLDERS = {"env": "-C", "sudo": "-D"}
 _SAME_FOR_ALL = ("/usr/bin/", "/bin/", "/usr/local/bin/")
 
 
@@ -90,6 +92,7 @@ def unwrap(words: list[str], cwd: str) -> Inner:
             if program == "command" and words[1:2] and words[1][:1] == "-":
                 break
             outer += _started_by(program, words[:at])
+            cwd = _folder_of(program, words[:at], cwd)
         elif program in PREFIX_SUBCOMMANDS:
             at, cwd, outer = _behind_subcommand(program, words, cwd, outer)
             inner_program = ""
@@ -138,6 +141,16 @@ def _started_by(program: str, words: list[str]) -> tuple[str, ...]:
         return tuple(variables)
     how = " ".join([program, *rest])
     return (*variables, LESS + how if program in _SHORTENS else OTHERWISE + how)
+
+
+def _folder_of(program: str, words: list[str], cwd: str) -> str:
+    """Return the folder in which `env -C a` or `sudo --chdir=a` starts a program."""
+    folder = ""
+    for word, following in zip(words, [*words[1:], ""]) if program in _FOLDERS else ():
+        name, equals, value = word.partition("=")
+        if name == "--chdir" or name == _FOLDERS[program]:
+            folder = value if equals else following
+    return normal_path(folder, cwd)
 
 
 def _behind(words: list[str], at: int, values: list[str], own: int) -> int:
