@@ -170,7 +170,7 @@ def _is_range(word: str) -> bool:
 
 
 def _is_revision(word: str) -> bool:
-    base = word.partition("~")[0].partition("^")[0].partition("@{")[0]
+    base = word.partition(":")[0].partition("~")[0].partition("^")[0].partition("@{")[0]
     return _is_range(word) or base in _REVISIONS or word[:2] == "@{" or base.startswith(("origin/", "upstream/")) or _is_hash(base)
 
 

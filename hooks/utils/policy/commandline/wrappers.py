@@ -160,7 +160,7 @@ def _behind(words: list[str], at: int, values: list[str], own: int) -> int:
         if word == "--":
             at += 1
             break
-        if word[:1] == "-" and word != "-":
+        if word[:1] == "-":
             at += 2 if word in values else 1
         elif "=" in word and word.partition("=")[0].isidentifier():
             at += 1
