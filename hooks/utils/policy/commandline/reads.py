@@ -39,10 +39,11 @@ def of_revisions(words: list[str]) -> list[tuple[str, str]]:
 
 
 def _whole(words: list[str]) -> Excerpts:
-    for word in words:
-        if word[:1] == "-" and word != "-":
-            return _with_options(words)
-    return [WHOLE], words[1:]
+    intervals, files = [WHOLE], words[1:]
+    if any(word[:1] == "-" and word != "-" for word in files):
+        intervals, files = _with_options(words)
+    # `less +20`: where to begin.
+    return intervals, [word for word in files if word[:1] != "+"] if words[0].rpartition("/")[2] in ("less", "more") else files
 
 
 def _with_options(words: list[str]) -> Excerpts:
@@ -50,7 +51,7 @@ def _with_options(words: list[str]) -> Excerpts:
     number = words[0].rpartition("/")[2] == "nl"
     pairs, others = options(words, "rlH" if bat else "bdfhilnsvw" if number else "", _BAT_VALUES)
     ranges = [_colon_range(value) for name, value in pairs if name in ("-r", "--line-range")] if bat else []
-    return ranges or [WHOLE], [word for word in others if word[:1] != "+"]
+    return ranges or [WHOLE], others
 
 
 def _colon_range(text: str) -> list[int]:
@@ -122,12 +123,15 @@ def _sed(words: list[str]) -> Excerpts | None:
     if not quiet:
         last = scripts[0][:-1] if len(scripts) == 1 and scripts[0][-1:] == "q" else ""
         return ([_lines("1", last)], others) if _is_number(last) else None
-    ranges = []
+    ranges, last = [], ""
     for command in ";".join(scripts).replace("\n", ";").split(";"):
         command = command.strip().replace(" ", "")
-        if command and not command.endswith("q"):
+        if command.endswith("q"):
+            last = command[:-1] if _is_number(command[:-1]) else "0"
+        elif command:
             ranges.append(_sed_range(command))
-    return (ranges if ranges and EXCERPT not in ranges else [EXCERPT]), others
+    is_cut = bool(last) and any(not end or end > int(last) for _, end in ranges)
+    return (ranges if ranges and EXCERPT not in ranges and not is_cut else [EXCERPT]), others
 
 
 def _sed_range(command: str) -> list[int]:
@@ -143,31 +147,33 @@ def _awk(words: list[str]) -> Excerpts | None:
         return None
     text = others.pop(0).replace(" ", "")
     text = text.removesuffix("{print}").removesuffix("{print$0}")
-    if text[:2] != "NR":
-        return None
     first, both, last = text.partition("&&")
-    if not both:
-        first, both, last = text.partition(",")
-        last = last.replace("==", "<=")
-    start = first[2:].lstrip("=")
-    if not both:
-        return ([_lines(start, start)], others) if _is_number(start) else _awk_open(first[2:], others)
-    after = start[1:].lstrip("=") if start[:1] == ">" else start
-    until = last[2:].lstrip("<=") if last[:3] == "NR<" else ""
-    if not (_is_number(after) and _is_number(until)):
+    if both:
+        begin, end = _line(first, ">"), _line(last, "<")
+    elif "," in text:
+        first, _, last = text.partition(",")
+        begin, end = _line(first, "="), _line(last, "=")
+    elif text[2:3] == ">":
+        begin, end = _line(text, ">"), "$"
+    elif text[2:3] == "<":
+        begin, end = "1", _line(text, "<")
+    else:
+        begin = end = _line(text, "=")
+    if not begin or not end or (end != "$" and int(end) < int(begin)):
         return None
-    begin = int(after) + (start[:1] == ">" and start[1:2] != "=")
-    return [_lines(str(begin), str(int(until) - (last[3:4] != "=")))], others
+    return [_lines(begin, end)], others
 
 
-def _awk_open(comparison: str, others: list[str]) -> Excerpts | None:
-    number = comparison.lstrip("<>=")
+def _line(comparison: str, sign: str) -> str:
+    """Return the line that `NR==5` is, at which `NR>=5` begins or `NR<=5` ends; "" for anything else."""
+    if comparison[:3] != "NR" + sign:
+        return ""
+    number = comparison[3:].removeprefix("=")
     if not _is_number(number):
-        return None
-    strict = "=" not in comparison
-    if comparison[:1] == ">":
-        return [_lines(str(int(number) + strict), "$")], others
-    return [_lines("1", str(int(number) - strict))], others
+        return ""
+    if comparison[3:4] == "=":
+        return number
+    return str(int(number) + {">": 1, "<": -1}[sign]) if sign != "=" else ""
 
 
 _READERS = {
