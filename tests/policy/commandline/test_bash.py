@@ -358,3 +358,23 @@ def test_no_known_program_trips_over_empty_or_odd_words():
             assert bash.actions(f"{program} {words}", "/w")
             assert bash.actions(f"echo x | {program} {words}", "/w")
             assert bash.actions(f"xargs {program} {words}", "/w")
+
+
+def test_more_places_than_anybody_lists_are_unknown():
+    """So that what is searched, read or run there covers nothing."""
+    most, more = (" ".join(str(number) for number in range(count)) for count in (64, 65))
+    assert len(shown(f"cat {most}")) == 64
+    assert shown(f"cat {more}") == [("read:?/many", [0, 0])]
+    for program in ("rg x", "find", "ls", "tree", "fd x", "pytest"):
+        [(_, scope)] = shown(f"{program} {most}")
+        assert len([item for item in scope if item[1:2] != "="]) == 64
+        [(key, scope)] = shown(f"{program} {more}")
+        assert [item for item in scope if item[1:2] != "="] in (["?many"], ["?many/."])
+        assert not parts.covers((key, scope), (key, scope))
+
+
+def test_the_places_of_a_look_at_a_tree_are_its_folder_where_they_are_many():
+    most, more = (" ".join(str(number) for number in range(count)) for count in (64, 65))
+    for look in ("git status", "git diff --"):
+        assert len(shown(f"{look} {most}")[0][1]) == 2 + 64
+        assert shown(f"{look} {more}")[0][1][2:] == ["/w"]

@@ -42,6 +42,11 @@ WORDS = [
     ("for x in 1 2; do a $x || break; done; for x; do a $x; done", [["a", "$x"], ["break"], ["a", "$x"]]),
     ("for x in 1 2; do (cd $x && a); done", [["cd", "$x"], ["a"]]),
     ("for x in 1 2; do a; done", [["a"]]),
+    ("for x do a; done; for y in 1 2; do b $y; done", [["a"], ["b", "1"], ["b", "2"]]),
+    ("tee >(b c) d", [["tee", ">(b c)", "d"]]),
+    ("a <(b c) d", [["a", "<(b c)", "d"]]),
+    ("((a < b)); c", [["((a < b))"], ["c"]]),
+    ("(a", [["a"]]),
     ("for x in " + "1 " * 80 + "; do a $x; done", [["a", "$x"]]),
     ("for x in " + "1 " * 65 + "; do a $x; done", [["a", "$x"]]),
     ("for x in " + "1 " * 64 + "; do a $x; done", [["a", "1"]] * 64),
@@ -240,3 +245,54 @@ def test_what_is_left_behind_ends_at_its_sign_wherever_that_stands(line, command
     told = [(" ".join(one.words), [operator + target for operator, target in one.redirects]) for one in shell.parse(line)]
     assert told == commands
     assert [one.is_background for one in shell.parse(line)] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("line", "groups"),
+    [
+        ("(a; (b); c); d", [(1,), (1, 2), (1,), ()]),
+        ("((a); (b) )", [(1, 2), (1, 3)]),
+        ("(a) && (b)", [(1,), (2,)]),
+        ("(((a) ); b); c", [(1, 2, 3), (1,), ()]),
+        ("f() { a; (b); }; c", [(2,), (2, 3), ()]),
+        ("{ a; }; (b)", [(), (1,)]),
+    ],
+)
+def test_a_subshell_ends_with_its_bracket(line, groups):
+    found = [command.group for command in shell.parse(line)]
+    numbers = sorted({number for group in found for number in group})
+    assert [tuple(numbers.index(number) for number in group) for group in found] == [
+        tuple(sorted({one for other in groups for one in other}).index(number) for number in group) for group in groups
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "branches"),
+    [
+        ("a; b && c || d", ""),
+        ("if a; then b; fi; c", "b"),
+        ("if a; then b; else c; fi; d", "bc"),
+        ("if a; then b; elif c; then d; else e; fi; f", "bde"),
+        ("if a; then if b; then c; fi; d; fi; e", "bcd"),
+        ("while a; do b; done; c", "b"),
+        ("until a; do b; done; c", "b"),
+        ("while a; do while b; do c; done; d; done; e", "bcd"),
+        ("for x in $y; do a; done; b", "a"),
+        ("for x in 1 2; do a $x; done; b", ""),
+        ("case $x in 1) a;; 2) b;; esac; c", "ab"),
+        ("case $x in 1) case $y in 2) a;; esac; b;; esac; c", "ab"),
+        ("case $x in esac; a", ""),
+        ("f() { a; b; }; c", "ab"),
+        ("function f { a; }; b", "a"),
+        ("f() (a); b", "a"),
+        ("a || { b; c; }; d", "bc"),
+        ("a || (b; c); d", "bc"),
+        ("a && { b; c; }; d", ""),
+        ("a && (b; c); d", ""),
+        ("{ a; b; } || c", ""),
+        ("a || { b; { c; }; d; }; e", "bcd"),
+        ("fi; done; if a; then b; fi", "b"),
+    ],
+)
+def test_what_stands_in_a_branch_may_not_run(line, branches):
+    assert "".join(command.words[0] for command in shell.parse(line) if command.is_branch) == branches

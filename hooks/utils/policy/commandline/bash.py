@@ -116,7 +116,7 @@ def _pipeline(stages: list, place: Place) -> list[Action]:
                     inner, kind, deciding = fed, fed_kind, at
                     break
     place.deciding = deciding
-    reader = _READERS.get(kind or "")
+    reader = _READERS.get(kind) if kind else None
     return reader(inner, stages, deciding, place) if reader else _run_or_other(inner, stages, deciding, place)
 
 

@@ -65,7 +65,7 @@ def run_of(program: str, words: list[str], cwd: str, outer: Sequence[str] = ()) 
     if program in programs.SCRIPT_RUNNERS:
         return _script(program, words, cwd, outer)
     if program in programs.TOOLS:
-        if (not _ASKS.isdisjoint(words[1:]) and program != "ctest") or (words[1:2] and words[1] in programs.ADMINISTRATION):
+        if (not _ASKS.isdisjoint(words[1:]) and program != "ctest") or not programs.ADMINISTRATION.isdisjoint(words[1:2]):
             return None
         if program in programs.ONLY_WITH and not any(word in words for word in programs.ONLY_WITH[program]):
             return None
@@ -333,7 +333,7 @@ def _subcommand(program: str, words: list[str], cwd: str, outer: Sequence[str]) 
     limits = Limits(program, cwd, outer)
     at = next_name(words, 1, limits)
     known = programs.SUBCOMMANDS[program]
-    if program == "cargo" and words[at : at + 1] and words[at][:1] == "+":
+    if program == "cargo" and at < len(words) and words[at][:1] == "+":
         limits.marks.append(OTHERWISE + words[at])
         at = next_name(words, at + 1, limits)
     if program == "node" or program == "xcodebuild":

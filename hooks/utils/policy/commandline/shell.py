@@ -103,7 +103,7 @@ def _listed(text: str, held: list[str]) -> list[Command] | None:
             if words and words[0] in _KEYWORDS:
                 return None
             if "\x00" in part:
-                words = [_value(word, held) if "\x00" in word else word for word in words]
+                words = [_value(word, held) for word in words]
             if words or assignments or redirects:
                 commands.append(Command(words, assignments, redirects, stage, (), joined))
             stage += 1
