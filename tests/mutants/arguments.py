@@ -81,12 +81,6 @@ ARGUMENTS = [
     Argument("hooks/utils/policy/commandline/printed.py", "_MOST_STEPS = 100", "100 -> (99)", "nobody types so many commands in a line"),
     Argument("hooks/utils/policy/losses.py", "size = 0", "0 -> 1", "it is compared with thousands of characters"),
     Argument(
-        "hooks/utils/policy/commandline/environments.py",
-        'if (word[:1] == "-" and word[1:2] != "o" and "e" in word) or (word == "errexit" and words[at - 1] == "-o"):',
-        "2 -> (1)",
-        "no shell takes a word that begins with -o and goes on",
-    ),
-    Argument(
         "hooks/utils/state/watched_files.py",
         'at = self.data.find(b"\\n", 1) if most else -1',
         "1 -> 2",

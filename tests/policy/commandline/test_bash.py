@@ -378,3 +378,12 @@ def test_the_places_of_a_look_at_a_tree_are_its_folder_where_they_are_many():
     for look in ("git status", "git diff --"):
         assert len(shown(f"{look} {most}")[0][1]) == 2 + 64
         assert shown(f"{look} {more}")[0][1][2:] == ["/w"]
+
+
+def test_no_folder_has_a_longer_path_than_systems_allow():
+    assert shown(f"cd /{'a' * 4095}; cat b") == [(f"read:/{'a' * 4095}/b", [1, 0])]
+    assert shown(f"cd /{'a' * 4096}; cat b") == [("read:?/b", [0, 0])]
+
+
+def test_a_line_in_no_folder_names_what_it_shows_as_it_is_written():
+    assert shown("cat a; cd b; cat c", "") == [("read:a", [1, 0]), ("read:b/c", [1, 0])]

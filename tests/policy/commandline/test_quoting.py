@@ -26,6 +26,7 @@ QUOTED = [
     ("a b\"c\"d'e'f", ["a", "bcdef"]),
     ("a \"\" '' $''", ["a", "", "", ""]),
     # Where a backslash counts in single quotes.
+    ("a $'b' c", ["a", "b", "c"]),
     (r"a $'b\\c' $'d\\' $'e\\\'f' g", ["a", "b\\c", "d\\", "e\\'f", "g"]),
     (r"a $'it\'s' d", ["a", "it's", "d"]),
     (r"a $'b\'\'c' d", ["a", "b''c", "d"]),

@@ -78,7 +78,7 @@ def _actions(
             place.step_aside()
         stages = commands[begin:end]
         found = _pipeline(stages, place)
-        if found and len(stages) > 1:
+        if found:
             found[-1].move = found[-1].move or _patch_behind(stages, place)
         ran.judge(found, stages, commands[end] if end < count else None, place)
         actions += found

@@ -20,11 +20,11 @@ def change(place: Place, words: list[str]) -> None:
     program = words[0]
     if program == "set":
         for at, word in enumerate(words[1:], 1):
-            if (word[:1] == "-" and word[1:2] != "o" and "e" in word) or (word == "errexit" and words[at - 1] == "-o"):
+            if (word[:1] == "-" and "e" in word) or (word == "errexit" and words[at - 1] == "-o"):
                 place.stops_at_failure = True
         place.has_pipefail = place.has_pipefail or "pipefail" in words
     elif program in ("export", "declare", "typeset"):
-        assignments = [word for word in words[1:] if "=" in word and word.partition("=")[0] not in NEUTRAL_VARIABLES]
+        assignments = [word for word in words if "=" in word and word.partition("=")[0] not in NEUTRAL_VARIABLES]
         _add(place, assignments)
     elif program in ("source", "."):
         file = words[1] if len(words) > 1 else ""

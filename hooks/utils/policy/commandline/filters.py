@@ -45,7 +45,7 @@ def _limit(words: list[str]) -> str:
     if program == "Select-String":
         return " ".join(words)
     if program in _PICKS:
-        letters = "".join([word[1:] for word in words[1:] if word[:1] == "-" and word[1:2] != "-"])
+        letters = "".join([word[1:] for word in words if word[:1] == "-" and word[1:2] != "-"])
         long = any(word in ("--count", "--quiet", "--files-with-matches", "--files-without-match") for word in words)
         return "" if long or not _NO_LINES.isdisjoint(letters) else " ".join(words)
     if program in ("sed", "gsed") and len(words) == 3 and words[1] == "-n" and words[2].rstrip("p").replace(",", "").isdigit():

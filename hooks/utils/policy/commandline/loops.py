@@ -17,15 +17,14 @@ _EXPANDED = frozenset("$`*?[{")
 def written_out(name: str, words: Sequence[str], body: Sequence[Command], group: object) -> list[Command]:
     """Return the commands that a loop of a `group` runs, whose variable has this name; none where that is not known, or each time the
     same."""
-    if not 0 < len(words) * len(body) <= _MOST:
-        return []
-    if not all(map(_EXPANDED.isdisjoint, words)) or any(command.words[:1] in _LEAVE for command in body):
-        return []
-    if any(command.group is not group for command in body):
-        return []  # each time in a shell of its own
-    if not any("$" + name in word or "${" + name in word for command in body for word in command.words):
-        return []  # the same each time
-    return [command for value in words for command in _run_once(body, name, value)]
+    is_known = (
+        len(words) * len(body) <= _MOST
+        and all(map(_EXPANDED.isdisjoint, words))
+        and not any(command.words[:1] in _LEAVE for command in body)
+        and all(command.group is group for command in body)  # else each time in a shell of its own
+        and any("$" + name in word or "${" + name in word for command in body for word in command.words)  # else the same each time
+    )
+    return [command for value in words for command in _run_once(body, name, value)] if is_known else []
 
 
 def _run_once(body: Sequence[Command], name: str, value: str) -> list[Command]:
@@ -39,8 +38,6 @@ def _run_once(body: Sequence[Command], name: str, value: str) -> list[Command]:
 
 def _with_value(text: str, name: str, value: str) -> str:
     """Return a text with a value in place of `$name` and `${name}`."""
-    if "$" not in text:
-        return text
     written, *pieces = text.replace("${" + name + "}", "$" + name + "\0").split("$" + name)
     for piece in pieces:
         if piece[:1].isalnum() or piece[:1] == "_":  # a longer name

@@ -34,13 +34,14 @@ class Place:
         self.conditional: list[Action] = []  # those of this list of `&&` that run only if all before them succeed
         self.stops_at_failure = False
         self.has_pipefail = False
-        self.deciding = 0
-        self.is_script = False
+        self.deciding: int
+        self.is_script: bool
 
     def leave(self, ran: int) -> None:
         """Note that a command may have ended this shell. Only the end of the whole one makes the line fail where it was a failure."""
         if ran:
-            self.left[self.group] = max(self.left.get(self.group, 0), UNSURE if self.group else ran)
+            ran = UNSURE if self.group else ran
+            self.left[self.group] = max(self.left.get(self.group, ran), ran)
 
     def ran_behind(self) -> int:
         """Return whether a command has run as far as this depends on those that end a shell."""

@@ -69,7 +69,7 @@ def _lines(start: str, end: str) -> list[int]:
     if end == "$":
         return [first, 0] if first else EXCERPT
     if end[:1] == "+" and _is_number(end[1:]):
-        return [first, first + int(end[1:])]
+        return [first, first + int(end)]
     if not _is_number(end) or not first:
         return EXCERPT
     return [first, max(first, int(end))]

@@ -85,12 +85,8 @@ def _listed(text: str, held: list[str]) -> list[Command] | None:
             pipeline = pipeline[2:]
         if not pipeline or pipeline.isspace():
             continue  # a command follows in the next line
-        stage = 0
-        for part in pipeline.split("|") if "|" in pipeline else (pipeline,):
+        for stage, part in enumerate(pipeline.split("|") if "|" in pipeline else (pipeline,)):
             words = part.split()
-            if not words:
-                stage += 1
-                continue
             assignments = []
             redirects: list[tuple[str, str]] = []
             if ">" in part or "<" in part or "&" in part:
@@ -106,7 +102,6 @@ def _listed(text: str, held: list[str]) -> list[Command] | None:
                 words = [_value(word, held) for word in words]
             if words or assignments or redirects:
                 commands.append(Command(words, assignments, redirects, stage, (), joined))
-            stage += 1
         joined = ""
     return commands
 
