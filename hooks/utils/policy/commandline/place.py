@@ -34,8 +34,8 @@ class Place:
         self.conditional: list[Action] = []  # those of this list of `&&` that run only if all before them succeed
         self.stops_at_failure = False
         self.has_pipefail = False
-        self.deciding: int
-        self.is_script: bool
+        self.deciding = 0
+        self.is_script = False
 
     def leave(self, ran: int) -> None:
         """Note that a command may have ended this shell. Only the end of the whole one makes the line fail where it was a failure."""
