@@ -591,7 +591,8 @@ def test_an_action_goes_by_its_key_and_a_look_by_its_places(part, key, name):
     ],
 )
 def test_a_look_at_a_tree_shows_a_change_in_its_places(place, changed, is_shown):
-    assert parts.is_shown(("tree:", ["do:git status@/w", "files", "/v", "/w/src"]), place, changed) is is_shown
+    for places in (["/v", "/w/src"], ["/w/src", "/v"]):
+        assert parts.is_shown(("tree:", ["do:git status@/w", "files", *places]), place, changed) is is_shown
     assert not parts.is_shown(("do:git status@/w", ["files", "files", "/w/src"]), place, changed)
 
 
