@@ -142,7 +142,7 @@ def _acknowledged(inner: Inner, stages: list, deciding: int, place: Place) -> li
 
 
 def _aside(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
-    return [plain(kinds.ACK, [inner.program, "> " + target], inner.cwd) for target in ran.written(stages[-1])[:1]]
+    return [plain(kinds.ACK, [inner.program, "> " + target], inner.cwd) for target in ran.written(stages[-1])[-1:]]
 
 
 def _content(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
@@ -160,7 +160,7 @@ def _is_fed(stages: list, deciding: int) -> bool:
 def _searched(name: str, part: tuple, stages: list, deciding: int, inner: Inner) -> list[Action]:
     target = ran.written(stages[-1])
     if target:
-        return [plain(kinds.ACK, [inner.program, "> " + target[0]], inner.cwd)]
+        return [plain(kinds.ACK, [inner.program, "> " + target[-1]], inner.cwd)]
     key, roots = part
     return [Action(kinds.SEARCH, name, (bounded(key, KEY_CHARS), ["?variable"] if has_variable(key) else roots))]
 
@@ -196,7 +196,7 @@ def _read(inner: Inner, stages: list, deciding: int, place: Place) -> list[Actio
         files = [target for operator, target in stages[deciding].redirects if operator == "<"][-1:]
     target = ran.written(stages[-1])
     if target:
-        return [plain(kinds.ACK, [inner.program, "> " + target[0]], inner.cwd)]
+        return [plain(kinds.ACK, [inner.program, "> " + target[-1]], inner.cwd)]
     if not files and stages[deciding].words[0] in ("xargs", "find"):
         return [Action(kinds.READ, f"{inner.program} (found files)", ("read:?/found", list(EXCERPT)))]
     if not files:
@@ -224,7 +224,7 @@ def _of_revisions(words: list[str], stages: list, deciding: int, cwd: str) -> li
         return []
     command, target = "git " + words[0], ran.written(stages[-1])
     if target:
-        return [plain(kinds.ACK, [*command.split(), "> " + target[0]], cwd)]
+        return [plain(kinds.ACK, [*command.split(), "> " + target[-1]], cwd)]
     interval = WHOLE
     if deciding + 1 < len(stages):
         interval = _seen_through(stages[0], stages[deciding + 1 :], WHOLE) if len(files) == 1 else EXCERPT

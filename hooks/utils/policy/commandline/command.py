@@ -20,7 +20,7 @@ class Command:
 
     def __init__(
         self, words: list[str], assignments: list[str], redirects: list[tuple[str, str]], stage: int, group: tuple[int, ...],
-        joined: str = "", branches: int = 0,
+        joined: str, branches: int = 0,
     ) -> None:  # fmt: skip
         self.joined = joined
         self.branches = branches
