@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import masking, secret_shapes
 from popkit_retention.core.policy.calls import Call, Outcome
 from popkit_retention.core.policy.classify import classify
 from popkit_retention.core.policy.masking import MASK, NAMES, learn, mask, named, programs, words
@@ -492,3 +493,166 @@ def test_every_repetition_of_a_pattern_has_a_bound_or_ends_it(pattern: str):
 
 def test_no_command_is_looked_at_further_than_its_bound():
     assert words.AHEAD <= 40
+
+
+# --- boundaries of length ---------------------------------------------------------------------------------------------------------
+
+MIXED = "g7h2j9k4m1n8p3q6" * 8  # changes at each character, and is no hash
+
+
+@pytest.mark.parametrize(("inside", "before", "behind"), secret_shapes._INSIDE)
+def test_what_occurs_inside_a_key_needs_so_much_of_it_on_both_sides(inside: str, before: int, behind: int):
+    def found(left: int, right: int) -> list[tuple[int, int]]:
+        return [area for area in secret_shapes.spans("! " + MIXED[:left] + inside + MIXED[:right]) if area[1] - area[0] > len(inside)]
+
+    assert found(before - 1, behind) == [(2, 2 + before - 1 + len(inside) + behind)]
+    assert found(before - 2, behind) == []
+    assert found(before - 1, behind - 1) == []
+
+
+@pytest.mark.parametrize(("least", "beginning"), [(secret_shapes._SURE_CHARS, "ghp_"), (secret_shapes._DOUBTFUL_CHARS, "sk-")])
+def test_behind_the_beginning_of_a_key_comes_so_much_of_it(least: int, beginning: str):
+    assert secret_shapes.spans(beginning + MIXED[:least]) == [(0, len(beginning) + least)]
+    assert secret_shapes.spans(beginning + MIXED[: least - 1]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("a ghp_abcdefgh b", "a   b"),
+        ("ghp_abcdefgh", " "),
+        ("a", "a"),
+        ("", ""),
+        ("ghp_abcdefgh:ghp_ijklmnop!", " : !"),
+        ("-----BEGIN PRIVATE KEY-----ghp_abcdefgh-----END PRIVATE KEY-----.", " ."),
+    ],
+)
+def test_a_blank_takes_the_place_of_what_is_known_by_its_form(text: str, rest: str):
+    assert secret_shapes.without(text) == rest
+
+
+@pytest.mark.parametrize("before", [0, 1, 2, 50, 150, 190, 195, 196, 197, 198, 199, 200, 201, 390, 399, 400, 401])
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_quoted_word_is_one_word_wherever_it_stands(before: int, quote: str):
+    line = f"{'x' * before};tool create-user {quote}b;ob{quote} heron"
+    assert mask(line) == line.replace("heron", MASK)
+
+
+def test_a_quoted_word_is_one_word_up_to_a_length():
+    for length, is_masked in ((197, True), (198, True), (199, False)):
+        line = f"tool create-user 'b;{'o' * (length - 2)}' heron"
+        assert (MASK in mask(line)) is is_masked
+
+
+def test_an_address_is_examined_up_to_a_length():
+    for length, is_masked in ((1_995, True), (1_996, False)):
+        line = f"https://bob:{'a' * length}@host.invalid more"
+        assert mask(line) == (line.replace("a" * length, MASK) if is_masked else line)
+
+
+def test_a_call_is_read_up_to_a_length():
+    for length, is_masked in ((275, True), (290, False)):
+        line = f"connect({' ' * length}'a', 'b', 'heron')"
+        assert (MASK in mask(line)) is is_masked
+
+
+def test_no_name_of_a_program_is_so_long():
+    for length, is_masked in ((79, True), (80, False)):
+        line = "/" * (length - len("mysql")) + "mysql -pheron"
+        assert (MASK in mask(line)) is is_masked
+
+
+# --- what is learnt and remembered ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def nothing_learnt():
+    known = masking.secrets_learnt()
+    masking.learn_again([])
+    yield
+    masking.learn_again(known)
+
+
+def learn_all(*secrets: str) -> None:
+    for secret in secrets:
+        learn(f"use {secret} now", "use [REDACTED] now")
+
+
+def test_what_is_learnt_is_kept_once_the_longest_first(nothing_learnt):
+    learn_all("heron-1", "heron-1-grey", "heron-1", "heron-22")
+    assert masking.secrets_learnt() == ["heron-1-grey", "heron-22", "heron-1"]
+    assert mask("heron-1-grey heron-1") == f"{MASK} {MASK}"
+
+
+def test_nothing_short_is_learnt(nothing_learnt):
+    learn_all("heron", "herons")
+    assert masking.secrets_learnt() == ["herons"]
+
+
+def test_of_too_many_the_newest_are_kept(nothing_learnt):
+    learn_all(*(f"secret-{number:04}" for number in range(502)))
+    assert sorted(masking.secrets_learnt()) == [f"secret-{number:04}" for number in range(2, 502)]
+
+
+def test_another_process_masks_what_one_has_learnt(nothing_learnt):
+    assert mask("see herons") == "see herons"
+    masking.learn_again(["herons"])
+    assert mask("see herons") == f"see {MASK}"
+    masking.secrets_learnt().clear()
+    assert masking.secrets_learnt() == ["herons"]
+
+
+def test_numbers_are_taken_off_and_what_was_learnt_is_masked(nothing_learnt):
+    told = mask("TOKEN=heron-grey see herons", tell_apart=True)
+    assert re.fullmatch(r"TOKEN=\*{4}#[0-9a-f]{4} see herons", told)
+    assert mask("TOKEN=heron-grex see herons", tell_apart=True) != told
+    assert masking.without_numbers(told) == f"TOKEN={MASK} see herons"
+    masking.learn_again(["herons"])
+    assert masking.without_numbers(told) == f"TOKEN={MASK} see {MASK}"
+    assert mask(told, tell_apart=True) == told
+
+
+def test_so_many_texts_are_remembered_and_no_long_one():
+    masking._known.clear()
+    for number in range(masking._MOST_KNOWN):
+        mask(f"text {number}")
+    mask("x" * masking._KNOWN_CHARS)
+    assert len(masking._known) == masking._MOST_KNOWN
+    mask("text 1")
+    assert len(masking._known) == masking._MOST_KNOWN
+    mask("another text")
+    assert masking._known == {("another text", False): "another text"}
+    mask("x" * (masking._KNOWN_CHARS - 1))
+    assert len(masking._known) == 2
+
+
+@pytest.mark.parametrize(
+    ("spans", "joined"),
+    [
+        ([], []),
+        ([(3, 5), (1, 2)], [[1, 2], [3, 5]]),
+        ([(1, 3), (3, 5)], [[1, 3], [3, 5]]),
+        ([(1, 4), (3, 5)], [[1, 5]]),
+        ([(1, 9), (3, 5), (8, 10)], [[1, 10]]),
+        ([(1, 1), (3, 3)], []),
+        ([(1, 3), (3, 3)], [[1, 3]]),
+    ],
+)
+def test_spans_that_overlap_are_one(spans: list[tuple[int, int]], joined: list[list[int]]):
+    assert masking._joined(spans) == joined
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted", "secrets"),
+    [
+        ("a heron b", f"a [REDACTED{'x' * 60}] b", ["heron"]),
+        ("a heron b", f"a [REDACTED{'x' * 61}] b", []),
+        ("x heron b", "a [REDACTED] b", []),
+        ("a heron b owl c", "a [REDACTED] b [REDACTED] d", ["heron"]),
+        ("a heron", "a [REDACTED]", ["heron"]),
+        ("heron b", "[REDACTED] b", ["heron"]),
+        ("'heron' b", "[REDACTED] b", ["heron"]),
+    ],
+)
+def test_what_stands_between_the_same_words_was_taken_out(text: str, redacted: str, secrets: list[str]):
+    assert taken_out(text, redacted) == secrets

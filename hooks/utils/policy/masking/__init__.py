@@ -26,7 +26,7 @@ _MARKS = tuple(
     "://,token,secret,pass,pwd,key,auth,bearer,basic ,credential,signature,cookie,identified,login,authenticate,connect(,connection(,fernet"
     ",crypt,mysqli,__construct,pdo(,hmac,create_user,create_super,createuser,securestring,--value,from-literal,unlock,otp,mnemonic,psk,pw"
     ",cred,appid,webhook,hooks.slack,hooks\\.slack,<password,<<<,sudo,base64,netrc,vault,sig=,code=,jwt=,sid=,session=,-p=,-k=,-w=,-a=,-t="
-    ",setup,signup,sign-up,sign-in,jwt.,.sign,encode,decode,dial(,/p:,rp:,<(echo,<(printf,register ".split(",")
+    ",setup,signup,sign-up,sign-in,jwt.,.sign,encode,decode,dial(,/p:,rp:,<(echo,<(printf,register ,assword,assphrase,asscode".split(",")
 )
 # An action on an account, with one of each in its name: what comes behind its name may be a password.
 _ACCOUNTS = ("user", "admin", "account", "member", "staff", "operator")

@@ -54,11 +54,11 @@ def after_action(line: Line, number: int) -> list[tuple[int, int]]:
     if _program(line, number) in READERS or _is_sentence(line, number):
         return []
     if bracket:
-        return _in_brackets(line, number, len(name) + 1)
+        return _in_brackets(line, number)
     plain = _entered(line, number) if word in _ENTERING else _plain(line, number)
     if not plain or line.words[plain[0]].lower() in _SENTENCE:
         return []
-    if len(parts) > 2 and parts[-1] == "password" and not _OWNERS.isdisjoint(parts):
+    if parts[-1] == "password" and not _OWNERS.isdisjoint(parts):
         return [line.value(other) for other in plain]
     _, colon, password = line.words[plain[0]].partition(":")
     end = line.value(plain[0])[1]
@@ -104,7 +104,7 @@ def _is_action(parts: list[str]) -> bool:
 
 def _is_of_group(line: Line, number: int, parts: list[str]) -> bool:
     """Return whether a word is what a group of commands does: `create` of `users create`, `set-password` of `user set-password`."""
-    if len(parts) != 1 or parts[0] not in _VERBS or number - 1 <= line.starts[number]:
+    if len(parts) != 1 or not _VERBS.issuperset(parts) or number - 1 <= line.starts[number]:
         return False
     return line.words[number - 1].lower().rpartition(":")[2] in _GROUPS
 
@@ -126,7 +126,7 @@ def _plain(line: Line, number: int) -> list[int]:
     is_behind_option = [False]
     for other in range(number + 1, min(len(line.words), number + AHEAD)):
         word = line.words[other]
-        if not line.same(number, other) or not set(line.gaps[other]) <= _BETWEEN:
+        if not line.same(number, other) or not _BETWEEN.issuperset(line.gaps[other]):
             break
         if word in _ASKING:
             return []
@@ -146,15 +146,13 @@ def _is_shown(word: str) -> bool:
     return "." in word.partition("@")[2] or word.startswith(("/", "./", "../", "~", "$"))
 
 
-def _in_brackets(line: Line, number: int, skip: int) -> list[tuple[int, int]]:
+def _in_brackets(line: Line, number: int) -> list[tuple[int, int]]:
     """Return the arguments of a task behind the first: `users:create[bob,PW]`."""
-    word, begin = line.words[number], line.begins[number]
+    first, *others = line.words[number].rstrip("]").split(",")
     secrets = []
-    at = word.find(",", skip)
-    while at >= 0:
-        end = word.find(",", at + 1)
-        stop = end if end >= 0 else len(word.rstrip("]"))
-        if not _is_shown(word[at + 1 : stop].strip()):
-            secrets.append((begin + at + 1, begin + stop))
-        at = end
+    end = line.begins[number] + len(first)
+    for other in others:
+        begin, end = end + 1, end + 1 + len(other)
+        if not _is_shown(other):
+            secrets.append((begin, end))
     return secrets

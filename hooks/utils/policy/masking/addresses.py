@@ -49,8 +49,8 @@ def without_scheme(word: str) -> list[tuple[int, int]]:
 
 def _before_host(address: str, is_cut: bool) -> list[tuple[int, int]]:
     """Return a password, or a token in the place of a name; what is cut off before its host is one too."""
-    host_end = address.find("/")
-    authority = address if host_end < 0 else address[:host_end]
+    # What is before the path.
+    authority = address.partition("/")[0]
     colon = authority.find(":")
     if colon < 0 or "@" in authority[:colon]:
         name = authority.partition("@")[0]
@@ -66,7 +66,7 @@ def _before_host(address: str, is_cut: bool) -> list[tuple[int, int]]:
     elif "@" in password:
         end = colon + 1 + password.find("@")
     else:
-        end = len(address) if is_cut and host_end < 0 else 0
+        end = len(address) if is_cut and authority == address else 0
     return [(colon + 1, end)] if end > colon + 1 else []
 
 
@@ -83,7 +83,7 @@ def _in_path(address: str) -> list[tuple[int, int]]:
         segment = address[begin:end].rstrip(".,:;|&)")
         if address[:begin].endswith(_COMMIT):
             pass
-        elif any(name in lowered for name in _WEBHOOKS) and at > address.find("hook") and not segment.islower():
+        elif any(name in lowered for name in _WEBHOOKS) and "hook" in lowered[:begin] and not segment.islower():
             secrets.append((begin, begin + len(segment)))
         elif segment[:3] == "bot" and ":" in segment:
             secrets.append((begin + 3, begin + len(segment)))

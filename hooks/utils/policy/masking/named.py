@@ -66,7 +66,7 @@ _NAME = (
     r"(?i:token(?!iz)s?|secret|passw(?:or)?d|passphrase|passcode|pwd|credential|signature|mnemonic|psk|creds?(?![a-z])|appid|(?<![a-z])pw(?![a-z])|(?<![a-z])otp(?![a-z])"
     r"|(?:api|access|private|secret|signing|encryption|master|account|storage|license|deploy|service|shared|auth|app|client|consumer)[_-]?key"
     r"|authn?(?![a-z])|(?:store|key|ssh)pass(?![\w-]))"
-    r"|(?<=[A-Z0-9]_)KEY(?=[\"'\]]{0,2}\s{0,3}[=:,])|(?i:(?<=[?&])key(?==)|(?<=:)key(?==[0-9a-f]{16}))|(?i:(?<![a-z])pass(?:in|out)?(?![\w-]))|Pass(?![a-z])"
+    r"|(?<=[A-Z0-9]_)KEY(?=\\{0,4}[\"'\]]{0,2}\s{0,3}[=:,])|(?i:(?<=[?&])key(?==)|(?<=:)key(?==[0-9a-f]{16}))|(?i:(?<![a-z])pass(?:in|out)?(?![\w-]))|Pass(?![a-z])"
 )
 _NAMED = (
     r"(" + _NAME + r")([\w-]{0,40})((?:\\{0,4}[\"'])?[\]}]?)"

@@ -30,7 +30,7 @@ def of_option(line: Line, number: int, options: list) -> list[tuple[int, int]]:
     name, equals, glued = word.partition("=")
     if name == "-a" and line.words[line.starts[number]] in ("http", "https", "xh"):
         return _user(line, number, name, equals)
-    if name in ("-u", "-U", "--user", "--proxy-user", "-user", "--creds", "--auth") or (word[:2] == "-u" and name not in options):
+    if name in ("-U", "--user", "--proxy-user", "--creds", "--auth") or (word[:2] == "-u" and name not in options):
         return _user(line, number, name, equals)
     following = number + 1 if line.same(number, number + 1) else 0
     if following and line.words[following][0] == "-" and line.gaps[following][-1:] not in QUOTES:
