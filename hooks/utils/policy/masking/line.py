@@ -11,6 +11,8 @@ _BLANKS_IN = frozenset(" \t\r\n\f\v\"'`")
 AHEAD = 24
 # What ends a bare word.
 _STOPS = " \t\r\n\"'&;|)<>"
+# An apostrophe between what is in single quotes.
+_APOSTROPHE = """"'"'"""
 # A quoted word without blanks is one word up to this length, whatever it holds.
 _QUOTED_CHARS = 200
 
@@ -115,7 +117,7 @@ def _quoted(text: str, at: int, is_member: bool) -> tuple[int, int]:
     named = text[at + 2 : at + 3]
     if following == "$" and quote == '"' and is_variable(named) and (not is_member or not named.islower()):
         return at, at
-    if is_member or text[end + 1 : end + 2] in _STOPS:
+    if is_member or (text[end + 1 : end + 2] in _STOPS and not text.startswith(_APOSTROPHE, end + 1)):
         return at + 1, min(end, len(text))
     return at, _word_end(text, end + 1, is_member)  # the shell joins it with what follows
 
@@ -127,7 +129,7 @@ def _word_end(text: str, at: int, is_member: bool) -> int:
         char = text[end]
         if char == "\\":
             end += 2
-        elif char in "'\"" and end > at:
+        elif char in "'\"":
             closing = text.find(char, end + 1)
             inner = text[end + 1 : closing]
             if closing < 0 or not inner or inner != "".join(inner.split()):
