@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import door
-from popkit_retention.core.policy.door.noise import quiet
+from popkit_retention.core.policy.door.noise import has_count, quiet
 from tests.examples import examples
 from tests.policy.door_laws import noisy, rebuilt
 from tests.policy.entering import shaped
@@ -159,3 +161,68 @@ def test_files_and_matches_are_no_noise_and_an_error_enters_whole(tool: str, kin
 )
 def test_a_long_text_of_one_sign_is_quieted_too(text: str):
     assert len(quiet(text)) <= len(text)
+
+
+# --- what is left of lines that were drawn over, of codes and of rows -------------------------------------------------------------
+
+SHORT = [
+    *(f"{before}\r{behind}" for before, behind in [
+        ("1%", "2%"), ("2%", "1%"), ("2%", "2%"), ("1%", "2/3"), ("1/3", "2/3"), ("1/3", "2/4"), ("1 of 3", "2 of 3"), ("1 of 3", "2/3"),
+        ("1.5%", "1.6%"), ("1.6 %", "1.5 %"), ("9%", "10%"), ("1%, 2/3", "2%, 3/3"), ("1%, 2/3", "2%, 1/3"), ("1%, 2/3", "2%"),
+        ("get a 1%", "get a 2%"), ("get a 1%", "get b 2%"), ("get a 1%", "get a b 2%"), ("get a b 1%", "get a 2%"), ("get a 1%", "done"),
+        ("1% 3 MB", "2% 4 MB"), ("1% 3 MB/s", "2% 4kB/s"), ("1% 3 MB / 4 MB", "2% 4 MB / 4 MB"), ("1% 3 Mb x", "2% 4 Mb"),
+        ("1% 3 it/s", "2% 5 it/s"),
+        ("1% 3 MBx", "2% 4 MBx"), ("1% 0:01", "2% 0:09"), ("1% 1:00:01", "2% ?"), ("1% ?:00:01", "2% 3:10"), ("1% a/b.c", "2% a/b.c"),
+        ("1% a/b.c", "2% a/b.d"), ("error 1%", "error 2%"), ("1% warned", "2% warned"), ("1% not x", "2% not x"),
+        ("1% missing", "2% missing"),
+        ("1% skipped", "2% skipped"), ("1% a=b", "2% a=b"), ("1% a= b", "2% a= b"), ("1% a==b", "2% a==b"), ("1% a=>b", "2% a=>b"),
+        ("same", "same"), ("same ", "same"), ("", "a"), ("  ", "a"), ("|/-", "a"), ("|/-\\", "a"), ("a", "b"), ("a/-", "b"),
+        ("ab...", "ab... ok"),
+        ("ab…", "ab… ok"), ("ab..", "ab.. ok"), ("ab...", "b ab..."), ("ab...", "ok"), ("error...", "error... ok"),
+        (" 10 0:00:10 0:00:01 0:00:09", " 20 0:00:10 0:00:02 0:00:08"), (" 10 0:00:10 0:00:01 0:00:09", " done"),
+        (" 10 0:00:10 0:00:01 0:00:09 ab", " 20 0:00:10 0:00:02 0:00:08 ab"), (" 10 0:00:10 0:00:01", " 20 0:00:10 0:00:02"),
+        ("10 --:--:-- 0:01 0:09", "20 --:--:-- 0:02 0:08"), ("a\r1%", "2%"), ("1%\ra", "2%"), ("1%\r3%", "2%"), ("1%\r2%\r3%", "4%\r\r"),
+    ]),
+    "a\r", "a\r\r", "\ra", "\r", "1%\r2%\r\nb\r", "a\nb\r\n1%\r2%\n",
+    *("a" + code + "b" for code in [
+        "\x1b[31m", "\x1b[0;1;38;5;12m", "\x1b[K", "\x1b[2K", "\x1b[5G", "\x1b[2;3H", "\x1b[3C", "\x1b[3`", "\x1b[3a", "\x1b[1;2f",
+        "\x1b[?25l",
+        "\x1b[ q", "\x1b]0;title\x07", "\x1b]0;title\x1b\\", "\x1b]8;;https://a.invalid\x07c\x1b]8;;\x07", "\x1b]8;;\x07",
+        "\x1b]8;id=1;x\x07",
+        "\x1bM", "\x1b\\", "\x1b^", "\x1b_", "\x1b7", "\x1b", "\x1b[", "\x1b]0;x", "\x1b\x1b[31m[31m", "\x1b[3\x1b[0m1m", "\x1b[5G\x1b[31m",
+    ]),
+    "\x1b[5Gb", "a\x1b[5G", "a \x1b[5Gb", "a\x1b[5G b", "a\x1b[5G\x1b[6Gb", "a\x1b[5G\nb", "\x1b[31m",
+    *("\n".join(rows) for rows in [
+        ["a", "", "b"], ["a", "", "", "b"], ["a", "", "", "", "b"], ["a", " ", "", "\t", "", "b"], ["", "", "", "a"], ["a", "", "", "", ""],
+        ["a", "", ""],
+        ["", "", "", ""], [""], ["a"], ["a", "a"], ["x" * 81] * 2, ["x" * 82] * 2, ["x" * 83] * 2, ["x" * 84] * 2, ["x" * 85] * 2,
+        ["x" * 40] * 3, ["x" * 41] * 3, ["x" * 42] * 3, ["x" * 43] * 3, ["x"] * 42, ["x"] * 43, ["x"] * 44, ["x"] * 45, ["x"] * 46,
+        ["x" * 99] * 3 + ["[the line above stands 3 times in a row]"], ["[the line above stands 3 times in a row]"] * 3,
+        ["", "", "", "[the line above stands 3 times in a row]"], ["a", "[the line above stands 1 time in a row]\r"],
+        ["[the line above stands 2 times in a row]", "a"], ["a", "[the line above stands 2 times in a row] "],
+        ["a", "[the line above stands two times in a row]"],
+        ["x" * 99] * 3 + ["y" * 99] * 3, ["x" * 99] * 3 + [""], ["x" * 99] * 3 + ["", ""], ["x\t" * 50] * 3, ["x | " * 30] * 3,
+        ["x, y, " * 20] * 3,
+        ["x; y; " * 20] * 3, ["x,  y" * 20] * 3, ["ab  cd  ef" * 9] * 3, ["x, y" + "z" * 99] * 3, ["x " * 50 + "["] * 3,
+        ["x " * 50 + "( "] * 3,
+        *([f"{begin}a"] + ["x" * 99] * 3 for begin in (
+            "{", "[1", "[ ", "[{", '["', "[[", "[]", "[a", "<a", "<!a", "<?a", "</a", "< a", "<-a", "---\n", "--- ", "%YAML", "%YAM", "@@ ",
+            "@@", "diff --git ",
+            "+++ ", "++ ", " {", "\n\n{", "x{",
+        )),
+        ["x" * 99] * 3 + ["@@ -1"], *([f"a{separator}b" * 40] * count for separator in "\t,;|:" for count in (11, 12)),
+        [*["a,b"] * 11, "a,b,c"] + ["x" * 99] * 3, [*["a,b"] * 12, ""], [*["a,b"] * 200, *["x" * 99] * 3],
+        [*["a,b"] * 199, *["x" * 99] * 3],
+    ]),
+]  # fmt: skip
+
+
+def folded(text: str) -> str:
+    """A text as Python writes it, of what stands many times in a row one and how often."""
+    return re.sub(r"(.+?)\1{8,}", lambda found: f"{found[1]}×{len(found[0]) // len(found[1])}", repr(text))
+
+
+def test_of_each_short_text_stays_what_the_golden_shows(golden):
+    rows = [f"{folded(text)} => {'the same' if quiet(text) == text else folded(quiet(text))}" for text in dict.fromkeys(SHORT)]
+    rows += [f"{folded(text)} looks like a count" for text in dict.fromkeys(SHORT) if has_count(text)]
+    golden(Path(__file__).with_name("goldens") / "quiet.txt", "".join(f"{row}\n" for row in rows))

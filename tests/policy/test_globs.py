@@ -2,6 +2,7 @@
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -168,3 +169,56 @@ def test_no_text_makes_a_glob_raise(pattern, text):
 @given(st.text("ab /.-_\n", min_size=1, max_size=200))
 def test_a_literal_matches_itself(text):
     assert globs.matches_command(text, text)
+
+
+GOLDEN = Path(__file__).with_name("goldens") / "globs.txt"
+PATTERNS = (
+    "a|b|*|**|?|a*|*a|*a*|a*b|a**b|a?b|??|[ab]|[!ab]|[^ab]|[a-c]|[!a-c]|[a-]|[-a]|[a-c-e]|[]a]|[!]a]|[|[a|a[|[]|[!]|a]|[a]b[c]|[a-cx-z]?|*[0-9]|*[ab]*|"
+    "a/b|a/*|*/a|*/b|a/|a/*/|/a|/a/b|/a/*|/*/b|/**/b|**/b|a/**|a/**/b|a/**/**/b|**/a/**|*/**|./a|./a/b|./*|/|//|a//b|.|..|~/a|a\\b|a\\*|C:\\*|C:/*|"
+    "a b|a *|* b|a ?|a [b]|*b c|/a b/*|*.a|.*|a.b|*.?"
+).split("|")  # fmt: skip
+TEXTS = (
+    "|a|b|c|d|-|]|[|[a|a[|!|^|ab|aab|abb|acb|a-b|axb|xz|a1|x.a|.a|a.b|/a|/b|a/|/a/|a/b|/a/b|a/c/b|/a/c/b|/a/c/d/b|/x/a/b|/x/a|x/b|xa/b|a/bx|/ab|/x/y/z|./a|"
+    "a\\b|C:\\a|C:\\a b|C:\\a\\b|C:/a|~/a|~a b|.a b|/a b|/a b/c|\\a b|a b|a bc|a b/c|a  b|b a|x b|a/b c| b|É|é"
+).split("|")
+
+
+def test_each_pattern_matches_the_texts_that_the_golden_lists(golden):
+    rows = [
+        f"{pattern} => {' | '.join(text for text in TEXTS if globs.matches(pattern, text))}"
+        f" => {' | '.join(text for text in TEXTS if globs.matches_command(pattern, text) is not globs.matches(pattern, text))}"
+        f" => {globs.is_wild(pattern)} {globs.needle_of(pattern)}".rstrip()
+        for pattern in PATTERNS
+    ]
+    golden(GOLDEN, "\n".join(rows) + "\n")
+
+
+@pytest.mark.parametrize("wild", ["", "*", "?*", "[a]*"])
+def test_a_pattern_of_the_longest_length_still_matches(wild):
+    rest = "a" * (globs.LONGEST_PATTERN - len(wild))
+    text = rest + "a" * 3
+    assert globs.matches(wild + rest, rest if not wild else text)
+    assert globs.matches_command(wild + rest, rest if not wild else text)
+    assert not globs.matches(wild + rest + "a", (rest if not wild else text) + "a")
+    assert not globs.matches_command(wild + rest + "a", (rest if not wild else text) + "a")
+
+
+def test_of_a_text_exactly_so_much_is_compared():
+    most = globs.LONGEST_TEXT
+    assert globs.matches("?" + "*b", "a" * (most - 1) + "b")
+    assert not globs.matches("a*b", "a" * most + "b")
+    assert globs.matches_command("a*b", "a" * (most - 1) + "b")
+    assert not globs.matches_command("a*b", "a" * most + "b")
+    assert globs.matches("/a/*", "/a/" + "b" * (most - 3))
+    assert not globs.matches("/a/*", "/a/" + "b" * (most - 2))
+    assert not globs.matches("x/**", "x/" + "b/" * (most // 2))
+
+
+def test_so_many_patterns_are_remembered_and_then_forgotten():
+    globs._COMPILED.clear()
+    for number in range(globs._MOST_COMPILED):
+        assert globs.matches(f"?{number}*", f"x{number}")
+    assert len(globs._COMPILED) == globs._MOST_COMPILED
+    assert globs.matches("?a*", "xa")
+    assert list(globs._COMPILED) == ["?a*"]
+    assert globs.matches("?0*", "x0")
