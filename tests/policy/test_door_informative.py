@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import door, kinds
 from popkit_retention.core.policy.calls import Call, Outcome
 from popkit_retention.core.policy.classify import classify
+from popkit_retention.core.policy.door import failures, informative
 from popkit_retention.core.policy.door.failures import failures_in
 from popkit_retention.core.policy.door.informative import LEAST_FAILED, LEAST_SAVED, shorten
 from popkit_retention.core.state import shipped
@@ -278,3 +281,132 @@ def test_a_line_of_a_long_text_takes_a_few_steps(kind: str, one: str):
     assert large < 1_600 * 40
     text = (one + "\n") * (100_000 // (len(one) + 1))
     assert len(shorten(text, kind).text) < 20_000 or len(one) > kinds.of(kind).budget or one.startswith("FAIL")
+
+
+# --- which lines tell of a failure, and what of each output stays ------------------------------------------------------------------
+
+GOLDENS = Path(__file__).with_name("goldens")
+REPORTS = [
+    *(f"it says {word} here" for word in failures._WORDS), "all is well", "", "x" * 400 + " error", "x" * 395 + " error", "x" * 401,
+    "Error", "eRRoR",
+    *(f"{begin} 3" for begin in ("exit", "exited", "exit with", "exit code", "exit status", "exited with code", "exits")), "exit 0",
+    "exit: 1", "exit code: 0",
+    "exit=2", "exit(3)", "exit -1", "E501", "E50", "E12345", "xE501", "SIGTERM", "SIGHU", "xSIGTERM", "SIGTERMx", "E  a", "E a", "> a",
+    ">  a", "- Expected",
+    "+ Received", "-Expected", "  ^", "  ~~~", "  ~~^", "  |  ^", "  | x", "the Actual one", "actually", "a.py:3:5: x", "a:3:5", "a)3:5",
+    "3:5:7", "a.py(3,5)",
+    "a.py(3,)", "3:5 x", " 3:5  x", "3:5", "--> a", "-->a", "x --> a", "a.py:3: x", "a.py:3 x", "a.pyyyyyyyyy:3: x", 'File "a.py", line 3',
+    'File "a.py", line x',
+    "rspec ./a", "phpunit a", "rspecs a", "L3: a", "xL3: a", "a b.py:3", "b.py:3", "b.py:3 c", "a::b", "a::b c", "a.b::c.d ",
+    "    at f (/p/node_modules/a.js:1:2)",
+    "    at f (node:internal/a:1:2)", "    at f (/p/a.js:1:2)", "  12 | a", "  12 13 | a", "  12 |", "  12 |a", "> 12 | a error",
+    " 12 | error", "  1) a", "1)a",
+    "___ a ___", "__ a __", "--- a ---", "-- a --", "..F..", "....", "F", "E", "s.x", ".F. [ 50%]", "Fx", "0 errors", "no errors",
+    "1 error", "10 errors",
+    "errors: 0", "errors: 1", "failed=0", "failures: 0, errors: 2", "no failures but a problem", "noerror", "skipped: 0",
+    "0 failing, 1 failing",
+    "ok 1 - error", "ok  \tpkg/error\t0.3s", "ok error", "✓ an error", "✔ error", "√ error", "(pass) error", "PASS error", "PASSED error",
+    "--- PASS: error",
+    "test error ... ok", "test error ... FAILED", "a_error PASSED", "a_error PASSED  [ 50%]", "a_error PASSED x", "error ... ok",
+    "an error ... ok",
+    "test result: ok. 0 failed", "test result: FAILED", "web: ✓ error", "[web] ✓ error", "web:a: ok 1 error", "not ok 1", "error: x",
+    "x: error: y", "x error y",
+    "error[E1]: x", "warning: x", "warning: ", "a.c:3: warning: x", "warnings: x", "3:5 error x", "3:5 warning x", "thread panicked at x",
+    "<<< FAILURE!", "<<< ERROR!",
+    "... FAILED", "ValueError: x", "ValueError", "a.b.MyException: x", "KeyboardInterrupt", "a ValueError: x", "1 failed", "0 failed",
+    "12 problems", "[ERROR] x",
+    "> Task :a FAILED", "exited with code 3", "exited (3)", "undefined reference to", "ERR_PNPM_X", "3) a::b", "sh: x: command not found",
+    "command not found",
+    "ls: a: No such file or directory", "a: Permission denied", "Segmentation fault", "core dumped", "Failures: 1", "Errors: 0",
+    "ELIFECYCLE", "CONFLICT (content)",
+    "  --> a:3:5", "e: a", "a.kt:3:5: x", "a.kt:3:5 - x", "    a_test.go:3: x", "  1) [chrome]", "rspec ./a.rb", "FAILED in 3.5s", "FAILED",
+    "FAILED [ 50%]", "x FAILED",
+    "a: exit 1 (", "a: exit 0 (", "Traceback (most", "npm ERR! x", "npm error x", "make: *** [a]", "gmake[2]: *** x", "✕ a", "✗ a", "✖ a",
+    "× a", "● a",
+    "ninja: build stopped", "Exception in thread", "Caused by: x", "collect2: x", "goroutine 3 [", "Uncaught x", "Killed", "Killed x",
+    "FAIL", "FAIL x", "FAILURES!",
+    "src/a.py:3:error: x", "src/a.py-3-error: x", "3:error: x", "3-error: x", "| error: x", "] fatal: x", "#12 error: x", "E   x", "E  ",
+    "panic: x", "AssertionError: x",
+    "\x1b[31merror: x\x1b[0m", "a\rerror: x\rb", "\x1b[31mall is well\x1b[0m",
+]  # fmt: skip
+
+
+def test_a_line_tells_of_a_failure_where_the_golden_says_so(golden):
+    rows = []
+    for line in dict.fromkeys(REPORTS):
+        marks = "".join(mark if failures_in(["well", line, "well"], kind) == [1] else " " for mark, kind in (("F", "run"), ("S", "search")))
+        rows.append(f"{marks} {line if len(line) < 400 else f'{line[:3]}… ({len(line)})'!r}")
+    golden(GOLDENS / "failure_lines.txt", "".join(f"{row}\n" for row in rows))
+
+
+PLAIN = [f"this is line {at} of a text about the shop" for at in range(400)]
+LONG_ROW, WEB = "-rw-r--r--  1 bob staff {at} Jan 1 12:00 file_{at}.py", "web-{at:<7} 1/1     Running"
+# Outputs that are too long for any budget, or nearly.
+LONG_OUTPUTS = {
+    "plain": PLAIN,
+    "plain, in short lines": [f"line {at}" for at in range(3_000)],
+    "with one long line": [*PLAIN[:200], "y" * 5_000, *PLAIN[200:]],
+    "failing": [f"error: no {at}" if at in (0, 1, 90, 91, 100, 399) else line for at, line in enumerate(PLAIN)],
+    "failing often": [f"error: no {at}" if at % 9 == 0 else line for at, line in enumerate(PLAIN)],
+    "with blank lines": [line for at in range(300) for line in (PLAIN[at], "", " ")],
+    "matches": [f"src/part_{at % 7}.py:{at}:    return total(order, {at})" for at in range(400)],
+    "matches of few files": [f"src/part_{at // 399}.py:{at}:    return total(order, {at})" for at in range(400)],
+    "matches without files": [f"{at}:    return total(order, {at})" for at in range(400)],
+    "around matches": [f"src/part.py{'-:'[at % 5 == 2]}{at}{'-:'[at % 5 == 2]}    a line {at} of it" for at in range(500)],
+    "around a definition": [f"src/part.py{'-:'[at % 5 == 2]}{at}{'-:'[at % 5 == 2]}def total_{at}(order):" for at in range(500)],
+    "definitions alone": [f"src/part.py:{at}:def total_{at}(order):" for at in range(500)],
+    "matches in Windows": [f"C:\\src\\part_{at % 3}.py:{at}:    return total(order, {at})" for at in range(400)],
+    "files": [f"src/part_{at % 9}/file_{at}.py" for at in range(700)],
+    "files of no folder": [f"file_{at}_of_the_shop.py" for at in range(700)],
+    "matches that fail": [f"src/part_{at % 7}.py:{at}:{'error: no' if at % 50 == 0 else 'x = error'} {at}" for at in range(400)],
+    **{f"{count} rows with bars": [*["| a | b |"] * count, *PLAIN] for count in (1, 2, 3)},
+    **{f"{count} long names": [f"-rw-r--r--  1 bob staff {'9' * 2_000} Jan 1 12:00 f"] * count for count in (1, 2, 3)},
+    "a long listing": [LONG_ROW.format(at=at) for at in range(300)],
+    "a long listing in four fifths": [LONG_ROW.format(at=at) if at % 5 else f"folder {at}:" for at in range(300)],
+    "a long listing in less": [LONG_ROW.format(at=at) if at % 5 else f"folder {at}:" for at in range(301)],
+    "a rule": ["name | count", "-----+------", *PLAIN],
+    "a rule of one column": ["name", "-----", *PLAIN],
+    "a rule that is long": ["name | count", "-----+------" * 90, *PLAIN],
+    "columns": ["NAME        READY   STATUS", *(WEB.format(at=at) for at in range(400))],
+    "columns, some rows out of them": ["NAME        READY   STATUS", *(WEB.format(at=at) if at % 11 else "x" * 40 for at in range(400))],
+    "columns, more rows out of them": ["NAME        READY   STATUS", *(WEB.format(at=at) if at % 9 else "x" * 40 for at in range(400))],
+    "two columns": ["NAME        STATUS", *(f"web-{at:<7} Running" for at in range(500))],
+    "columns under no head": ["name        1       2", *(WEB.format(at=at) for at in range(400))],
+    **{
+        f"columns with {count} rows": ["NAME        READY   STATUS", *["web-1       1/1     " + "Running" * 900] * count]
+        for count in (1, 2, 3)
+    },
+    "settings": ["[server]", *(f"key_{at} = value of {at}" for at in range(500))],
+    "settings in four fifths": [f"key_{at}: value of {at}" if at % 5 else f"this is no setting {at}" for at in range(500)],
+    "settings in less": [f"key_{at}: value of {at}" if at % 5 else f"this is no setting {at}" for at in range(501)],
+    "items": [f"- item {at} of the list of the shop" for at in range(500)],
+    "data": ["{", *PLAIN, "}"],
+    "a line that is said once": [*PLAIN, "[PopKit left out 3 of 9 lines]"],
+    "with an end": [*PLAIN, ""],
+    "with a reminder": [*PLAIN, "<system-reminder>read it well</system-reminder>", "more"],
+}
+
+
+def folded_to(lines: list[str], text: str) -> str:
+    """Which lines stay: their numbers, and others as they are."""
+    places = {line: at for at, line in reversed(list(enumerate(lines)))}
+    rows = [str(places[line] + 1) if line in places and line.strip() else repr(line) for line in text.split("\n")]
+    runs: list[list[str]] = []
+    for row in rows:
+        if runs and row.isdigit() and runs[-1][-1].isdigit() and int(row) == int(runs[-1][-1]) + 1:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+    return " ".join(run[0] if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)
+
+
+@pytest.mark.parametrize("kind", ["run", "search", "other", "error", "read"])
+def test_of_each_output_stay_the_lines_that_the_golden_shows(golden, kind: str):
+    rows = []
+    for title, lines in LONG_OUTPUTS.items():
+        text = "\n".join(lines)
+        for error in (False, True):
+            short = informative.shorten(text, kind, error, "abcd2345" if error else "")
+            stays = "the same" if short.text == text else f"{short.lines}: {folded_to(lines, short.text)}"
+            rows.append(f"{title}{', failed' * error} => {stays}")
+    golden(GOLDENS / f"shortened_{kind}.txt", "".join(f"{row}\n" for row in rows))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -168,3 +171,117 @@ def test_a_private_key_gives_no_names() -> None:
 def test_a_line_is_the_same_with_and_without_the_number_of_its_reader() -> None:
     line = "return round(item.price * 3, 2)  # in cents"
     assert {losses.without_number(f"   12→{line}"), losses.without_number(f"12\t{line}"), losses.without_number(line)} == {line}
+
+
+# --- what is listed of a conversation, and what a text is made of ------------------------------------------------------------------
+
+GOLDENS = Path(__file__).with_name("goldens")
+NAME_OF_12, NAME_OF_192 = "shop_prices1", "shop/" + "p" * 185 + ".j"
+TEXTS = [
+    "", NAME_OF_12, NAME_OF_12[:-1], NAME_OF_192, NAME_OF_192 + "s", "a line of twenty ch.", "a line of twenty c.",
+    "  a line of twenty ch.  ",
+    " a line of twenty c.", "oneword_of_twenty_characters", "a " + "l" * 398, "a " + "l" * 399, "12→a line of twenty ch.",
+    "12\ta line of twenty ch.",
+    " 12 →a line of twenty ch.", "x→a line of twenty ch.", "12\tx→a line of twenty ch.", "→a line of twenty ch.", "12→ a line of twenty c.",
+    "a line of twenty ch.\na line of twenty ch.\nanother line of many characters", "-----BEGIN A\na line of twenty ch.",
+    "a/b.c:12: a line of it",
+    "1→shop_prices1", "shop_prices1 and shop_prices2", "Say it. And again! Is it? Yes; no. 3", "Say it.  And\tagain",
+    "one\ntwo words\n8443\n/srv\na_b\n`c`\n",
+    "e.g. this", "Say 。it is。so", "Two words. Two words. two words.", "word. Two words", "Ends with a dot. ", "x1. y2! z3", "Really?",
+    "Really? 3", " . . ",
+    "FAIL a\nexpected 3\nall well\nand so on", "Exit code 1\nnothing\nlast line\n\n", "\n", "one line", "FAIL " + "x" * 400, "x" * 401,
+    "\n".join(f"FAIL {at}" for at in range(30)), "  FAIL a  ",
+]  # fmt: skip
+LINES_OF_RUNS = [
+    "npm test", "npm test -- a", "cd a && npm test", "cd a; npm test -- b", "sudo npm test", "sudo npm test; npm test",
+    "timeout 3 npm test && ls", "cd a",
+    "", "  ls  ", "ls; npm test", "cds a", "npm",
+]  # fmt: skip
+
+
+def test_a_text_is_made_of_the_strings_that_the_golden_shows(golden) -> None:
+    rows = []
+    for text in TEXTS:
+        rows += [f"$ {text!r}", f"  strings {sorted(losses.strings_of(text))}", f"  sentences {losses.sentences_of(text)}"]
+        rows.append(f"  tells of a failure {losses.failure_lines(text)}")
+    rows += [f"{line!r} runs {losses._run(line)!r}" for line in LINES_OF_RUNS]
+    golden(GOLDENS / "strings.txt", "".join(f"{row}\n" for row in rows))
+
+
+def conversation() -> Iterator[Passage]:
+    """Of all kinds, some of one subject, some that failed, with names that several of them show."""
+    said = [
+        "Please build the shop. It must listen on port 8443. Never touch the generated folder.\nUse the list in src/prices_of_all.json.",
+        "continue", "Now do the second part, with `pnpm`. The first was good; go on with it.",
+        "Stop that. I like the colours of src/colours_of_all.css.",
+    ]  # fmt: skip
+    for at, text in enumerate(said):
+        yield Passage(SAID, text, at, at * 4, label=f"message {at}")
+    for at in range(6):
+        path = f"/shop/src/part_{at % 3}.py"
+        text = "\n".join([f"def price_of_{word}_{at % 4}(basket, order):" for word in ("apple", "bread", "cider")][: 1 + at % 3])
+        yield Passage(CALLED, f"{path} {text if at % 2 else ''}", 10 + at, 2 * at, path, f"call {at}", f"c{at}", file=True)
+        yield Passage(
+            RESULT, f"{text}\n    return total_of_order_{at}(basket)  # in cents", 20 + at, 2 * at, path, f"read {at}", f"c{at}", file=True
+        )
+    for at, (line, text, failed) in enumerate([
+        ("npm test", "FAIL src/part_1.test.py\nexpected 3, got 4 of them\nand so it ended_with_this_name", True),
+        ("npm run lint", "2 problems in src/part_2_lint.py\nand no other line of it", True),
+        ("cd /shop && npm test -- part", "all of the tests_of_the_shop have passed", False),
+        ("npm run build", "error: no such module_of_the_shop", True),
+        ("npm run build", "error: no such module_of_the_shop_either", True),
+        ("", "error: it has no subject_of_its_own", True),
+    ]):  # fmt: skip
+        yield Passage(RESULT, text, 30 + at, 8 + at, line, f"Bash {line}", f"r{at}", failed)
+    tasks = "write price_of_apple_1, then price_of_melon_7 for the shop\nand read all_of_the_other_files"
+    yield Passage(CALLED, tasks, 40, 12, "tasks", "TodoWrite", "t1", is_tasks=True)
+    yield Passage(RESULT, "the tasks_have_been_noted down for later", 41, 12, "tasks", "TodoWrite", "t1", is_tasks=True)
+    yield Passage(WROTE, "I have written price_of_apple_1 and price_of_dates_9. The rest of it comes later on.", 50, 13, label="answer")
+    yield Passage(ADDED, "a note_of_the_host with a line that is long enough", 51, 13, label="note")
+    yield Passage(WROTE, "ghp_a1B2c3D4e5F6g7H8 is random_looking but this_name_is_not", 52, 14, label="odd answer")
+    yield Passage(WROTE, "a line that has no names in it at all\nand one more of the same kind here", 53, 14, label="plain answer")
+    yield Passage(
+        RESULT,
+        "\n".join(f"name_of_number_{at:03} stands in this line" for at in range(60)),
+        60,
+        15,
+        "/shop/long.txt",
+        "long",
+        "l",
+        file=True,
+    )
+    yield Passage(ADDED, "", 61, 15, label="nothing")
+
+
+STANDING = [
+    [], ["Go on with part_1.py and price_of_bread_1."], ["def price_of_apple_0(basket, order):", "It must listen on port\n8443."],
+    ["FAIL src/part_1.test.py", "2 problems in src/part_2_lint.py and no other line of it", "go on with it."],
+    [passage.text for passage in conversation() if passage.kind in (SAID, CALLED)],
+]  # fmt: skip
+
+
+def test_what_a_conversation_has_lost_is_listed_as_the_golden_shows(golden) -> None:
+    rows = []
+    for texts in STANDING:
+        for most in (0, 3, 100):
+            found = ranked(list(conversation()), *texts, most=most)
+            rows.append(
+                f"# {texts[:2]}, {most}: {found.sentences} sentences, {found.errors} errors, {found.names} names, {found.lines} lines"
+            )
+            for row in found.rows:
+                rows += [f"{row.kind} {row.label}: {row.count}, {[way.place for way in row.ways]}", *(f"  {word}" for word in row.words)]
+    golden(GOLDENS / "lost.txt", "".join(f"{row}\n" for row in rows))
+
+
+def test_nothing_is_lost_of_nothing() -> None:
+    found = ranked([])
+    assert (found.rows, found.sentences, found.errors, found.names, found.lines) == ([], 0, 0, 0, 0)
+
+
+def test_the_texts_that_stand_are_asked_each_for_itself() -> None:
+    standing = Standing(["a name_of_twelve", "more of\n it"])
+    assert standing.holds("name_of_twelve")
+    assert standing.holds("name_of_twel")
+    assert not standing.holds("name_of_twelvemore")
+    assert standing.holds_words("name_of_twelve more of it")
+    assert standing.names == {"name_of_twelve"}

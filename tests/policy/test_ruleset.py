@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.policy import ruleset
 from popkit_retention.core.policy.ruleset import (
     EVENT_ALIASES,
     EVENTS,
@@ -20,6 +21,7 @@ from popkit_retention.core.policy.ruleset import (
     TIER_CONFIG,
     TIERS,
     Ruleset,
+    outlives,
 )
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -311,3 +313,97 @@ def test_no_configuration_makes_it_raise_or_is_changed_by_it(config):
     rules.preserving_glob(["/x/a.md"])
     rules.pinned_by(["/x/a.md"], [])
     assert repr(config) == repr(before)
+
+
+# --- what each configuration makes ------------------------------------------------------------------------------------------------
+
+GOLDENS = pathlib.Path(__file__).with_name("goldens")
+
+
+def test_the_defaults_are_those_of_the_golden(golden):
+    named = {
+        name: value for name, value in vars(ruleset).items() if name.isupper() and not isinstance(value, bool) and name != "TYPE_CHECKING"
+    }
+    golden(GOLDENS / "defaults.json", json.dumps(named, indent=1, default=sorted) + "\n")
+
+
+CONFIGURATIONS = [
+    {}, {"enabled": False}, {"enabled": None}, {"enabled": 0}, {"window_tokens": 3}, {"thresholds": {"advise": 0.1}}, {"thresholds": 3},
+    *({"profile": profile} for profile in (*PROFILES, "default", "x", 3, None)),
+    {"pins": ["*.md", 3, "b"]}, {"pins": "a"}, {"pins": ("a",)}, {"preserved_patterns": []}, {"preserved_patterns": None},
+    *({"preserved_patterns": [word, "*.md"]} for word in ("error", "fail", "decision", "errors")),
+    *({"tiers": {"short": {name: value}}} for name in ("ttl_tools", "ttl_seconds") for value in (None, 0, 1, 2, 3, True, "3", 2.5, -1)),
+    *({"profile": profile, "tiers": {"short": {"ttl_tools": 3, "ttl_seconds": 1}}} for profile in PROFILES),
+    *({"tiers": {"short": {"expiry_events": events}}} for events in ([], ["edit"], ["edit_file", "x"], ["commit", 3], "edit", None)),
+    *({"profile": profile, "tiers": {"preserved": {"ttl_tools": 3, "expiry_events": events}}}
+      for profile in ("auto", "spec") for events in ([], ["edit"], ["success"], ["manual"],
+      ["success", "edit", "session_end", "supersede"])),
+    {"tiers": 3}, {"tiers": {"short": 3}}, {"tiers": {"x": {"ttl_tools": 3}}},
+    *({"grace_calls": {"read": calls, "x": 3}} for calls in (0, 1, -1, True, "1", None)), {"grace_calls": 3},
+    *({"restore_hold_calls": calls} for calls in (0, 1, -1, True, "1", None)),
+    *({"compaction": {name: value}} for name in ("advise", "index") for value in (True, False, None, 0)), {"compaction": 3},
+    *({"say_once": value} for value in ("off", "reads", "any", "", None, 3)),
+    *({"shape": value} for value in ("off", "safe", "strong", "", None, 3)),
+]  # fmt: skip
+
+
+def compiled(config: dict) -> dict:
+    rules = Ruleset.from_config(config, TOOLS)
+    names = ("compaction_advise", "compaction_index", "enabled", "grace_calls", "pins", "preserve_decisions", "preserve_errors", "profile",
+             "restore_hold_calls", "say_once", "shape", "thresholds", "weighs", "window_tokens")  # fmt: skip
+    tiers = {
+        tier: f"{rule.ttl_calls} calls, {rule.ttl_s} s, {' '.join(sorted(rule.events))}{', by age' if rule.ends_by_age else ''}"
+        for tier, rule in ((tier, rules.tier_rule(tier)) for tier in (*TIERS, "x"))
+    }
+    preserving = [rules.preserving_glob([subject]) for subject in ("/w/STATUS.json", "a.md", "errors")]
+    return {**{name: getattr(rules, name) for name in names}, **tiers, "preserving": preserving, "pinned": rules.pinned_by(["/w/b"])}
+
+
+def test_a_configuration_is_compiled_as_the_golden_shows(golden):
+    plain = compiled({})
+    rows = [f"{{}} => {plain}"]
+    for config in CONFIGURATIONS[1:]:
+        changed = {name: value for name, value in compiled(config).items() if value != plain[name]}
+        rows.append(f"{config} => {changed or 'the same'}")
+    golden(GOLDENS / "rulesets.txt", "".join(f"{row}\n" for row in rows))
+
+
+OVERRIDES = {
+    "Read": {"patterns": {"*.md": "short", "a*": "x", "a.py": "session"}, "tier": "medium", "default": "short"},
+    "Grep": "ephemeral", "Glob": "x", "LS": 3, "Edit": {"patterns": 3}, "Write": {"tier": "x"}, "WebFetch": {"default": "short"},
+    "mcp__*": {"patterns": {"x*": "short"}, "default": "session"}, "mcp__db__*": "short", "mcp__db__query": "preserved",
+    "Web?earch": "medium",
+    "Bash": {"patterns": {"npm test": "short", "git *": "medium", "npm": "ephemeral", "make ?": "preserved"}},
+}  # fmt: skip
+
+
+def test_an_override_and_a_tier_are_found_as_the_golden_shows(golden):
+    rules, rows = Ruleset.from_config({"tool_overrides": OVERRIDES}, TOOLS), []
+    for tool in (*OVERRIDES, "mcp__x", "mcp__", "WebSearch", "BashOutput"):
+        rows += [
+            f"{tool} {subjects} => {rules.override(tool, subjects)}"
+            for subjects in (
+                [], ["a.md"], ["/w/a.py"], ["b"], ["b", "a.md"], ["x"], ["npm test"], ["npm test -- a"], ["npm tests"], ["npm"], ["npx"],
+                ["git x"],
+                ["cd a && npm test", "npm test"], ["make a"], ["make ab"],
+            )
+        ]  # fmt: skip
+    table = {
+        "Bash": {"default": "x", "patterns": {"npm t": "short", "npm": "medium", "ls": "x"}},
+        "Read": "x",
+        "Grep": {"default": "medium"},
+        "Glob": 3,
+    }
+    rules.use_tables(TIER_CONFIG, table)
+    rows += [f"{tool} => {rules.tier_of_tool(tool)}" for tool in (*table, "Unknown")]
+    rows += [f"{kind} {name} => {rules.tier_of_command(kind, name)}" for kind in ("run", "read", "search", "ack", "other")
+             for name in ("npm t", "npm tx", "npm t x", "npm", "ls", "ls a", "")]  # fmt: skip
+    rows += [f"{operation} => {rules.tier_of_operation(operation)}" for operation in ("read", "search", "find", "x")]
+    for odd in ({}, {"Bash": 3}, {"Bash": {"patterns": 3}}):
+        rules.use_tables({}, odd)
+        rows.append(f"{odd} => {rules.tier_of_command('run', 'npm')} {rules.tier_rule('short').ttl_calls}")
+    golden(GOLDENS / "overrides.txt", "".join(f"{row}\n" for row in rows))
+
+
+def test_a_tier_outlives_those_before_it():
+    assert [[outlives(tier, other) for other in TIERS] for tier in TIERS] == [[at > other for other in range(5)] for at in range(5)]
