@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.core.policy import door, own_lines
 from popkit_retention.core.policy.door import once
-from popkit_retention.core.policy.door.durations import are_alike, within
+from popkit_retention.core.policy.door.durations import are_alike, asked_for, cut, within
 from popkit_retention.core.policy.door.failures import failures_in
 from tests.examples import examples
 from tests.policy.door_laws import Context, Result, is_rebuilt
@@ -302,3 +303,95 @@ def test_what_may_differ_in_durations_never_makes_more_enter(runs: tuple[str, st
 def test_a_short_run_enters_whole():
     text = printed(LINES[:8], ["0.25"] * 8)
     assert _twice(text, text.replace("0.25", "0.50")) == (text.replace("0.25", "0.50"), (), ())
+
+
+# --- each form --------------------------------------------------------------------------------------------------------------------------
+
+REPORTED = [
+    *(f"✓ adds ({written})" for written in (
+        "3ms", "3 ms", "3.5ms", "3s", "3.25 s", "3 sec", "3 secs", "3 seconds", "2m 3s", "2 m 3 s", "2min 3s", "1h 2m 3s", "1h2m3s",
+        "1 h 3s", "3µs", "3us", "3ns", "3m",
+        "3h", "3", "3sx", "3s/op", "3 ms ", " 3ms", "3ms]", "1234h 3s", "123h 3s", "12345m 3s", "1234m 3s", "1234567890s", "123456789s",
+        "0.1234567890s", "x3ms", "-3ms",
+        "+3ms", "/3ms", ",3ms", ":3ms", ".3ms", "3ms, 4ms", "3_ms",
+    )),
+    *(f"{mark} adds (3ms)" for mark in ("✔", "√", "▶", "ok", "okay", "--- PASS:", "--- SKIP:", "--- FAIL:", "PASS", "PASSED", "(pass)",
+    "Passed", "3 passing", "3 passed",
+                                       "passing", "✗", "", "  ✓", "x ✓")),
+    "✓ adds [3ms]", "✓ adds [ 3ms]", "✓ adds (3ms) x", "✓ (4ms) adds (3ms)", "duration_ms 3.5", "# duration_ms 3", "ℹ duration_ms: 3",
+    "duration_ms", "duration_ms 3 x",
+    "duration_ms 1234567890", "  duration_ms 123456789.123456789", "ok 1 - adds # time=3ms", "not ok 1 # time=3ms", "ok 1 # time=3ms x",
+    "ok  pkg/a  0.3s", "ok  pkg/a  0.3s  x",
+    "ok  _/a  3s", "ok  /a  3s", "ok  3a  3s", "ok pkg/a 0.3sx", "Ran 3 tests across 1 file. [3ms]", "Ran 1 test across 2 files. [3ms]",
+    "Ran tests across 1 file. [3ms]",
+    "Ran 3 tests across 1 file. [3ms] x", "PASS [ 0.3s] a", "Summary [3s] a", "PASS [3s]", "0.3s call a.py::b", "0.3s setup  a.py::b",
+    "0.3s teardown a.py::b", "0.3s calls a.py::b",
+    "0.3s call a.py", " 0.3s call a.py::b", " Duration  3ms", " Duration  3ms (transform 1ms, tests 2ms)", " Duration  3ms (x)",
+    " Duration 3ms", " Duration  3ms x", "Time:  3s",
+    "Time:        3 s, estimated 4 s", "Time: 3 s", "Time:  3 s x", "a.js 3ms (unchanged)", "a.js 3ms (changed)", "a b 3ms (unchanged)",
+    "Wall time: 3s", "Wall time: 3s x",
+    *(f"{word} in 3s" for word in (
+        "3 passed", "skipped", "deselected", "xfailed", "xpassed", "warning", "warnings", "Finished", "finished", "Built", "built",
+        "Compiled", "Completed", "completed", "Done",
+        "done", "Ran", "ran", "test", "tests", "example", "examples", "file", "files", "module", "modules", "package", "packages",
+        "successfully", "SUCCESSFUL", "target(s)",
+        "failed", "undone", "Done.", "Done..", "well",
+    )),
+    *(f"Done in 3s{behind}" for behind in (".", ",", ";", "=", ")", " x", " of x", ":", "/x", " offer")), "Done in x 3s", "Done  in 3s",
+    "compilation took 3s", "compilation took 3s x",
+    "(files took 3s to load)", "(files took 3s to load) x", "a ... ok (3ms)", "a ... ok (3ms) x", "a ... ok 3ms", "(3 tests) 3ms",
+    "(1 test | 2 skipped) 3ms", "(3 tests | 2) 3ms",
+    "(3 tests) 3ms x", "Time elapsed: 3 s", "Time elapsed: 3 s - in a", "Time elapsed: 3 s -- in a", "Time elapsed: 3 s <<<",
+    "Total time: 3 s", "Total time:  3 s", "Total time: 3 s x",
+    ", Duration: 3 s - a.dll", ", Duration: 3 s - a.exe", "Duration: 3 s - a.dll", "Done in 3s, Done in 4s", "took 3s", "timeout 3s",
+    "✓ a" + "x" * 391 + " (3ms)", "✓ a" + "x" * 392 + " (3ms)",
+    "✓ \0 (3ms)", "", "x",
+]  # fmt: skip
+
+
+def test_a_line_has_the_durations_that_the_golden_shows(golden):
+    def shown(line: str) -> str:
+        return line if len(line) < 300 else f"{line[:4]}… ({len(line)})"
+
+    rows = []
+    for line in REPORTED:
+        found = [(line[begin:end], round(seconds, 12)) for begin, end, seconds in within(line)]
+        rows.append(f"{shown(line)!r} => {found}, {shown(cut(line))!r}" if found else f"{shown(line)!r}")
+    golden(Path(__file__).with_name("goldens") / "durations.txt", "".join(f"{row}\n" for row in rows))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("3ms", "999ms", True), ("3ms", "1000ms", False), ("0s", "0.99s", True), ("1s", "2s", True), ("1s", "2.01s", False),
+        ("2s", "1s", True), ("600ms", "1s", True),
+        ("400ms", "1s", False), ("1m 1s", "61s", True), ("1h 1s", "1m 1s", False), ("3s", "3s", True),
+    ],
+)  # fmt: skip
+def test_durations_say_nothing_below_a_second_or_within_a_factor_of_two(one: str, other: str, alike: bool):
+    assert are_alike(f"✓ adds ({one})", f"✓ adds ({other})") is alike
+    assert are_alike(f"✓ adds ({other})", f"✓ adds ({one})") is alike
+    assert not are_alike(f"✓ adds ({one})", f"✓ addz ({other})")
+
+
+def test_each_duration_of_a_line_counts():
+    assert are_alike("Done in 3s, Done in 4s", "Done in 4s, Done in 5s")
+    assert not are_alike("Done in 3s, Done in 4s", "Done in 4s, Done in 9s")
+    assert not are_alike("Done in 3s, Done in 4s", "Done in 3s, Done in")
+    assert not are_alike("no time", "no times")
+    assert are_alike("no time", "no time")
+
+
+@pytest.mark.parametrize(
+    ("command", "asks"),
+    [
+        ("time npm test", True), ("npm test --durations=3", True), ("npm run bench", True), ("npm run benchmarks", True),
+        ("hyperfine a", True), ("perf a", True),
+        ("npm run perform-a", True), ("npm run profile", True), ("pytest --slow", True), ("a speedtest", True), ("npm run timings", True),
+        ("TIMES a", True),
+        ("timed a", False), ("runtime a", False), ("npm test", False), ("a xbench", False), ("perfect a", False), ("time2 a", True),
+        (None, False), (3, False), ("", False),
+    ],
+)  # fmt: skip
+def test_a_command_asks_for_times_by_its_words(command: object, asks: bool):
+    assert asked_for(command) is asks

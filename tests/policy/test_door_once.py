@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +14,7 @@ from popkit_retention.core.hosts import codex, opencode
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import door, own_lines
 from popkit_retention.core.policy.door import once, shown
+from popkit_retention.core.policy.door.numbering import listed
 from popkit_retention.core.policy.tools import Tool
 from tests.examples import examples
 from tests.policy.entering import DoorContext, block, body, read_of, references
@@ -388,3 +392,82 @@ def test_texts_of_any_shape_enter_and_enter_again(text: str):
         for _ in range(3):
             entry = context.arrives(text, tool, "/a.py" if tool == "Read" else "")
             assert len(entry.text) <= len(text)
+
+
+# --- names of calls, numbers of lines, and where these stand ------------------------------------------------------------------------
+
+GOLDENS = Path(__file__).with_name("goldens")
+CWDS = ("/w", "/w/", "", "/", "C:\\w", "/wx")
+PATHS = [
+    "/w/a.py", "/w/b/a.py", "/w", "/w/", "/w//a.py", "/wx/a.py", "a.py", "/a.py", "C:\\w\\a.py", "C:\\w\\b\\a.py", "/w\\a.py",
+    "/w/" + "b" * 54 + "/a.py",
+    "/w/" + "b" * 55 + "/a.py", "/w/" + "b" * 56 + "/a.py", "/w/" + "b" * 80 + "/a.py", "/w/" + "b/" * 40 + "a.py", "/w/b/" + "a" * 55,
+    "/w/b/" + "a" * 56,
+    "/w/b/" + "a" * 57, "/w/b/" + "a" * 58, "/w/b/" + "a" * 59, "/w/bcd/" + "a" * 57, "/w/bcdef/" + "a" * 55, "/w/" + "a" * 80,
+    "/w/b/" + "a" * 80, " /w/a\n.py ",
+    "/w/[id]/«a»….py",
+]  # fmt: skip
+COMMANDS = [
+    "npm test", "  npm \n test ", "x" * 60, "x" * 61, "".join(map(chr, range(33, 95))), "a" * 30 + "b" * 40, "echo \x1b[31m a\0b",
+    "[a] «b» …", " ", "",
+]  # fmt: skip
+
+
+def test_a_call_is_called_as_the_golden_shows(golden):
+    rows = [f"{path!r} in {cwd!r} => {door.name_of(TOOLS.of('Read'), {'file_path': path}, cwd)!r}" for path in PATHS for cwd in CWDS]
+    rows += [f"{command!r} => {door.name_of(TOOLS.of('Bash'), {'command': command}, '/w')!r}" for command in COMMANDS]
+    asked = [
+        {"url": "a", "query": "b"}, {"query": "b"}, {"query": 3, "description": "c"}, {"query": " ", "skill": "d"}, {"a": "b"},
+        {"path": "/w/a"},
+        {"pattern": "/w/a"}, {"task_id": "t"},
+    ]  # fmt: skip
+    rows += [f"{given_} => {door.name_of(TOOLS.of('mcp__[x]'), given_, '/w')!r}" for given_ in asked]
+    golden(GOLDENS / "call_names.txt", "".join(f"{row}\n" for row in rows))
+
+
+LISTINGS = [
+    [], ["a"], ["1→a"], ["1→a", "2→b"], ["1→a", "2→b", "3→c"], ["1→a", "3→b"], ["1→a", "2\tb"], ["1\ta", "2\tb"], ["x", "1→a", "2→b"],
+    ["1→a", "2→b", "x"],
+    ["1→a", "2→b", "x", "3→c", "4→d"], ["x", "y", "1→a", "2→b", "z"], ["1→a", "x", "2→b"], ["1→a", "2→b", "1→c", "2→d"],
+    ["1→a", "2→b", "3→c", "1→d"],
+    ["0→a", "1→b"], ["00→a", "01→b"], ["01→a", "02→b"], ["9→a", "10→b"], [" 9→a", "10→b"], ["  9→a", " 10→b"], ["  9→a", "  10→b"],
+    [" 9→a", "  10→b"],
+    ["99→a", "100→b"], [" 1→a", " 2→b"], [" 1→a", "2→b"], ["1→a", " 2→b"], ["1→", "2→"], ["1 →a", "2 →b"], ["-1→a", "0→b"],
+    ["1→→a", "2→→b"],
+    ["123456789012→a", "123456789013→b"], ["1234567890123→a", "1234567890124→b"], [" " * 11 + "1→a", " " * 11 + "2→b"],
+    [" " * 12 + "1→a", " " * 12 + "2→b"],
+    ["1: a", "2: b"], ["<content>", "1: a", "2: b"], ["1: a", "2: b", "<content>", "3: c", "4: d"], ["<content>", "1: a", "2→b", "3→c"],
+    ["<content>"],
+    ["<content>", "1:a", "2:b"], ["<content>", "x", "1: a", "2: b", "</content>"], ["1→a", "2→b", "<content>", "1: a", "2: b"],
+    ["<content>", "9: a", "10: b"],
+]  # fmt: skip
+
+
+def test_the_numbers_of_a_listing_are_told_from_lines_as_the_golden_shows(golden):
+    golden(GOLDENS / "listings.txt", "".join(f"{lines} => {listed(lines)}\n" for lines in LISTINGS))
+
+
+def test_a_source_knows_which_of_its_lines_a_listing_counts():
+    source = shown.Source("a", "A", ["x"] * 20, numbered=[(2, 6, 10), (8, 12, 40)])
+    assert [source.number(begin, end) for begin, end in [(2, 6), (3, 5), (1, 3), (2, 7), (8, 12), (9, 12), (9, 13), (6, 7)]] == [
+        10, 11, None, None, 40, 41, None, None,
+    ]  # fmt: skip
+    assert [source.at(number, count) for number, count in [(10, 4), (10, 5), (9, 1), (13, 1), (14, 1), (40, 4), (41, 3), (41, 4), (43,
+    1)]] == [
+        [2], [], [], [5], [], [8], [9], [], [11],
+    ]  # fmt: skip
+    twice = shown.Source("a", "A", ["x"] * 20, numbered=[(0, 4, 1), (10, 14, 3)])
+    assert twice.at(3, 2) == [2, 10]
+
+
+@given(st.lists(st.text(max_size=5), max_size=8), st.integers(-9, 9), st.integers(-9, 9), st.sampled_from([1, 2, -1]))
+@settings(max_examples=examples(60, 2_000), deadline=None)
+def test_lines_in_one_piece_are_the_lines(lines: list[str], begin: int, end: int, step: int):
+    stored = shown.Lines(lines)
+    assert (len(stored), list(stored), stored[begin:end:step]) == (len(lines), lines, lines[begin:end:step])
+    if -len(lines) <= begin < len(lines):
+        assert stored[begin] == lines[begin]
+    else:
+        with pytest.raises(IndexError):
+            stored[begin]
+    assert stored.bytes == sum(len(line.encode("utf-8", "surrogatepass")) for line in lines) + array("I").itemsize * len(lines)
