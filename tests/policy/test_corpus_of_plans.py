@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 from popkit_retention.core.policy import events, planning
+from popkit_retention.core.policy.context import Result
 from popkit_retention.core.policy.least_needed import Goal, Long
 from popkit_retention.core.policy.need_model import NeedModel
 from popkit_retention.core.policy.plans import Selection
@@ -34,9 +35,16 @@ class Drawn:
 
     def __init__(self, number: int) -> None:
         self.draw = Random(number)
-        self.session = Conversing(profile=("auto", "spec", "auto", "auto", "aggressive", "auto")[number % 6])
+        self.session = Conversing(
+            {"models": {"by_id": {"m": {"tokens": 1.0}, "n": {"tokens": 1.4, "kept": 900}}}},
+            profile=("auto", "spec", "auto", "auto", "aggressive", "auto")[number % 6],
+        )
         self.session.silent = True
         self.done: list[str] = []
+        self.gone: list[Result] = []
+        self.factors = ((1.0, 1.0, 1.3, 1.3, 0.7, 3.0), (1.3,), (0.5,), (1.9,))[max(0, number % 7 - 3)]
+        for _ in range(8 * (len(self.factors) == 1)):
+            self.done += [self._call(), self._call(), self._request()]
         for _ in range(20 + self.below(30)):
             self._go_on()
 
@@ -74,8 +82,13 @@ class Drawn:
     def _request(self) -> str:
         conversation, at = self.session.conversation, self.session.at
         last = conversation.last.tokens or 20_000
-        factor = (1.0, 1.0, 1.3, 1.3, 0.7, 3.0)[self.below(6)]
-        usage = Usage(last + round(conversation.unsent * factor), at, ("m", "m", "m", "n")[self.below(4)], (300, 0)[self.below(2)])
+        factor = self.factors[self.below(len(self.factors))]
+        usage = Usage(
+            last + round(conversation.unsent * factor),
+            at,
+            ("m", "m", "m", "n", "n", "o")[min(5, self.session.steps // 16 + self.below(2))],
+            (300, 0)[self.below(2)],
+        )
         conversation.sent(usage)
         if self.below(4) == 0:
             conversation.went_on(at + 30)
@@ -111,8 +124,15 @@ class Drawn:
         return f"leave {which} {ids}"
 
     def _return(self) -> str:
-        ids, which = self._some(), self.below(3)
-        if which == 0:
+        ids, which = self._some(), self.below(6)
+        if which == 3:
+            self.session.observe(events.Undone(ids, self.session.at))
+        elif which == 4:
+            gone = [result for result in self.gone if result.id not in self.session.state.live][:2]
+            self.session.observe(events.CameBack(gone, self.session.at))
+        elif which == 5:
+            self.session.observe(events.FilesChanged({f"/p/{self.below(3)}.py": "modified"}, self.session.at))
+        elif which == 0:
             self.session.conversation.returned(ids)
         elif which == 1:
             self.session.observe(events.Restored(ids[0], True, self.session.at))
@@ -121,10 +141,16 @@ class Drawn:
         return f"return {which} {ids}"
 
     def _compact(self) -> str:
-        which, conversation = self.below(5), self.session.conversation
-        if which:
+        which, conversation = self.below(3), self.session.conversation
+        if which == 2:
             return "nothing"
+        self.gone += conversation.results()
         self.session.observe(events.Compacted(self.session.at, self._some(), self.below(2) * (90_000 + self.below(3) * 1_000)))
+        ours = self.below(4)
+        if ours == 0:
+            conversation.was_ours(0.5)
+        elif ours == 1:
+            conversation.was_due()
         carries = self.below(5)
         if carries == 1:
             conversation.carry(4_000)
@@ -136,7 +162,9 @@ class Drawn:
             conversation.put_back_files()
         if self.below(2):
             conversation.carry_again(3_000, 200, is_row=self.below(2) == 0)
-        return f"compaction, carries {carries}"
+        return (
+            f"compaction, {'ours' if ours == 0 else 'due' if ours == 1 else 'of the host'}, carries {carries}, {conversation.prompt} tokens"
+        )
 
     def _wait(self) -> str:
         seconds = (5, 200, 400)[self.below(3)]
@@ -156,6 +184,7 @@ class Drawn:
             "base", "carried", "compacted_tokens", "count", "inputs", "is_measured", "largest", "prompt", "scaled", "stands", "thinking",
             "threshold", "unsent",
         )}  # fmt: skip
+        facts.update(looked_up=of.look_ups.count, taken=of.look_ups.taken)
         yield f"  {facts} {sorted(of.unseen)} {sorted(of.entered)} counted as {[of.as_counted(1_000, at) for at in (0, session.at)]}"
         places = {
             result.id: (place.prefix, place.request, of.requests_behind(result.id), of.thinking_behind(result.id), of.is_seen(result.id))

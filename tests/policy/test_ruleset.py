@@ -324,6 +324,7 @@ def test_the_defaults_are_those_of_the_golden(golden):
     named = {
         name: value for name, value in vars(ruleset).items() if name.isupper() and not isinstance(value, bool) and name != "TYPE_CHECKING"
     }
+    assert Ruleset.from_config({}, TOOLS).thresholds == named["THRESHOLDS"]
     golden(GOLDENS / "defaults.json", json.dumps(named, indent=1, default=sorted) + "\n")
 
 
