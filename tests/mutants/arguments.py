@@ -217,6 +217,15 @@ ARGUMENTS = [
         "\"\" -> 'mutant'",
         "letters in the place of an underscore make a name as well",
     ),
+    *(
+        Argument(
+            "hooks/utils/policy/masking/words.py",
+            'DIALOGUES = ("curl", "expect", "spawn", "pgpass", "ftp", "machine ")',
+            f"\"{mark}\" -> ''",
+            "a text in which a dialogue is looked for in vain keeps its words: this only saves the time",
+        )
+        for mark in ("curl", "expect", "spawn", "pgpass", "ftp", "machine ")
+    ),
     Argument(
         "hooks/utils/policy/masking/secret_options.py",
         "begin = at + 1 if at >= 0 else end",

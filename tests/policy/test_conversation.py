@@ -295,3 +295,72 @@ def test_the_host_would_put_back_the_five_last_touched_files_each_up_to_a_bound(
     assert session.conversation.last.files == sum(sizes[3:]) + sizes[0]
     session.read("/p/large.py", text=LONG * 100)
     assert session.conversation.last.files == sum(sizes[4:]) + sizes[0] + FILE_TOKENS
+
+
+def grown(driver: Driver, factor: float, added: int, pairs: int) -> Conversation:
+    """So many requests, each of which has grown by this multiple of what was estimated."""
+    driver.sent(20_000)
+    for _ in range(pairs):
+        driver.conversation.add_text(added)
+        driver.sent(driver.conversation.last.tokens + round(factor * added))
+    return driver.conversation
+
+
+@pytest.mark.parametrize(
+    ("factor", "added", "pairs", "calibration"),
+    [
+        (1.2, 2_000, 4, 1.0),
+        (1.2, 2_000, 5, 1.133),  # (12,000 + 5,000) / (10,000 + 5,000)
+        (1.2, 2_000, 10, 1.16),
+        (1.2, 299, 9, 1.0),
+        (1.2, 300, 9, 1.07),
+        (0.4, 9_000, 9, 0.6),
+        (0.39, 9_000, 9, 1.0),
+        (2.5, 9_000, 9, 1.7),
+        (2.51, 9_000, 9, 1.0),
+    ],
+)
+def test_the_growth_of_a_models_requests_corrects_the_estimate(driver: Driver, factor, added, pairs, calibration) -> None:
+    conversation = grown(driver, factor, added, pairs)
+    assert conversation.state.calibration == calibration
+    assert conversation.scaled == calibration
+
+
+def test_each_model_counts_tokens_as_it_did_at_the_time() -> None:
+    config = {**SHIPPED, "models": {"by_id": {"a": {"tokens": 1.0}, "b": {"tokens": 1.5}}}}
+    conversation = Conversation(ContextState("s"), lambda profile: Ruleset.from_config(config, TOOLS, profile))
+    assert conversation.as_counted(100, 5.0) == 100
+    for at, model in ((10.0, "b"), (20.0, "a"), (25.0, "a"), (30.0, "b")):
+        conversation.sent(Usage(20_000, at, model))
+    assert [conversation.as_counted(100, at) for at in (5.0, 10.0, 19.0, 20.0, 25.0, 29.0, 30.0)] == [150, 150, 150, 100, 100, 100, 150]
+    conversation.answered(Usage(9_000, 40.0, "a"))
+    assert conversation.as_counted(100, 40.0) == 100
+    assert conversation.as_counted(100, 39.0) == 150
+
+
+def test_without_a_request_nothing_is_known(driver: Driver) -> None:
+    conversation = driver.conversation
+    assert (conversation.largest, conversation.stands, conversation.prompt, conversation.scaled, conversation.thinking) == (0, 0, 0, 1.0, 0)
+    assert not conversation.is_measured
+
+
+@pytest.mark.parametrize(("is_row", "put_back"), [(True, False), (False, True)])
+def test_what_is_written_down_again_is_carried_beside_the_files(driver: Driver, is_row: bool, put_back: bool) -> None:
+    conversation = two_results(driver)
+    conversation._files["/p/a.py"] = 400
+    driver.compact()
+    conversation.put_back_files()
+    files = conversation._back
+    assert files > 0
+    assert conversation.prompt == conversation.base + files
+    conversation.carry_again(3_000, 200, is_row)
+    assert conversation.prompt == conversation.base + 3_000 + files * put_back
+    assert conversation.inputs == 200
+    conversation.carry_again(1_000, is_row=False)
+    assert conversation.prompt == conversation.base + 4_000 + files * put_back
+    conversation.carry(9_000, is_all=False)
+    assert conversation.prompt == conversation.base + 9_000
+    conversation.carry(100)
+    assert conversation.prompt == conversation.base + 100
+    conversation.carry(-1)
+    assert conversation.prompt == conversation.base

@@ -86,7 +86,7 @@ class Drawn:
         usage = Usage(
             last + round(conversation.unsent * factor),
             at,
-            ("m", "m", "m", "n", "n", "o")[min(5, self.session.steps // 16 + self.below(2))],
+            ("m", "m", "n", "n", "o")[min(4, self.session.steps // 16 + self.below(2))],
             (300, 0)[self.below(2)],
         )
         conversation.sent(usage)
