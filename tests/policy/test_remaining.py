@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -26,6 +28,7 @@ from tests.policy.compactable import (
     CODE,
     HISTORIES,
     SHARES,
+    SIZES,
     WORDS,
     Talk,
     archived,
@@ -283,3 +286,43 @@ def test_they_are_few_and_what_left_held_each_of_them(talk: Talk, share: float, 
     assert estimate_tokens(" ".join(each)) <= NAMES_SHARE * done.before
     listed = possible_names(beside(done))
     assert listed - {""} <= held
+
+
+# --- what stays of drawn conversations ----------------------------------------------------------------------------------------------
+
+EVENTS = (
+    "user assistant read read read grep test failing passing error ask task other write edit big_edit failed_write failed_edit"
+    " notebook turn pin clear restored quiet quiet together leaning fetched"
+).split()
+
+
+def drawn(number: int) -> tuple[list[tuple[str, int, str]], Talk]:
+    """A conversation that is drawn by a number, and its events."""
+    draw = Random(number)
+
+    def below(most: int) -> int:
+        return int(draw.random() * most)
+
+    history = [(EVENTS[below(len(EVENTS))], below(3), list(SIZES)[below(len(SIZES))]) for _ in range(8 + below(10))]
+    return history, talked(history, ("auto", "spec")[number % 2], unseen=(0, 0, 2)[number % 3])
+
+
+def folded(text: str) -> str:
+    return text if len(text) <= 160 else f"{text[:60]}…{text[-60:]} ({len(text)})"
+
+
+def test_of_each_conversation_stays_what_the_golden_shows(golden):
+    rows = []
+    for number in range(24):
+        history, talk = drawn(number)
+        rows.append(f"# {number}: {' '.join(f'{event}{which}{size}' for event, which, size in history)}")
+        for share, model, lost in ((0.0, NEVER, ()), (0.4, SURE, ()), (0.2, NEVER, ("T1", "T3"))):
+            done = talk.compact(share, model, wholes=talk.wholes, lost=lost)
+            rows.append(f"{share}: {done.before} → {done.after}, {'met' if done.met else 'not met'}, made whole {sorted(done.made_whole)}")
+            rows += [f"  {left.kind} {left.id} {left.handle} {left.label}: {left.why}" for left in done.left]
+            if share == 0.0:
+                for message in done.messages:
+                    inputs = [text for use in message.uses for text in texts_in(use.input)]
+                    texts = [message.text, *inputs, *(shown.text for shown in message.results)]
+                    rows += [f"    {message.role[0]} {folded(text)!r}" for text in texts if text]
+    golden(Path(__file__).with_name("goldens") / "compacted.txt", "".join(f"{row}\n" for row in rows))
