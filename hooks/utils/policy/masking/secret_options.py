@@ -32,6 +32,8 @@ def of_option(line: Line, number: int, options: list) -> list[tuple[int, int]]:
         return _user(line, number, name, equals)
     if name in ("-U", "--user", "--proxy-user", "--creds", "--auth") or (word[:2] == "-u" and name not in options):
         return _user(line, number, name, equals)
+    if name[-1] == "u" and name[1:].isalpha() and "curl" in line.command(line.starts[number]):  # `-su`: several in one, the user last
+        return _user(line, number, name, equals)
     following = number + 1 if line.same(number, number + 1) else 0
     if following and line.words[following][0] == "-" and line.gaps[following][-1:] not in QUOTES:
         following = 0
