@@ -2,21 +2,23 @@
 
     python benchmarks/session_start.py [--times N] [--terminal]
 
-The same session in turn without PopKit, with its hooks alone (as in a client that knows no mods) and with all of it, against an API on this
-machine that answers at once. Printed: the median seconds from the client's start, or with `--terminal` from Enter, to the first request,
-from there to the second, which brings what was read, and to the end; and the processor seconds of the client and of what it has started.
-In a terminal the client starts before anybody types, and ends when it is closed: there it is to the answer, and the start is a column.
+The same session in turn without PopKit, with its hooks alone (as in a client that knows no mods) and with all of it, installed from a
+marketplace, against an API on this machine that answers at once. Printed: the median seconds from the client's start to the first request,
+from there to the second, which brings what was read, and from the start to the end; and the processor seconds of the client and of what it
+has started. With `--terminal` a person presses Enter 3 s after the prompt has come: how long it takes to come, and from Enter on the rest.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,49 +26,70 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.client import installs
 from tests.client.client import ClientHome
-from tests.client.plugin_copy import copied, without_mod
+from tests.client.kept import Kept, kept
+from tests.client.marketplace import checkout, claude
 from tests.client.scripted_api import ScriptedApi, call, say
 from tests.client.terminal import ClientTerminal
 
 ANSWER = "it is read"
 SCRIPTS = {"read": [call(("Read", {"file_path": "{work}/README.md"})), say(ANSWER)]}
 PROMPT = "go [[SCRIPT:read]]"
+TYPES_S, FIRST_SESSIONS = 3.0, 4
+WITHOUT, HOOKS, WHOLE = "without PopKit", "with its hooks alone", "with PopKit"
 
 
 class Took(NamedTuple):
     """Seconds."""
 
-    start: float
+    prompt: float
     first: float
     second: float
     end: float
     processor: float
 
 
-def session(plugin: Path | None, installed: installs.Installed, terminal: bool) -> Took:
-    with ScriptedApi() as api, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        home = ClientHome(Path(folder), installed, api.url)
-        api.places["work"], api.scripts = str(home.work), dict(SCRIPTS)
-        before = _processor()
-        times = in_terminal(home, api, plugin) if terminal else headless(home, api, plugin)
-        return Took(*times, _processor() - before)
+def prepared(home: ClientHome, api: ScriptedApi, arm: str, files: Path) -> None:
+    """Install what an arm has in a home, and have a few sessions in it: the first ones compile the hooks."""
+    if arm == WITHOUT:
+        return
+    claude(home, "plugin", "marketplace", "add", str(files))
+    claude(home, "plugin", "install", "popkit@popkit")
+    if arm == HOOKS:
+        (hooks,) = (home.config / "plugins/cache").glob("*/popkit/*/hooks/hooks.json")
+        config = json.loads(hooks.read_text())
+        del config["modules"]
+        hooks.write_text(json.dumps(config))
+    for _ in range(FIRST_SESSIONS):
+        api.clear()
+        api.scripts = dict(SCRIPTS)
+        headless(home, api)
 
 
-def headless(home: ClientHome, api: ScriptedApi, plugin: Path | None) -> tuple[float, float, float, float]:
+def session(arm: Kept, terminal: bool) -> Took:
+    """Play the session in the home as it was prepared."""
+    arm.as_it_was()
+    arm.api.scripts = dict(SCRIPTS)
+    before = _processor()
+    times = in_terminal(arm.home, arm.api) if terminal else headless(arm.home, arm.api)
+    return Took(*times, _processor() - before)
+
+
+def headless(home: ClientHome, api: ScriptedApi) -> tuple[float, float, float, float]:
     began = time.monotonic()
     client = subprocess.Popen(
-        [*home.command(plugin), "-p", PROMPT], cwd=home.work, env=home.env(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        [*home.command(), "-p", PROMPT], cwd=home.work, env=home.env(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
     first, second = (_arrives(api, number) for number in (1, 2))
     client.wait()
     return 0.0, first - began, second - first, time.monotonic() - began
 
 
-def in_terminal(home: ClientHome, api: ScriptedApi, plugin: Path | None) -> tuple[float, float, float, float]:
+def in_terminal(home: ClientHome, api: ScriptedApi) -> tuple[float, float, float, float]:
     began = time.monotonic()
-    with ClientTerminal(home, plugin_dir=plugin) as terminal:
+    with ClientTerminal(home) as terminal:
         terminal.wait_ready()
         ready = time.monotonic()
+        time.sleep(TYPES_S)
         terminal.type(PROMPT)
         entered = time.monotonic()
         terminal.submit(PROMPT)
@@ -77,7 +100,7 @@ def in_terminal(home: ClientHome, api: ScriptedApi, plugin: Path | None) -> tupl
 
 
 def _arrives(api: ScriptedApi, number: int) -> float:
-    """When so many requests of the conversation have come."""
+    """Return when so many requests of the conversation have come."""
     while len(api.turns()) < number:
         time.sleep(0.002)
     return time.monotonic()
@@ -94,16 +117,17 @@ def main() -> None:
     parser.add_argument("--terminal", action="store_true", help="at a screen, in place of `claude -p`")
     words = parser.parse_args()
     installed = installs.install(installs.newest_version())
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        whole = copied(Path(folder, "whole", "popkit"))
-        arms = {"without PopKit": None, "with its hooks alone": without_mod(Path(folder, "hooks", "popkit")), "with PopKit": whole}
+    with ExitStack() as stack:
+        files = checkout(Path(stack.enter_context(tempfile.TemporaryDirectory()), "popkit"))
+        arms = {
+            name: stack.enter_context(kept(installed, lambda home, api, name=name: prepared(home, api, name, files)))
+            for name in (WITHOUT, HOOKS, WHOLE)
+        }
         took: dict[str, list[Took]] = {name: [] for name in arms}
-        for number in range(words.times + 1):
-            for name, plugin in arms.items():
-                one = session(plugin, installed, words.terminal)
-                if number:  # the first time the plugin's modules are compiled
-                    took[name].append(one)
-    print("| | start | first request | second | end | processor |\n|---|---|---|---|---|---|")
+        for _ in range(words.times):
+            for name, arm in arms.items():
+                took[name].append(session(arm, words.terminal))
+    print("| | prompt | first request | second | end | processor |\n|---|---|---|---|---|---|")
     for name, those in took.items():
         print(f"| {name} |", " | ".join(f"{statistics.median(column):.2f}" for column in zip(*those)), "|")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from .client import ClientHome
 from .compacted import Worked, work
 from .ends import OLDEST_IF_SLOW
 from .kept import Kept, kept
-from .plugin_copy import without_mod
+from .plugin_copy import copied
 from .probe import Probe
 from .scripted_api import ScriptedApi
 from .watching import Watch
@@ -60,7 +61,12 @@ def installed(clients: dict[str, installs.Installed], client_version: str) -> in
 @pytest.fixture(scope="session")
 def hooks_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The plugin without code inside the client, as in those that know none."""
-    return without_mod(tmp_path_factory.mktemp("hooks_alone") / "popkit")
+    copy = copied(tmp_path_factory.mktemp("hooks_alone") / "popkit")
+    hooks = copy / "hooks" / "hooks.json"
+    config = json.loads(hooks.read_text())
+    del config["modules"]
+    hooks.write_text(json.dumps(config))
+    return copy
 
 
 @pytest.fixture

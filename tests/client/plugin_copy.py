@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import functools
 import hashlib
-import json
 import shutil
 from pathlib import Path
 
@@ -18,15 +17,6 @@ def copied(folder: Path) -> Path:
     the copy makes its own."""
     shutil.copytree(INSTALLED, folder, ignore=shutil.ignore_patterns("*.pack*", "*.pyc.*"))
     shutil.copy(ROOT / "README.md", folder)  # the directory of plugins asks for one
-    return folder
-
-
-def without_mod(folder: Path) -> Path:
-    """Make one without code inside the client, as in those that know none."""
-    hooks = copied(folder) / "hooks" / "hooks.json"
-    config = json.loads(hooks.read_text())
-    del config["modules"]
-    hooks.write_text(json.dumps(config))
     return folder
 
 
