@@ -285,3 +285,19 @@ def test_the_texts_that_stand_are_asked_each_for_itself() -> None:
     assert not standing.holds("name_of_twelvemore")
     assert standing.holds_words("name_of_twelve more of it")
     assert standing.names == {"name_of_twelve"}
+
+
+@pytest.mark.parametrize(
+    ("failed", "passed", "is_open"),
+    [
+        ("npm test", "cd /shop && npm test -- part", False),
+        ("npm run lint", "npm run build", True),
+        ("npm run lint", "npm run lint -- --fix", False),
+        ("python -m mypy src", "python -m pytest", True),
+        ("uv run ruff check", "uv run pytest -q", True),
+        ("cargo test", "cargo build", True),
+    ],
+)
+def test_an_error_is_open_until_the_same_thing_has_run_without(failed: str, passed: str, is_open: bool):
+    runs = [Passage(RESULT, "an output", at, at, line, f"Bash {line}", f"t{at}", failed=not at) for at, line in enumerate((failed, passed))]
+    assert losses.open_errors(runs) == ({0} if is_open else set())

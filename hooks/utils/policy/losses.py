@@ -42,6 +42,8 @@ _ENDS = (". ", "? ", "! ", "; ", "。")
 _LINE_NUMBERS = ("→", "\t")
 _KEY = "-----BEGIN "
 _OF_SHELL = ("cd ", "sudo ", "timeout ")
+# Words of a program behind which stands what it runs.
+_RUNNING = ("run", "run-script", "exec", "-m")
 
 
 class Passage:
@@ -349,9 +351,9 @@ def open_errors(passages: Sequence[Passage]) -> set[int]:
 
 
 def _run(line: str) -> str:
-    """Return the program of a command line with its first word, behind what only says where it runs."""
+    """Return the program of a command line with its first word, and what it runs by that, behind what only says where it runs."""
     for part in line.replace("&&", ";").split(";"):
         words = part.split()
         if words and not part.strip().startswith(_OF_SHELL):
-            return " ".join(words[:2])
+            return " ".join(words[: 3 if words[1:2] and words[1] in _RUNNING else 2])
     return line
