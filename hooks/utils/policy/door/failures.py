@@ -19,7 +19,7 @@ _WORDS = (
     "not ok", "non-zero", "elifecycle", "exited (", "unreachable", "incompatible", "violat", "unsupported", "unknown", "illegal",
     "forbidden", "overflow", "leak", "regress", "broken", "flaky", "problem", "errno", "would reformat", "not formatted", "out of memory",
     "err_", "err!", "***", "✕", "✗", "✖", "×", "●", "❌", "✘", "⨯", "exit 1", "exit 2", "warning: ", "warning[", "got:", "want:", "left:",
-    "right:", "goroutine ",
+    "right:", "goroutine ", "keyboardinterrupt", "build stopped",
 )  # fmt: skip
 _EXIT = r"(?i:\bexit(?:ed)?(?: with)?(?: code| status)?[ :=(]+-?[1-9])|\bE[0-9]{3,4}\b|\bSIG[A-Z]{3,}\b"
 # What was expected and what came, in the forms in which runners of tests show it.
