@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from ...policy import tools
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ...policy.tools import Tool
-
-
 TOOL_TIERS = {
     "read": "medium",
     "grep": "short",
@@ -66,8 +61,3 @@ TOOLS = tools.Tools(
         tools.EDITS_OF_FILE: ("edits",),
     },
 )
-
-
-def tool_named(name: object) -> Tool:
-    """Return a tool by its name; of one that is not known, no more than that."""
-    return TOOLS.of(name if isinstance(name, str) else "")

@@ -5,10 +5,9 @@ Its extension changes a result before it is stored, and what the model is shown 
 
 from __future__ import annotations
 
-from ...policy.calls import Call, Outcome
+from .. import guests
 from ..guests import compaction_reported, compaction_told, output_of, own_memory, run_as_ours
-from ..transcripts.blocks import text_of_blocks
-from . import TOOLS, tool_named
+from . import TOOLS
 from .handover import edits, handover
 from .kept_transcripts import kept, path_of
 from .results import outcome_of
@@ -18,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ...policy.calls import Call
+
 
 __all__ = [
     "NAME", "TOOLS", "arriving_call", "call_of", "compaction_reported", "compaction_told", "edits", "handover", "kept", "output_of",
@@ -26,21 +27,14 @@ __all__ = [
 
 
 def call_of(payload: dict[str, Any], now: float) -> Call | None:
-    """Return the completed call that the extension reports: {id, tool, input, output, failed, cwd}; None where it names none."""
-    id, name, arguments = payload.get("id"), payload.get("tool"), payload.get("input")
-    if not (isinstance(id, str) and id and isinstance(name, str) and name):
-        return None
-    tool, tool_input = tool_named(name), arguments if isinstance(arguments, dict) else {}
-    output, cwd = payload.get("output"), payload.get("cwd")
-    text = output if isinstance(output, str) else text_of_blocks(output)[0]
-    outcome = outcome_of(tool, tool_input, text, payload.get("failed") is True)
-    return Call(id, tool, tool_input, outcome, now, cwd if isinstance(cwd, str) else "")
+    """Return the completed call that the extension reports, with `failed`; None where it names none."""
+    failed = payload.get("failed") is True
+    return guests.reported_call(payload, TOOLS, lambda tool, given, text: outcome_of(tool, given, text, failed), now)
 
 
 def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: str) -> Call:
     """Return the call of a result that is about to enter, from the tool and input that the extension reports."""
-    arguments = call.get("input")
-    return Call(id, tool_named(call.get("tool")), arguments if isinstance(arguments, dict) else {}, Outcome(error=error), now, cwd)
+    return guests.arriving_call(TOOLS, id, call, error, now, cwd)
 
 
 def row_of(id: str, output: object, failed: bool) -> dict[str, Any]:

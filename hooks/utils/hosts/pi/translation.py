@@ -13,7 +13,7 @@ from ...io.codec import text_in_field
 from ...policy.tools import READ
 from ..recorded_values import count_of, list_of, stamp_of
 from ..transcripts.blocks import text_of_blocks
-from . import tool_named
+from . import TOOLS
 from .results import error_text, shown_file
 
 TYPE_CHECKING = False
@@ -140,7 +140,7 @@ class Translator:
             content = blocks
         block = {"type": "tool_result", "tool_use_id": call_id, "content": content, **({"is_error": True} if failed else {})}
         more, call = {}, self._calls.get(call_id)
-        if call is not None and isinstance(content, str) and not failed and tool_named(call["name"]).operation == READ:
+        if call is not None and isinstance(content, str) and not failed and TOOLS.of(call["name"]).operation == READ:
             more = {"toolUseResult": shown_file(call["input"], text)}
         yield self._entry("user", id, at, message={"role": "user", "content": [block]}, **more)
 
