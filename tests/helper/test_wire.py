@@ -23,13 +23,16 @@ MOST = 200_000
 class Echo(Handler):
     """Answers with the path, the header of ours and what came."""
 
-    def answer_request(self) -> None:
+    def handle(self) -> None:
+        while self.begins():
+            self.reply(*self.answer())
+
+    def answer(self) -> tuple[bytes, bytes]:
         try:
             body = self.body(MOST)
         except OSError as error:
-            self.reply(f"{error.strerror}".encode())
-            return
-        self.reply(b"|".join([self.path.encode(), self.headers.get("popkit-at-once", "").encode(), body]), b"Popkit-Goes-On: 1\r\n")
+            return f"{error.strerror}".encode(), b""
+        return b"|".join([self.path.encode(), self.headers.get("popkit-at-once", "").encode(), body]), b"Popkit-Goes-On: 1\r\n"
 
 
 class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):

@@ -57,7 +57,11 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 class _Handler(Handler):
     server: _Server
 
-    def answer_request(self) -> None:
+    def handle(self) -> None:
+        while self.begins():
+            self._handle_request()
+
+    def _handle_request(self) -> None:
         session, parts = self.server.session, self.server.parts
         path, _, id = self.path.partition("?")
         answer: dict[str, Any] = {}

@@ -1,6 +1,6 @@
 """Read requests and write answers over a socket: as much of HTTP/1.1 as those speak who ask the helper.
 
-Python's own server would load e-mail and TLS with it: a fifth of the time that the helper takes to start, and 8 MB for as long as it runs.
+Why not by Python's own server: docs/decisions/door/helper-reads-http.md.
 """
 
 from __future__ import annotations
@@ -18,17 +18,7 @@ class Handler(socketserver.StreamRequestHandler):
     disable_nagle_algorithm = False  # there is none on a Unix socket
     path: str
     headers: dict[str, str]
-    stays: bool
-
-    def handle(self) -> None:
-        """Answer each POST that comes, and nothing else."""
-        self.stays = True
-        while self.stays and self._read_head():
-            self.answer_request()
-
-    def answer_request(self) -> None:
-        """Answer the request whose head has been read."""
-        raise NotImplementedError
+    stays = True
 
     def body(self, most: int) -> bytes:
         """Return the body of the request. OSError where it has more bytes than `most`, or an unknown number: no request can follow."""
@@ -47,9 +37,9 @@ class Handler(socketserver.StreamRequestHandler):
             self.wfile.write(head)
             self.wfile.write(data)
 
-    def _read_head(self) -> bool:
-        """Read the line and the headers of a request; return whether it is one to be answered."""
-        words = self._line().split()
+    def begins(self) -> bool:
+        """Read the line and the headers of the next request; return whether there is one to be answered."""
+        words = self._line().split() if self.stays else []
         if not words:
             return False
         lines = list(iter(self._line, ""))
