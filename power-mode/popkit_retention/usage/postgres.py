@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from .server_address import ENCRYPTION, PASSWORD, USER
-from .usage_store import DatabaseSilent, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
+from .usage_store import INDEXES, DatabaseSilent, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,19 +41,13 @@ _TABLES = (
       full_tokens INTEGER NOT NULL, model TEXT NOT NULL, project TEXT NOT NULL, agent TEXT NOT NULL, counted TEXT NOT NULL,
       PRIMARY KEY (id)
     )""",
-    "CREATE INDEX idx_context_snapshots_session ON context_snapshots (session_id)",
-    "CREATE INDEX idx_context_snapshots_user ON context_snapshots (user_id)",
-    "CREATE INDEX idx_context_snapshots_created ON context_snapshots (created_at DESC)",
-    "CREATE INDEX idx_context_snapshots_newest ON context_snapshots (session_id, created_at DESC)",
     """CREATE TABLE context_usage (
       source TEXT NOT NULL, request_id TEXT NOT NULL, session_id TEXT NOT NULL, user_id TEXT NOT NULL, project TEXT NOT NULL,
       model TEXT NOT NULL, at TIMESTAMP WITH TIME ZONE NOT NULL, day TEXT NOT NULL, input_tokens BIGINT NOT NULL,
       cache_read_tokens BIGINT NOT NULL, cache_write_5m_tokens BIGINT NOT NULL, cache_write_1h_tokens BIGINT NOT NULL,
       output_tokens BIGINT NOT NULL, usd NUMERIC, PRIMARY KEY (source, request_id)
     )""",
-    "CREATE INDEX idx_context_usage_session ON context_usage (session_id)",
-    "CREATE INDEX idx_context_usage_user ON context_usage (user_id, day)",
-    "CREATE INDEX idx_context_usage_day ON context_usage (day)",
+    *INDEXES,
     f"INSERT INTO {VERSION_TABLE} VALUES ('{VERSION}')",
 )
 # Queries the catalog itself: to_regclass may answer from before another process has created them.

@@ -13,7 +13,7 @@ from typing import Any
 from popkit_retention.core.io.sqlite_file import Schema, StoreError, StoreTooNew, Transaction, open_store
 
 from .old_file import _import_old_file, has_old_file
-from .usage_store import DatabaseSilent, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
+from .usage_store import INDEXES, DatabaseSilent, DatabaseTooNew, DatabaseUnavailable, NotWritable, Statements, UsageStore
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,19 +32,12 @@ _TABLES = (
       budget_remaining_percent REAL NOT NULL, full_tokens INTEGER NOT NULL, model TEXT NOT NULL, project TEXT NOT NULL,
       agent TEXT NOT NULL, counted TEXT NOT NULL
     )""",
-    "CREATE INDEX idx_context_snapshots_session ON context_snapshots (session_id)",
-    "CREATE INDEX idx_context_snapshots_user ON context_snapshots (user_id)",
-    "CREATE INDEX idx_context_snapshots_created ON context_snapshots (created_at DESC)",
-    "CREATE INDEX idx_context_snapshots_newest ON context_snapshots (session_id, created_at DESC)",
     """CREATE TABLE context_usage (
       source TEXT NOT NULL, request_id TEXT NOT NULL, session_id TEXT NOT NULL, user_id TEXT NOT NULL, project TEXT NOT NULL,
       model TEXT NOT NULL, at REAL NOT NULL, day TEXT NOT NULL, input_tokens INTEGER NOT NULL, cache_read_tokens INTEGER NOT NULL,
       cache_write_5m_tokens INTEGER NOT NULL, cache_write_1h_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, usd REAL,
       PRIMARY KEY (source, request_id)
     )""",
-    "CREATE INDEX idx_context_usage_session ON context_usage (session_id)",
-    "CREATE INDEX idx_context_usage_user ON context_usage (user_id, day)",
-    "CREATE INDEX idx_context_usage_day ON context_usage (day)",
     """CREATE TABLE files (
       path TEXT NOT NULL PRIMARY KEY, size INTEGER NOT NULL, changed_ns INTEGER NOT NULL, read INTEGER NOT NULL, seal TEXT NOT NULL
     )""",
@@ -53,6 +46,7 @@ _TABLES = (
       number INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, request_id TEXT NOT NULL, UNIQUE (source, request_id)
     )""",
     "CREATE TABLE server (name TEXT NOT NULL, since TEXT NOT NULL)",
+    *INDEXES,
 )
 SCHEMA = Schema("usage", APPLICATION_ID, (("usage and snapshots", _TABLES),), remedy="usage is read from your transcripts again")
 

@@ -47,6 +47,18 @@ _OLD_SNAPSHOTS = """DELETE FROM context_snapshots WHERE id IN
 (SELECT id FROM context_snapshots WHERE created_at < {} ORDER BY created_at LIMIT :most)"""
 _BEYOND = """DELETE FROM context_snapshots WHERE id IN
 (SELECT id FROM context_snapshots WHERE session_id = :session ORDER BY created_at DESC LIMIT :most OFFSET :kept)"""
+INDEXES = tuple(
+    f"CREATE INDEX idx_context_{name} ON context_{columns}"
+    for name, columns in (
+        ("snapshots_session", "snapshots (session_id)"),
+        ("snapshots_user", "snapshots (user_id)"),
+        ("snapshots_created", "snapshots (created_at DESC)"),
+        ("snapshots_newest", "snapshots (session_id, created_at DESC)"),
+        ("usage_session", "usage (session_id)"),
+        ("usage_user", "usage (user_id, day)"),
+        ("usage_day", "usage (day)"),
+    )
+)
 
 
 class DatabaseUnavailable(PopkitError):
