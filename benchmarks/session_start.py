@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -119,10 +120,7 @@ def main() -> None:
     installed = installs.install(installs.newest_version())
     with ExitStack() as stack:
         files = checkout(Path(stack.enter_context(tempfile.TemporaryDirectory()), "popkit"))
-        arms = {
-            name: stack.enter_context(kept(installed, lambda home, api, name=name: prepared(home, api, name, files)))
-            for name in (WITHOUT, HOOKS, WHOLE)
-        }
+        arms = {name: stack.enter_context(kept(installed, partial(prepared, arm=name, files=files))) for name in (WITHOUT, HOOKS, WHOLE)}
         took: dict[str, list[Took]] = {name: [] for name in arms}
         for _ in range(words.times):
             for name, arm in arms.items():

@@ -21,7 +21,7 @@ from tests.patience import HANG_S
 def test_it_has_the_types_that_opencode_declares(tmp_path: Path) -> None:
     if npm() is None:
         pytest.skip("npm is not on PATH")
-    for path in [*PLUGIN.glob("*.ts*"), PLUGIN / "tsconfig.json"]:
+    for path in [*PLUGIN.glob("*.ts*"), Path(__file__).with_name("tsconfig.json")]:
         shutil.copy(path, tmp_path)
     (tmp_path / "node_modules").symlink_to(installs.types() / "node_modules")
     command = ["node", "node_modules/typescript/bin/tsc", "-p", "."]

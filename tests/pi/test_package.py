@@ -18,7 +18,7 @@ from .installs import Program
 
 
 def test_it_has_the_types_that_pi_declares(pi_program: Program, tmp_path: Path) -> None:
-    for path in [*PLUGIN.glob("*.ts"), PLUGIN / "tsconfig.json"]:
+    for path in [*PLUGIN.glob("*.ts"), Path(__file__).with_name("tsconfig.json")]:
         shutil.copy(path, tmp_path)
     (tmp_path / "node_modules").symlink_to(installs.folder() / "node_modules")
     command = [str(pi_program.node), "node_modules/typescript/bin/tsc", "-p", "."]
