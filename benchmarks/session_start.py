@@ -16,7 +16,6 @@ import resource
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import ExitStack
 from functools import partial
@@ -49,17 +48,18 @@ class Took(NamedTuple):
     processor: float
 
 
-def prepared(home: ClientHome, api: ScriptedApi, arm: str, files: Path) -> None:
+def prepared(home: ClientHome, api: ScriptedApi, arm: str) -> None:
     """Install what an arm has in a home, and have a few sessions in it: the first ones compile the hooks."""
     if arm == WITHOUT:
         return
-    claude(home, "plugin", "marketplace", "add", str(files))
-    claude(home, "plugin", "install", "popkit@popkit")
+    files = checkout(home.root.with_name("popkit"))
     if arm == HOOKS:
-        (hooks,) = (home.config / "plugins/cache").glob("*/popkit/*/hooks/hooks.json")
+        hooks = files / ".claude-plugin/popkit/hooks/hooks.json"
         config = json.loads(hooks.read_text())
         del config["modules"]
         hooks.write_text(json.dumps(config))
+    claude(home, "plugin", "marketplace", "add", str(files))
+    claude(home, "plugin", "install", "popkit@popkit")
     for _ in range(FIRST_SESSIONS):
         api.clear()
         api.scripts = dict(SCRIPTS)
@@ -119,8 +119,7 @@ def main() -> None:
     words = parser.parse_args()
     installed = installs.install(installs.newest_version())
     with ExitStack() as stack:
-        files = checkout(Path(stack.enter_context(tempfile.TemporaryDirectory()), "popkit"))
-        arms = {name: stack.enter_context(kept(installed, partial(prepared, arm=name, files=files))) for name in (WITHOUT, HOOKS, WHOLE)}
+        arms = {name: stack.enter_context(kept(installed, partial(prepared, arm=name))) for name in (WITHOUT, HOOKS, WHOLE)}
         took: dict[str, list[Took]] = {name: [] for name in arms}
         for _ in range(words.times):
             for name, arm in arms.items():
