@@ -15,7 +15,7 @@ import pytest
 
 from popkit_retention.core.policy.masking import mask
 from tests.lab.transcripts import BASE, Transcript, filled
-from tests.policy.test_masking import HOSTILE
+from tests.policy.test_masking_work import HOSTILE
 from tests.views.written import Written
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -4,7 +4,6 @@ wrote down who had not seen the rules, nearly all are masked."""
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,16 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popkit_retention.core.hosts.claude_code import TOOLS
-from popkit_retention.core.policy import masking, secret_shapes
+from popkit_retention.core.policy import masking
 from popkit_retention.core.policy.calls import Call, Outcome
 from popkit_retention.core.policy.classify import classify
-from popkit_retention.core.policy.masking import MASK, NAMES, learn, mask, named, programs, words
-from popkit_retention.core.policy.masking.learnt import taken_out
+from popkit_retention.core.policy.masking import MASK, NAMES, mask, programs, words
 from popkit_retention.core.policy.parts import covers
 from popkit_retention.core.policy.ruleset import Ruleset
 from tests.examples import examples
 from tests.hooks.secret_lines import BY_LOOK, COMMANDS, KNOWN, SECRET
-from tests.work import steps
 
 
 def test_a_secret_of_a_known_form_is_masked_and_its_command_can_still_be_recognised():
@@ -128,12 +125,6 @@ def test_a_word_that_is_short_and_of_one_case_is_no_secret_by_itself(word: str, 
 
 
 # --- shapes that somebody wrote down who had not seen the rules --------------------------------------------------------------------------
-
-try:
-    from re import _constants, _parser
-except ImportError:  # before Python 3.11
-    import sre_constants as _constants
-    import sre_parse as _parser
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRETS = json.loads((ROOT / "tests" / "data" / "secrets.json").read_text())
@@ -404,228 +395,6 @@ def test_a_call_supersedes_one_with_the_same_secret_and_none_with_another(tool: 
     assert "a1B2" not in kept
 
 
-# --- what another masker has found ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "redacted", "secrets"),
-    [
-        ("deploy --with heron-blue now", "deploy --with [REDACTED] now", ["heron-blue"]),
-        ("a heron-blue b 'heron red'", "a [REDACTED_KEY] b [REDACTED]", ["heron-blue", "heron red"]),
-        ("heron-blue", "[REDACTED]", ["heron-blue"]),
-        ("nothing", "nothing", []),
-        ("nothing", "something else", []),
-        ("says [REDACTED in a text that goes on", "says [REDACTED in a text that goes on", []),
-        ("one two", "[REDACTED][REDACTED]", []),
-    ],
-)
-def test_what_another_masker_took_out_is_found_by_its_marks(text: str, redacted: str, secrets: list[str]):
-    assert taken_out(text, redacted) == secrets
-
-
-@settings(deadline=None, max_examples=examples(25, 200))
-@given(st.text(max_size=40), st.text(max_size=40))
-def test_any_two_texts_are_compared(text: str, redacted: str):
-    assert all(part in text for part in taken_out(text, redacted))
-
-
-def test_a_learnt_secret_is_masked_from_then_on_and_texts_stay_equally_distinct():
-    line = "./deploy --with heron-grey-17x now"
-    key = mask(line, tell_apart=True)
-    assert mask(line) == line
-    learn(line, "./deploy --with [REDACTED] now")
-    assert mask(line) == "./deploy --with **** now"
-    assert mask(f"1 failed: heron-grey-17x, {'x' * 500}").startswith("1 failed: ****,")
-    assert mask(line, tell_apart=True) == key
-
-
-# --- work ---------------------------------------------------------------------------------------------------------------------------
-
-HOSTILE = [
-    *PIECES, "token-", "-u a", "://a", "mysql -p", "token='", "\\", 'token=\\"', "curl -b -pass x ", "-----BEGIN PRIVATE KEY", '-p"x"',
-    "a@", "vault kv put ", "<<< ", "echo x|", "echo x|vault ", "Q~", ":AA", "-us1", "a1B2-", "aB1cD2eF3gH4iJ5kL6_", "'authorization: x",
-    "key=", "identified by ", "password '", "ghp_", "SG.aB1cD2eF3g.", "-u a:b", "environ['KEY'] = '", 'setenv("KEY","', "invalid token ",
-    "connect('a',",
-    "expect assword send \"", "pgpass a:b:c:d:e ", "curl user = \"a:b", "SG.aaaaaaaaaaaaaaaa.", "createuser a ", "mysqladmin ",
-    "x create-user a ", "x user add ", "x login a ", "x <(echo a) ", "sops --set '[\"a\"] ", "x users:create[a,",
-]  # fmt: skip
-
-
-def _steps(piece: str, length: int) -> int:
-    """Lines that run while a text of so many characters is masked, once its patterns are compiled."""
-    text = (piece * (length // len(piece) + 1))[:length] + " token=x"
-    mask(text)
-    return steps(mask, text)
-
-
-def test_work_grows_no_faster_than_the_text(count):
-    length, dear = count(1_000, 4_000), {}
-    for piece in HOSTILE:
-        few, many = (_steps(piece, much) for much in (length, 2 * length))
-        if many > 2.3 * few + length // 2:
-            dear[piece] = few, many
-    assert dear == {}
-
-
-def _repeats(parsed, is_last: bool):
-    """(most, whether nothing may fail behind it) of every repetition of a pattern."""
-    for place, (op, value) in enumerate(parsed):
-        last = is_last and place == len(parsed) - 1
-        if op in (_constants.MAX_REPEAT, _constants.MIN_REPEAT):
-            yield value[1], last
-            yield from _repeats(value[2], is_last=False)
-        elif op is _constants.SUBPATTERN:
-            yield from _repeats(value[-1], last)
-        elif op is _constants.BRANCH:
-            for branch in value[1]:
-                yield from _repeats(branch, last)
-        elif op in (_constants.ASSERT, _constants.ASSERT_NOT):
-            yield from _repeats(value[1], is_last=False)
-
-
-@pytest.mark.parametrize("pattern", [form for _, form in named._FORMS] + [named._NAMED])
-def test_every_repetition_of_a_pattern_has_a_bound_or_ends_it(pattern: str):
-    assert re.compile(pattern)
-    for most, last in _repeats(_parser.parse(pattern), is_last=True):
-        assert most is not _constants.MAXREPEAT or last
-        assert most is _constants.MAXREPEAT or most <= 512
-
-
-def test_no_command_is_looked_at_further_than_its_bound():
-    assert words.AHEAD <= 40
-
-
-# --- boundaries of length ---------------------------------------------------------------------------------------------------------
-
-MIXED = "g7h2j9k4m1n8p3q6" * 8  # changes at each character, and is no hash
-
-
-@pytest.mark.parametrize(("inside", "before", "behind"), secret_shapes._INSIDE)
-def test_what_occurs_inside_a_key_needs_so_much_of_it_on_both_sides(inside: str, before: int, behind: int):
-    def found(left: int, right: int) -> list[tuple[int, int]]:
-        return [area for area in secret_shapes.spans("! " + MIXED[:left] + inside + MIXED[:right]) if area[1] - area[0] > len(inside)]
-
-    assert found(before - 1, behind) == [(2, 2 + before - 1 + len(inside) + behind)]
-    assert found(before - 2, behind) == []
-    assert found(before - 1, behind - 1) == []
-
-
-@pytest.mark.parametrize(("least", "beginning"), [(secret_shapes._SURE_CHARS, "ghp_"), (secret_shapes._DOUBTFUL_CHARS, "sk-")])
-def test_behind_the_beginning_of_a_key_comes_so_much_of_it(least: int, beginning: str):
-    assert secret_shapes.spans(beginning + MIXED[:least]) == [(0, len(beginning) + least)]
-    assert secret_shapes.spans(beginning + MIXED[: least - 1]) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "rest"),
-    [
-        ("a ghp_abcdefgh b", "a   b"),
-        ("ghp_abcdefgh", " "),
-        ("a", "a"),
-        ("", ""),
-        ("ghp_abcdefgh:ghp_ijklmnop!", " : !"),
-        ("-----BEGIN PRIVATE KEY-----ghp_abcdefgh-----END PRIVATE KEY-----.", " ."),
-    ],
-)
-def test_a_blank_takes_the_place_of_what_is_known_by_its_form(text: str, rest: str):
-    assert secret_shapes.without(text) == rest
-
-
-@pytest.mark.parametrize("before", [0, 1, 2, 50, 150, 190, 195, 196, 197, 198, 199, 200, 201, 390, 399, 400, 401])
-@pytest.mark.parametrize("quote", ["'", '"'])
-def test_a_quoted_word_is_one_word_wherever_it_stands(before: int, quote: str):
-    line = f"{'x' * before};tool create-user {quote}b;ob{quote} heron"
-    assert mask(line) == line.replace("heron", MASK)
-
-
-def test_a_quoted_word_is_one_word_up_to_a_length():
-    for length, is_masked in ((197, True), (198, True), (199, False)):
-        line = f"tool create-user 'b;{'o' * (length - 2)}' heron"
-        assert (MASK in mask(line)) is is_masked
-
-
-def test_an_address_is_examined_up_to_a_length():
-    for length, is_masked in ((1_995, True), (1_996, False)):
-        line = f"https://bob:{'a' * length}@host.invalid more"
-        assert mask(line) == (line.replace("a" * length, MASK) if is_masked else line)
-
-
-def test_a_call_is_read_up_to_a_length():
-    for length, is_masked in ((275, True), (290, False)):
-        line = f"connect({' ' * length}'a', 'b', 'heron')"
-        assert (MASK in mask(line)) is is_masked
-
-
-def test_no_name_of_a_program_is_so_long():
-    for length, is_masked in ((79, True), (80, False)):
-        line = "/" * (length - len("mysql")) + "mysql -pheron"
-        assert (MASK in mask(line)) is is_masked
-
-
-# --- what is learnt and remembered ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def nothing_learnt():
-    known = masking.secrets_learnt()
-    masking.learn_again([])
-    yield
-    masking.learn_again(known)
-
-
-def learn_all(*secrets: str) -> None:
-    for secret in secrets:
-        learn(f"use {secret} now", "use [REDACTED] now")
-
-
-def test_what_is_learnt_is_kept_once_the_longest_first(nothing_learnt):
-    learn_all("heron-1", "heron-1-grey", "heron-1", "heron-22")
-    assert masking.secrets_learnt() == ["heron-1-grey", "heron-22", "heron-1"]
-    assert mask("heron-1-grey heron-1") == f"{MASK} {MASK}"
-
-
-def test_nothing_short_is_learnt(nothing_learnt):
-    learn_all("heron", "herons")
-    assert masking.secrets_learnt() == ["herons"]
-
-
-def test_of_too_many_the_newest_are_kept(nothing_learnt):
-    learn_all(*(f"secret-{number:04}" for number in range(502)))
-    assert sorted(masking.secrets_learnt()) == [f"secret-{number:04}" for number in range(2, 502)]
-
-
-def test_another_process_masks_what_one_has_learnt(nothing_learnt):
-    assert mask("see herons") == "see herons"
-    masking.learn_again(["herons"])
-    assert mask("see herons") == f"see {MASK}"
-    masking.secrets_learnt().clear()
-    assert masking.secrets_learnt() == ["herons"]
-
-
-def test_numbers_are_taken_off_and_what_was_learnt_is_masked(nothing_learnt):
-    told = mask("TOKEN=heron-grey see herons", tell_apart=True)
-    assert re.fullmatch(r"TOKEN=\*{4}#[0-9a-f]{4} see herons", told)
-    assert mask("TOKEN=heron-grex see herons", tell_apart=True) != told
-    assert masking.without_numbers(told) == f"TOKEN={MASK} see herons"
-    masking.learn_again(["herons"])
-    assert masking.without_numbers(told) == f"TOKEN={MASK} see {MASK}"
-    assert mask(told, tell_apart=True) == told
-
-
-def test_so_many_texts_are_remembered_and_no_long_one():
-    masking._known.clear()
-    for number in range(masking._MOST_KNOWN):
-        mask(f"text {number}")
-    mask("x" * masking._KNOWN_CHARS)
-    assert len(masking._known) == masking._MOST_KNOWN
-    mask("text 1")
-    assert len(masking._known) == masking._MOST_KNOWN
-    mask("another text")
-    assert masking._known == {("another text", False): "another text"}
-    mask("x" * (masking._KNOWN_CHARS - 1))
-    assert len(masking._known) == 2
-
-
 @pytest.mark.parametrize(
     ("spans", "joined"),
     [
@@ -640,19 +409,3 @@ def test_so_many_texts_are_remembered_and_no_long_one():
 )
 def test_spans_that_overlap_are_one(spans: list[tuple[int, int]], joined: list[list[int]]):
     assert masking._joined(spans) == joined
-
-
-@pytest.mark.parametrize(
-    ("text", "redacted", "secrets"),
-    [
-        ("a heron b", f"a [REDACTED{'x' * 60}] b", ["heron"]),
-        ("a heron b", f"a [REDACTED{'x' * 61}] b", []),
-        ("x heron b", "a [REDACTED] b", []),
-        ("a heron b owl c", "a [REDACTED] b [REDACTED] d", ["heron"]),
-        ("a heron", "a [REDACTED]", ["heron"]),
-        ("heron b", "[REDACTED] b", ["heron"]),
-        ("'heron' b", "[REDACTED] b", ["heron"]),
-    ],
-)
-def test_what_stands_between_the_same_words_was_taken_out(text: str, redacted: str, secrets: list[str]):
-    assert taken_out(text, redacted) == secrets

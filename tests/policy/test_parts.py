@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.core.policy import parts
+from tests.policy.test_part_intervals import INTERVALS
 
 READ = "read:/w/a.py"
-
 LINES = [
     ([1, 0], [10, 20], True),
     ([1, 0], [1, 0], True),
@@ -23,23 +23,6 @@ LINES = [
     ([50, 0], [49, 60], False),
     ([50, 0], [1, 0], False),
 ]
-
-
-@pytest.mark.parametrize(
-    ("path", "whole"),
-    [
-        ("a.py", "/w/a.py"),
-        ("a(1).txt", "/w/a(1).txt"),
-        ("src/../a.py", "/w/a.py"),
-        ("$HOME/a.py", "~/a.py"),
-        ("${PWD}/a.py", "/w/a.py"),
-        ("$DIR/a.py", "?/$DIR/a.py"),
-        ("`pwd`/a.py", "?/`pwd`/a.py"),
-        (">(cat)", "?/>(cat)"),
-    ],
-)
-def test_a_path_is_unknown_where_only_the_shell_knows_a_part_of_it(path, whole):
-    assert parts.normal_path(path, "/w") == whole
 
 
 @pytest.mark.parametrize(("new", "old", "covered"), LINES)
@@ -77,7 +60,6 @@ RUNS = [
     (["config/."], ["config/deep/."], False),
 ]
 
-
 SEARCHES = [
     (["/w"], ["/w/src"], True),
     (["/w/src"], ["/w"], False),
@@ -112,12 +94,6 @@ def test_an_unknown_place_is_covered_by_nothing(key):
     assert not parts.covers((key, scope), (key, scope))
 
 
-INTERVALS = st.one_of(
-    st.just([1, 0]),
-    st.just([0, 0]),
-    st.integers(1, 30).map(lambda start: [start, 0]),
-    st.tuples(st.integers(1, 30), st.integers(0, 20)).map(lambda pair: [pair[0], pair[0] + pair[1]]),
-)
 TARGETS = st.lists(
     st.sampled_from(["a", "a/b", "a/b/c", "ab", "a/b.py", "a/b.py::t", "k=x", "k=y", "p=web", "p=api", "a/."]), unique=True, max_size=4
 ).map(sorted)
@@ -143,231 +119,9 @@ def test_covering_is_transitive(new, middle, old):
         assert parts.covers(new, old)
 
 
-@given(st.lists(INTERVALS, max_size=6))
-def test_a_union_shows_what_its_intervals_show(intervals):
-    joined = parts.union(intervals)
-    shown = {line for start, end in intervals if start for line in range(start, (end or 99) + 1)}
-    assert shown == {line for start, end in joined for line in range(start, (end or 99) + 1)}
-    assert joined == parts.union(joined)
-    assert all(before[1] + 1 < after[0] for before, after in zip(joined, joined[1:]))
-
-
-@pytest.mark.parametrize(
-    ("intervals", "text"),
-    [
-        ([[1, 100], [101, 150]], "lines 1-150"),
-        ([[1, 20], [40, 0]], "lines 1-20, 40-"),
-        ([[7, 7]], "line 7"),
-        ([[5, 0], [1, 6]], "all"),
-        ([[1, 0]], "all"),
-        ([[0, 0]], "part"),
-        ([], "part"),
-    ],
-)
-def test_intervals_are_described_for_people(intervals, text):
-    assert text == parts.describe_intervals(intervals)
-
-
-PATHS = [
-    ("a.py", "/w", "/w/a.py"),
-    ("./a/../b.py", "/w", "/w/b.py"),
-    ("../b.py", "/w/x", "/w/b.py"),
-    ("/abs//b/", "/w", "/abs/b"),
-    ("", "/w", "/w"),
-    (".", "/w", "/w"),
-    ("a.py", "/", "/a.py"),
-    ("~/a.py", "/w", "~/a.py"),
-    ("$HOME/a.py", "/w", "~/a.py"),
-    ("${HOME}/a.py", "/w", "~/a.py"),
-    ("$PWD/a.py", "/w", "/w/a.py"),
-    ("$X/a.py", "/w", "?/$X/a.py"),
-    ("a.py", "?", "?/a.py"),
-    ("/abs/a.py", "?", "/abs/a.py"),
-    ("~/../a", "/w", "?/~/../a"),
-    ("src\\a.py", "D:\\w", "D:/w/src/a.py"),
-    ("d:\\w\\a.py", "/x", "D:/w/a.py"),
-    ("/d/w/a.py", "C:/x", "D:/w/a.py"),
-    ("a.py", "docker:web:/srv", "docker:web:/srv/a.py"),
-    ("/etc/x", "docker:web:", "docker:web:/etc/x"),
-]
-
-
-@pytest.mark.parametrize(("path", "cwd", "normal"), PATHS)
-def test_paths_have_one_form(path, cwd, normal):
-    assert normal == parts.normal_path(path, cwd)
-
-
-@given(st.text(max_size=30), st.sampled_from(["/w", "", "?", "C:\\x", "docker:a:", "~"]))
-def test_normal_paths_stay_as_they_are(path, cwd):
-    once = parts.normal_path(path, cwd)
-    if once and once[0] in "/~" and not parts.has_variable(once):
-        assert once == parts.normal_path(once, "/elsewhere")
-
-
-@pytest.mark.parametrize(
-    ("pattern", "root", "part"),
-    [
-        ("*.ts", "/w", ("search:files:name:*.ts", ["/w"])),
-        ("**/*.ts", "/w", ("search:files:name:*.ts", ["/w"])),
-        ("src/**/*.ts", "/w", ("search:files:name:*.ts", ["/w/src"])),
-        ("src/*.ts", "/w", ("search:files:name:./*.ts", ["/w/src/."])),
-        ("**/api/*.ts", "/w", ("search:files:name:api/*.ts", ["/w"])),
-        ("/etc/*.conf", "/w", ("search:files:name:./*.conf", ["/etc/."])),
-        ("./a.ts", "/w", ("search:files:name:a.ts", ["/w"])),
-    ],
-)
-def test_globs_that_find_the_same_have_one_part(pattern, root, part):
-    assert part == parts.file_search(pattern, [root])
-
-
 def test_a_search_of_other_meaning_has_another_key():
     keys = {parts.content_search("a", ["/w"], *args)[0] for args in [(), (True,), (False, "w"), (True, "w"), (False, "v")]}
     assert len(keys) == 5
-
-
-@pytest.mark.parametrize(
-    ("path", "cwd", "normal"),
-    [
-        # The shell's own names of folders, alone or before a slash; a longer name is another variable.
-        ("$HOME", "/w", "~"),
-        ("${HOME}", "/w", "~"),
-        ("$HOMES/a", "/w", "?/$HOMES/a"),
-        ("${HOME}s", "/w", "?/${HOME}s"),
-        ("$PWD/", "/w", "/w"),
-        ("$PWD/../a", "/w/x", "/w/a"),
-        ("$PWDS/a", "/w", "?/$PWDS/a"),
-        ("a$HOME/b", "/w", "?/a$HOME/b"),
-        ("$HOME/$X", "/w", "?/~/$X"),
-        ("a$", "/w", "/w/a$"),
-        # What a command prints is a file without a name.
-        ("<(a)", "/w", "?/<(a)"),
-        ("a<(b)", "/w", "/w/a<(b)"),
-        ("a>(b)", "/w", "/w/a>(b)"),
-        # Detours.
-        (".", "/", "/"),
-        ("..", "/", "/"),
-        ("/", "/w", "/"),
-        ("//", "/w", "/"),
-        ("//a/b", "/w", "/a/b"),
-        ("a//b", "/w", "/w/a/b"),
-        ("a/", "/w", "/w/a"),
-        ("a/./b", "/w", "/w/a/b"),
-        (".a/b", "/w", "/w/.a/b"),
-        ("a/.b", "/w", "/w/a/.b"),
-        ("a..b", "/w", "/w/a..b"),
-        ("a", "/w/", "/w/a"),
-        ("a", "", "a"),
-        ("./a", "", "a"),
-        ("", "/w/x", "/w/x"),
-        # A home folder has no known parent.
-        ("~", "/w", "~"),
-        ("~/", "/w", "~"),
-        ("~/./a", "/w", "~/a"),
-        ("~/a/../b", "/w", "?/~/a/../b"),
-        ("~ann/a", "/w", "~ann/a"),
-        ("..", "~", "?/~/.."),
-        ("a", "~", "~/a"),
-        # Nor has a folder that is not known anything that is.
-        ("a", "?/$X", "?/a"),
-        ("", "?/$X", "?/$X"),
-        ("~/a", "?", "~/a"),
-        ("C:\\a", "?", "C:/a"),
-        # Windows.
-        ("a", "C:\\", "C:/a"),
-        ("a\\..\\b", "C:/w", "C:/w/b"),
-        ("c:/a", "/w", "C:/a"),
-        ("c:", "/w", "C:"),
-        ("/d", "C:/w", "D:"),
-        ("/d/", "C:/w", "D:"),
-        ("/dd/a", "C:/w", "/dd/a"),
-        ("/1/a", "C:/w", "/1/a"),
-        ("/d/a", "/w", "/d/a"),
-        ("1:\\a", "/w", "1:/a"),
-        ("\\\\host\\share\\a", "/w", "/host/share/a"),
-        ("a\\b", "/w", "/w/a\\b"),
-        # A container has folders of its own; a container that is named alone begins in a home.
-        ("a", "docker:web:", "docker:web:~/a"),
-        ("", "docker:web:/srv", "docker:web:/srv"),
-        ("..", "docker:web:/srv/x", "docker:web:/srv"),
-        ("a", "docker:w:/", "docker:w:/a"),
-    ],
-)
-def test_a_path_is_what_the_folder_makes_of_it(path, cwd, normal):
-    assert parts.normal_path(path, cwd) == normal
-
-
-@pytest.mark.parametrize("text", ["$x", "$_", "a$1", "${x}", "$(a)", "`a`", "a`", "$@", "$*", "$?", "$!", "$#", "$-", "$$", "$ $x", "$.$x"])
-def test_a_text_changes_where_the_shell_puts_something_else_there(text):
-    assert parts.has_variable(text)
-
-
-@pytest.mark.parametrize("text", ["", "a", "$", "a$", "$.", "$ x", "^a$|b", "$/", "$,$", "a{x}", "(a)"])
-def test_a_text_without_a_variable_stays(text):
-    assert not parts.has_variable(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "interval"),
-    [
-        ("1-5", [1, 5]),
-        ("7", [7, 7]),
-        (" 2 - 4 ", [2, 4]),
-        ("7-", [7, 7]),
-        ("123456", [123456, 123456]),
-        ("1234567", [0, 0]),
-        ("1-1234567", [0, 0]),
-        ("-5", [0, 0]),
-        ("", [0, 0]),
-        ("a-5", [0, 0]),
-        ("1-b", [0, 0]),
-        ("1-2-3", [0, 0]),
-        ("٣", [0, 0]),
-    ],
-)
-def test_pages_are_an_interval(text, interval):
-    assert parts.pages_of(text) == interval
-
-
-@pytest.mark.parametrize(
-    ("path", "is_glob"), [("*.ts", True), ("a?", True), ("[ab]", True), ("{a,b}", True), ("a.ts", False), ("a]}", False)]
-)
-def test_a_glob_has_one_of_its_signs(path, is_glob):
-    assert parts.has_glob(path) is is_glob
-
-
-@pytest.mark.parametrize(
-    ("path", "part"),
-    [
-        ("a.py", ("read:/w/a.py", [3, 9])),
-        ("*.py", ("read:/w/*.py", [0, 0])),
-        ("a?.py", ("read:/w/a?.py", [0, 0])),
-        ("{a,b}.py", ("read:/w/{a,b}.py", [0, 0])),
-        ("app/[id].tsx", ("read:/w/app/[id].tsx", [3, 9])),
-        ("$F", ("read:?/$F", [0, 0])),
-    ],
-)
-def test_which_lines_a_glob_shows_is_unknown(path, part):
-    assert parts.read_part(path, [3, 9], "/w") == part
-
-
-@pytest.mark.parametrize(
-    ("revision", "path", "cwd", "part"),
-    [
-        ("main", "a.py", "/w", ("revision:/w:main:a.py", [3, 9])),
-        ("main", "./a.py", "/w", ("revision:/w:main:./a.py", [3, 9])),
-        ("$R", "a.py", "/w", ("revision:?/$R:a.py", [0, 0])),
-        ("main", "$F", "/w", ("revision:?/main:$F", [0, 0])),
-        ("main", "a.py", "?/$D", ("revision:?/main:a.py", [0, 0])),
-    ],
-)
-def test_lines_of_a_commit_are_known_by_all_that_names_them(revision, path, cwd, part):
-    assert parts.revision_part(revision, path, [3, 9], cwd) == part
-
-
-def test_an_interval_of_a_part_is_its_own():
-    for path in ("a", "*"):
-        parts.read_part(path, parts.WHOLE, "/w")[1].append(7)
-    assert (parts.WHOLE, parts.EXCERPT) == ([1, 0], [0, 0])
 
 
 @pytest.mark.parametrize(
@@ -389,32 +143,6 @@ def test_lines_of_a_file_are_read_from_disk_or_a_commit(key, is_of_lines):
 )
 def test_what_changes_the_matches_of_a_search_is_in_its_key(insensitive, flags, key):
     assert parts.content_search("a", ["/w"], insensitive, flags) == (key, ["/w"])
-
-
-@pytest.mark.parametrize(
-    ("pattern", "part"),
-    [
-        ("a/b/*.ts", ("search:files:name:./*.ts", ["/w/a/b/."])),
-        ("a/**/**/b/*.ts", ("search:files:name:b/*.ts", ["/w/a"])),
-        ("a/*/b.ts", ("search:files:name:./*/b.ts", ["/w/a/."])),
-        ("a/*/**/b.ts", ("search:files:name:./*/**/b.ts", ["/w/a/."])),
-        ("a/[bc]/d", ("search:files:name:./[bc]/d", ["/w/a/."])),
-        ("a/{b,c}/d", ("search:files:name:./{b,c}/d", ["/w/a/."])),
-        ("a/b?/d", ("search:files:name:./b?/d", ["/w/a/."])),
-        ("../*.ts", ("search:files:name:./*.ts", ["/."])),
-        ("**/a", ("search:files:name:a", ["/w"])),
-        ("/**/a", ("search:files:name:a", ["/"])),
-        ("/a", ("search:files:name:a", ["/"])),
-        ("./a/b", ("search:files:name:./b", ["/w/a/."])),
-        ("./**/b", ("search:files:name:b", ["/w"])),
-    ],
-)
-def test_the_folders_a_glob_begins_with_are_where_it_looks(pattern, part):
-    assert parts.file_search(pattern, ["/w"]) == part
-
-
-def test_a_glob_looks_below_each_of_its_roots():
-    assert parts.file_search("src/*.ts", ["/a", "/b/"]) == ("search:files:name:./*.ts", ["/a/src/.", "/b/src/."])
 
 
 @pytest.mark.parametrize(("root", "here"), [("/w", "/w/."), ("/w/", "/w/."), ("/", "/.")])
@@ -598,53 +326,3 @@ def test_a_look_at_a_tree_shows_a_change_in_its_places(place, changed, is_shown)
 
 def test_a_look_at_an_unknown_folder_shows_no_change_in_it():
     assert not parts.is_shown(("tree:", ["do:git status@?", "files", "?/x"]), "?/x", ["files"])
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "shared"),
-    [
-        ([1, 5], [5, 9], True),
-        ([1, 5], [6, 9], False),
-        ([5, 9], [1, 5], True),
-        ([6, 9], [1, 5], False),
-        ([3, 0], [9, 9], True),
-        ([9, 9], [3, 0], True),
-        ([9, 9], [10, 0], False),
-        ([1, 1], [1, 0], True),
-        ([0, 0], [7, 9], True),
-        ([7, 9], [0, 0], True),
-    ],
-)
-def test_intervals_overlap_where_they_share_a_line(one, other, shared):
-    assert parts.overlap(one, other) is shared
-
-
-@pytest.mark.parametrize(
-    ("interval", "text"),
-    [
-        ([1, 0], "all"),
-        ([2, 0], "2-"),
-        ([1, 1], "1"),
-        ([1, 2], "1-2"),
-        ([0, 0], "part"),
-        ([0, 5], "part"),
-    ],
-)
-def test_an_interval_is_described_for_people(interval, text):
-    assert parts.describe_interval(interval) == text
-
-
-@pytest.mark.parametrize(
-    ("intervals", "joined"),
-    [
-        ([[1, 5], [6, 9]], [[1, 9]]),
-        ([[1, 5], [7, 9]], [[1, 5], [7, 9]]),
-        ([[1, 9], [2, 3]], [[1, 9]]),
-        ([[1, 5], [3, 0]], [[1, 0]]),
-        ([[3, 0], [5, 9], [20, 30]], [[3, 0]]),
-        ([[9, 9], [1, 1]], [[1, 1], [9, 9]]),
-        ([[0, 0], [2, 3]], [[2, 3]]),
-    ],
-)
-def test_intervals_that_meet_are_one(intervals, joined):
-    assert parts.union(intervals) == joined
