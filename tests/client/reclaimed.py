@@ -117,6 +117,12 @@ def whole(lines: list) -> bool:
     return len(uuids) == len(set(uuids)) and parents <= set(uuids)
 
 
+def chain(lines: list) -> str:
+    """The lines of a transcript as they hang together, for whoever has to see why one was not followed."""
+    ids = (f"{line.get('uuid', '')[:8]} <- {(line.get('parentUuid') or '')[:8]}" for line in lines)
+    return "\n".join(f"{id} {line['type']} {line.get('subtype') or ''} {line.get('timestamp') or ''}" for id, line in zip(ids, lines))
+
+
 def kinds(lines: list) -> set:
     """What the lines of a transcript are: `type` or `type:subtype`."""
     return {":".join(filter(None, [line["type"], line.get("subtype") or line.get("operation")])) for line in lines}

@@ -25,7 +25,7 @@ from .compacted import READ, RUN, SCRIPTS, Compacted, Worked, boundaries, good, 
 from .installs import Installed
 from .plugin_copy import copied
 from .probe import Probe, probe_hook
-from .reclaimed import placeholders, result, whole
+from .reclaimed import chain, placeholders, result, whole
 from .scripted_api import Recorded, ScriptedApi, call, say
 from .terminal import ClientTerminal
 
@@ -354,7 +354,7 @@ def test_a_subagent_that_fills_up_is_compacted_too(worked: Worked):
     assert {id: results_after[id] for id in results_before} == results_before, "the main thread is as it was"
     ((agent_id, lines),) = world.home.subagent_transcripts(done.session_id).items()
     assert whole(lines)
-    assert world.stored(done.session_id, agent_id) == world.rebuilt(done.session_id, agent_id)
+    assert world.stored(done.session_id, agent_id) == world.rebuilt(done.session_id, agent_id), chain(lines)
     receipts = world.asked("why", "--session", done.session_id)
     assert receipts["receipts"] == [], "nothing left the main thread"
     assert {(receipt["agent"], receipt["why"]) for receipt in receipts["agents"]} == {(agent_id, "auto")}
