@@ -450,14 +450,43 @@ test('what is typed while Claude works is answered at once, in the pane', PATIEN
   const typed = { command: 'popkit', args: 'stats', presentation: { columns: 120 } } as never
   expect((await $.command.run(typed)).text).toBe('Net +$3')
   expect(opened).toEqual([])
-  const band = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...BAND, props: { ...BAND.props, isWorking: true } })
+  await $.turn.start({ turnId: 't' } as never)
   expect((await $.command.run(typed)).text).toBe('Net +$3')
   await clock.advance(0)
   expect(opened).toEqual(['popkit'])
   const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...PANE })
   expect((await ui.find({ type: 'Text', text: /Net/ }))?.text).toBe('Net +$3')
   await ui.unmount()
-  await band.unmount()
+})
+
+test('an answer is laid out for the columns that are left where it is shown', PATIENT, async ($, on) => {
+  const { requests, clock } = await begun($, on, { '/view': VIEW, '/command': { text: 'Net +$3' } })
+  const room = async () => {
+    await $.command.run({ command: 'popkit', args: 'stats', presentation: { columns: 120 } } as never)
+
+    return requests.findLast(one => one.path === '/command')?.body.columns
+  }
+  expect(await room()).toBe(110)
+  await $.command.run({ command: 'popkit', args: '' } as never)
+  const beside = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...paneOf({ bodyColumns: 44 }) })
+  expect(await room()).toBe(64)
+  await $.turn.start({ turnId: 't' } as never)
+  expect(await room()).toBe(44)
+  await beside.unmount()
+  await $.turn.complete({ answer: '' } as never)
+  const below = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...paneOf({ bodyColumns: 116, placement: 'inline' }) })
+  expect(await room()).toBe(110)
+  await clock.advance(0)
+  await below.unmount()
+})
+
+test('a count of tokens is no secret to the client, and what else is called so is one', PATIENT, async ($, on) => {
+  const text = '{"tokens": 716, "advice_tokens": {"a": 1}}\n~716 tokens: add --all\ntokens: hunter2'
+  on('session.redact', (_, e) => ({ value: e.text.replace(/(tokens\w*"?: )[^\s,}]+/g, '$1[REDACTED]') }))
+  const { clock } = await begun($, on, { '/view': VIEW, '/command': { text } })
+  const { text: said } = await $.command.run({ command: 'popkit', args: 'stats', presentation: { columns: 120 } } as never)
+  expect(said?.replaceAll('\\_', '_')).toBe(text.replace('hunter2', '[REDACTED]'))
+  await clock.advance(0)
 })
 
 test('the pane opens at what to do now, wherever it was left', PATIENT, async ($, on) => {

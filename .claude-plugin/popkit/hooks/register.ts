@@ -19,7 +19,7 @@ import {
   stopSleeping,
   takenOut,
 } from './mod/helper'
-import { answerNow, band, literal, openPane, pane, recount, refresh, run, statusLine } from './mod/panel'
+import { answerNow, band, literal, openPane, pane, recount, refresh, run, statusLine, turn } from './mod/panel'
 
 const SILENT = 'PopKit does not answer now. Try /popkit:context'
 
@@ -55,7 +55,12 @@ export const register: Register = on => {
   })
 
   on('turn.start', async ($, e, next) => {
-    if (e.agentId === undefined && !sleeps()) {
+    if (e.agentId !== undefined) {
+      return next(e)
+    }
+    turn(true)
+
+    if (!sleeps()) {
       await ready($)
       await reportResults($)
     }
@@ -64,11 +69,16 @@ export const register: Register = on => {
   })
 
   on('turn.complete', ($, e, next) => {
-    if (e.agentId === undefined && !sleeps()) {
+    if (e.agentId !== undefined) {
+      return next(e)
+    }
+    turn(false)
+
+    if (sleeps()) {
+      stopSleeping()
+    } else {
       void refresh($, MOST_AGAIN, true)
       void recount($)
-    } else if (e.agentId === undefined) {
-      stopSleeping()
     }
 
     return next(e)

@@ -22,6 +22,11 @@ const PATIENCE_MS = 5_000
 const OPERATION_MS = 60_000
 const NARROWEST = 40
 const COLUMNS = 70
+// Of a pane that was not drawn yet, as beside the conversation in a terminal of 120.
+const PANE_COLUMNS = 48
+// What a row of an answer is indented by, and the frame of a pane beside it.
+const INDENT = 10
+const FRAME = 2
 const ROWS = 40
 // Rows that the pane asks for above the prompt: the client spares no more than half of its own.
 const WANTED_ROWS = 40
@@ -45,10 +50,11 @@ const LATEST_MS = 60_000
 
 let isCounting = false
 // Whether a turn is running: the client shows the row of an answer only behind it.
-let isWorking = false
+let isInTurn = false
 let nextLook: Timer | undefined
-// Of the pane: its columns and rows as it was drawn last, its page, the result that was chosen on it.
-let columns = COLUMNS
+// Of the pane: its columns and rows as it was drawn last, whether beside the conversation; its page, the result that was chosen on it.
+let columns = PANE_COLUMNS
+let isBeside = false
 let rows = ROWS
 let page = ''
 let chosen = ''
@@ -117,7 +123,7 @@ async function lookAgain($: EngineInterface, cacheUntil: number | null): Promise
 
 /** Returns the answer to `/popkit WORDS`; undefined where the helper has none. */
 export async function run($: EngineInterface, words: string, width: number): Promise<string | undefined> {
-  const answer = await ask($, '/command', { words, columns: Math.max(NARROWEST, width - 10) }, OPERATION_MS)
+  const answer = await ask($, '/command', { words, columns: Math.max(NARROWEST, roomIn(width) - INDENT) }, OPERATION_MS)
   void refresh($)
 
   if (answer?.compact === true) {
@@ -127,6 +133,18 @@ export async function run($: EngineInterface, words: string, width: number): Pro
   return typeof answer?.text === 'string' ? shownText($, words, answer.text) : undefined
 }
 
+/** Returns the columns of a terminal that an answer has: not those of the pane beside it, and where the pane shows it, too, no more than these. */
+function roomIn(width: number): number {
+  const beside = isCounting && isBeside ? width - columns - FRAME : width
+
+  return isInTurn ? Math.min(beside, columns + INDENT) : beside
+}
+
+/** Notes that a turn of the main thread has begun or is over. */
+export function turn(begins: boolean): void {
+  isInTurn = begins
+}
+
 /** Returns an answer without the secrets that the client finds in it; an archived content is shown as it is. */
 function shownText($: EngineInterface, words: string, text: string): Promise<string> {
   return /^(restore|show)\b/.test(words) ? Promise.resolve(text) : redacted($, text)
@@ -134,7 +152,7 @@ function shownText($: EngineInterface, words: string, text: string): Promise<str
 
 /** In mid-turn, shows an answer in the pane, too: its row comes when the turn is over. Returns it. */
 export async function answerNow($: EngineInterface, text: string | undefined): Promise<string | undefined> {
-  if (isWorking && text !== undefined) {
+  if (isInTurn && text !== undefined) {
     await update($, outcome, () => text.trim())
     await placePane($)
   }
@@ -201,7 +219,7 @@ export async function openPane($: EngineInterface): Promise<string | undefined> 
   }
   await reportBreakdown($, true)
 
-  return run($, '', COLUMNS + 10)
+  return run($, '', COLUMNS + INDENT)
 }
 
 /** Has the client count what the messages hold: after a session's first turn, and whenever that may have changed while the pane shows it. */
@@ -261,7 +279,6 @@ type Drawn = { rows: number; element: RenderElement }
 
 /** Draws the band: what to do now; nothing when there is nothing to do. */
 export async function band($: EngineInterface, e: RenderInput<'AbovePrompt'>) {
-  isWorking = e.props.isWorking
   const seen = await read($, view)
 
   if (e.props.hasSurvey || seen === null || seen.band === null) {
@@ -311,6 +328,7 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
   const { Box, Button, Select, Text } = $.ui.resolve(e)
   const room = Math.min(e.props.bodyColumns, MOST_COLUMNS)
   const { bodyRows, offset } = e.props.scroll
+  isBeside = e.props.placement === 'dock'
 
   if (room !== columns || bodyRows !== rows) {
     columns = room

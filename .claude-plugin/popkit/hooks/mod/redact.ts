@@ -4,6 +4,9 @@ import type { EngineInterface } from 'claude-code'
 // The client takes no longer text; of a call's input only short ones name it.
 const MOST_CHARS = 100_000
 const NAMING_CHARS = 4_000
+// The client takes a count of tokens for a secret that is called so: `~716 tokens: add --all`, `"tokens": 716`. It looks at a sign instead.
+const COUNTED = /(?<=\d )tokens(?=:)|tokens(?=\w*": (?:-?\d|null|[[{]))/g
+const SIGN = '\uE001'
 
 /** Returns a text without the secrets that the client finds in it; as it is where the client finds none, or cannot look. */
 export async function redacted($: EngineInterface, text: string): Promise<string> {
@@ -12,7 +15,7 @@ export async function redacted($: EngineInterface, text: string): Promise<string
   }
 
   try {
-    return await $.session.redact(text)
+    return text.includes(SIGN) ? await $.session.redact(text) : (await $.session.redact(text.replace(COUNTED, SIGN))).replaceAll(SIGN, 'tokens')
   } catch {
     return text
   }
