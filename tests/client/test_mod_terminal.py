@@ -94,6 +94,13 @@ def test_an_answer_is_shown_as_it_is_although_claude_code_reads_it_as_markdown(w
     terminal.wait("# Project memory")
 
 
+def test_counts_of_tokens_are_no_secrets_to_the_clients_masker(window: Window):
+    terminal = window.terminal
+    terminal.turn("go [[SCRIPT:first]]", "read it")
+    terminal.send("/popkit:context stats --json")
+    assert "[REDACTED]" not in "\n".join(terminal.wait('"kept_out_tokens": 0,'))
+
+
 def asked(api: ScriptedApi) -> int:
     """How many requests were made, but for a title, which the client asks for when it likes."""
     return len(api.requests) - len(api.of_kind("title"))
