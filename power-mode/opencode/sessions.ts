@@ -1,7 +1,7 @@
 // The sessions of this process: a helper for each, which also answers for the subagents below it, and is told what was said in order.
 import type { PluginInput } from '@opencode-ai/plugin'
 
-import { Helper, type Answer, type Program } from './helper'
+import { Helper, sleep, type Answer, type Program } from './helper'
 
 type Client = PluginInput['client']
 type Done = { id: string; sessionID: string; parentID?: string }
@@ -48,7 +48,7 @@ export class Sessions {
       // What the helper says once is asked for only while somebody waits for it.
       return isLate ? undefined : helper.ask('/prompt', { agent_id: agentId, model, usage: { window } }, waitMs)
     })
-    const answer = await Promise.race([asking, late(waitMs)])
+    const answer = await Promise.race([asking, sleep(waitMs)])
     isLate = true
 
     return answer
@@ -78,7 +78,7 @@ export class Sessions {
   }
 
   async end(): Promise<void> {
-    await Promise.race([Promise.allSettled(this.pending.values()), late(TURN_WAIT_MS)])
+    await Promise.race([Promise.allSettled(this.pending.values()), sleep(TURN_WAIT_MS)])
     await Promise.allSettled([...this.helpers.values()].map(helper => helper.end(TURN_WAIT_MS)))
   }
 
@@ -139,9 +139,4 @@ export class Sessions {
 
     return found
   }
-}
-
-/** Nothing, after so many milliseconds: what took longer goes on, and nobody waits for it. */
-async function late(waitMs: number): Promise<undefined> {
-  await Bun.sleep(waitMs)
 }

@@ -49,7 +49,7 @@ class Views {
 
   async ask(sessionID: string, path: string, asked: Record<string, unknown>, waitMs: number) {
     const root = this.rootOf(sessionID)
-    const helper = this.helpers.get(root) ?? new Helper(['--session', root], this.program.path, true)
+    const helper = this.helpers.get(root) ?? new Helper(['--session', root], this.program.path, { isJoined: true })
     this.helpers.set(root, helper)
 
     return (await helper.ready(JOIN_MS)) ? helper.ask(path, asked, waitMs) : undefined

@@ -19,7 +19,7 @@ const SILENT = 'PopKit does not answer. Run `popkit doctor` in a shell.'
 type Content = ToolResultEvent['content']
 
 export default function popkit(pi: ExtensionAPI): void {
-  const command = program()
+  const command = program(process.env.POPKIT_COMMAND)
   const batch = new Batch()
   let session: Session | undefined
   let nextLook: NodeJS.Timeout | undefined

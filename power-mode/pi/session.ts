@@ -29,10 +29,11 @@ export class Session {
 
   constructor(private readonly pi: ExtensionAPI, private readonly ctx: ExtensionContext, program: Program) {
     const words = ['--session', PREFIX + ctx.sessionManager.getSessionId(), '--cwd', ctx.cwd]
-    this.helper = new Helper(words, program.path, () => {
+    const wanted = () => {
       this.isWanted = true
       void quietly(() => this.change())
-    })
+    }
+    this.helper = new Helper(words, program.path, { wanted })
   }
 
   /** What enters of a result; undefined for all of it. */
