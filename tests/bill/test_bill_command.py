@@ -22,6 +22,7 @@ from popkit_retention.parallel.sources import DAMAGED, NO_CONVERSATION
 from tests.bill.conversations import BASE, DOCS, OTHER, SERVER, Conversation, at_work, breakdown
 from tests.bill.test_digests import MODELS
 from tests.cli import inside
+from tests.hosts.rollouts import worked
 
 GOLDENS = Path(__file__).parent / "goldens"
 AT = 1_790_000_000.0
@@ -305,6 +306,26 @@ def test_programs_read_the_same(tmp_path: Path):
     assert [row["cause"] for row in data["causes"]] == ["tools", "command", "pause", "unknown"]
     assert data["lost"]["tokens"] == sum(row["tokens"] for row in data["causes"])
     assert data["prices_of"]
+
+
+def of_codex(folder: Path) -> Path:
+    """A session of Codex, which reports no writes, with a pause after which nothing was read."""
+    rollout = worked()
+    rollout.now, rollout.read = rollout.now + 2 * 86_400, 0
+    rollout.answer("done")
+    return rollout.write(folder)
+
+
+@pytest.mark.parametrize("sessions", [lost, of_codex])
+def test_the_bill_has_what_was_sent_again_at_the_price_that_misses_name(sessions, tmp_path: Path):
+    folder, environ = str(sessions(tmp_path / "sessions")), {"POPKIT_HOME": str(tmp_path / "home")}
+    whole, misses = (
+        json.loads(inside.run([*words, "--json", folder], environ, tmp_path).stdout) for words in (["bill"], ["bill", "misses"])
+    )
+    parts, causes = whole["whole"]["parts"], {row["cause"]: row["usd"] for row in misses["causes"]}
+    assert parts["pauses"] == pytest.approx(causes["pause"])
+    assert parts["lost"] == pytest.approx(misses["lost"]["usd"] - causes["pause"])
+    assert (whole["whole"]["usd"], whole["whole"]["requests"]) == (pytest.approx(misses["usd"]), misses["requests"])
 
 
 def test_the_user_s_own_sessions_are_read_where_no_file_is_named(tmp_path: Path):

@@ -83,7 +83,8 @@ def test_what_requests_used_is_summed_by_model_and_a_message_counts_once(tmp_pat
     assert [sum(column) for column in zip(*by_kind.values())] == [0, words, 0, 2_000 + words]
     assert used == {
         "model": "claude-opus-4-6", "prompt": 0, "requests": 2, "plain": 0, "read": BASE + 2_000, "write_5m": 0,
-        "write_1h": BASE + 4_000, "output": 120, "cold": [0, 1, 0], "stands": [0, carried, 0, carried], "pauses": [0, 0], "lost": [0, 0],
+        "write_1h": BASE + 4_000, "output": 120, "cold": [0, 1, 0], "stands": [0, carried, 0, carried], "pauses": [0, 0, 0],
+        "lost": [0, 0, 0],
         "lifetimes": [BASE + 2_000, BASE + 4_000] * 2, "bridged": 0,
     }  # fmt: skip
     paid = usd_of(used, MODELS)
@@ -139,10 +140,18 @@ def test_a_session_whose_transcript_is_gone_is_remembered(place: Path):
 
 @pytest.mark.parametrize(("form", "stays"), [(digests.KINDS_SINCE - 1, True), (0, False), (FORM + 1, False)])
 def test_an_older_digest_of_a_gone_transcript_has_no_kinds_and_lifetimes(form: int, stays: bool, place: Path):
-    path = Path(Conversation().write(place / "one.jsonl"))
+    conversation = Conversation()
+    conversation.wait(4_000)
+    conversation.request(reads=0)
+    path = Path(conversation.write(place / "one.jsonl"))
     ((now,), _) = asked(place)
     older = {key: value for key, value in now.items() if key not in ("kinds_by_time", "by_price", "added", "holds")}
-    older["used"] = [{key: value for key, value in used.items() if key not in ("kinds", "lifetimes", "bridged")} for used in now["used"]]
+    older["used"] = [
+        {key: value for key, value in used.items() if key not in ("kinds", "lifetimes", "bridged")}
+        | {key: used[key][1:] for key in ("pauses", "lost")}
+        for used in now["used"]
+    ]
+    older["losses"] = [{key: value for key, value in loss.items() if key != "written"} for loss in now["losses"]]
     with closing(sqlite3.connect(place.parents[2] / "home" / digests.FILE)) as db, db:
         db.execute("UPDATE digests SET form = ?, digest = ?", (form, json.dumps(older)))
     text = path.read_text()
@@ -152,6 +161,7 @@ def test_an_older_digest_of_a_gone_transcript_has_no_kinds_and_lifetimes(form: i
     for digest in results:
         (was,), (used,) = now["used"], digest["used"]
         assert (used["lifetimes"], used["bridged"]) == ([], 0)
+        assert (digest["losses"], used["pauses"], used["lost"]) == (now["losses"], was["pauses"], was["lost"])
         assert used["kinds"] == {UNATTRIBUTED: [sum(column) for column in zip(*was["kinds"].values())]}
         assert digest["kinds_by_time"] == [{UNATTRIBUTED: sum(row.values())} for row in now["kinds_by_time"]]
         assert "not broken down" in paid_for.kind_words(paid.whole([digest], MODELS)["kinds"][0])
@@ -294,7 +304,7 @@ def test_losses_are_summed_by_cause_and_one_without_a_price_says_so(tmp_path: Pa
         conversation.wait(4_000)
         conversation.request(reads=0)
     lost_caches = costs.misses([priced.digest(tmp_path), unpriced.digest(tmp_path)], MODELS)
-    assert lost_cache.usd(MODELS, "claude-opus-4-6", 24_000, 22_000, 3_600) == pytest.approx(22_000 * 1.9 * 5e-6)
+    assert lost_cache.usd(MODELS, "claude-opus-4-6", 24_000, 22_000, 22_000, 3_600) == pytest.approx(22_000 * 1.9 * 5e-6)
     (row,) = lost_caches["causes"]
     assert (row["cause"], row["times"], row["tokens"], row["unpriced"]) == ("pause", 2, 44_000, 1)
     assert row["usd"] == lost_caches["lost"]["usd"] == pytest.approx(22_000 * 1.9 * 5e-6)

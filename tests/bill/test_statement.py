@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.bill import paid, removals
+from popkit_retention.bill import costs, paid, removals
 from popkit_retention.bill.costs import usd_of
+from popkit_retention.bill.digest import loss_row
 from popkit_retention.bill.kind_sums import shared_out
 from popkit_retention.bill.limit_window import took
 from popkit_retention.bill.paid import MONTH_S
@@ -279,7 +280,8 @@ def test_a_pause_is_apart_from_what_is_always_sent_and_both_are_in_the_whole(tmp
 
 usages = st.builds(
     lambda read, created, plain, at, ttl: Usage(read + created + plain, at, "claude-opus-4-6", ttl, read, created),
-    st.integers(0, 300_000), st.integers(0, 300_000), st.integers(0, 50_000), st.floats(0, 1e5), st.sampled_from([300, 3_600]),
+    st.integers(0, 300_000), st.just(0) | st.integers(0, 300_000), st.integers(0, 300_000),
+    st.floats(0, 1e5), st.sampled_from([300, 3_600]),
 )  # fmt: skip
 parts_lists = st.lists(st.tuples(st.sampled_from([SAID, RESULT + "Read", RESULT + "mcp__docs__find"]), st.integers(0, 9_000)), max_size=4)
 
@@ -305,12 +307,13 @@ def test_the_parts_of_a_bill_are_never_negative_and_add_up_to_what_was_used(requ
     digest = {
         "used": used, "session": "one", "calls": {}, "cwd": "/shop", "host": "Claude Code",
         "by_time": by_time, "kinds_by_time": kinds_by_time, "by_price": [], "added": {}, "holds": {},
-        "losses": [{"at": loss.usage.at, "cause": loss.cause, "tokens": loss.tokens} for loss in lost.values()],
+        "losses": [loss_row(loss) for loss in lost.values()],
     }  # fmt: skip
     whole = paid.whole([digest], MODELS)
     assert all(usd >= 0 for usd in whole["parts"].values())
     usd = sum(sum(usd_of(one, MODELS).values()) for one in used)
     assert sum(whole["parts"].values()) == pytest.approx(whole["usd"]) == pytest.approx(usd)
+    assert costs.misses([digest], MODELS)["lost"]["usd"] == pytest.approx(whole["parts"]["pauses"] + whole["parts"]["lost"])
     assert sum(sum(one["cold"]) for one in used) == sum(not usage.read for usage, _ in requests)
     # What the conversation was made of is the conversation: in dollars, and in the tokens of a window of a limit.
     rows = [part for row in whole["kinds"] for part in (row, *row["parts"])]

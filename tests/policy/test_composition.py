@@ -103,11 +103,10 @@ def test_shares_are_never_negative_and_add_up_to_the_conversation_by_use(events:
             shares = composition.sent(Usage(plain + read + created, 0.0, model, 300, read, created), standing, lost).values()
             assert min((min(row) for row in shares), default=0) > -0.001
             whole = plain + read + created
-            again = min(lost, created)
             parts = [
-                whole - max(standing, read + created),
-                min(read + again, whole) - standing,
-                read + created - max(standing, read + again),
+                whole - max(standing, read + max(created, lost)),
+                read + lost - standing,
+                read + created - max(standing, read + lost),
                 max(0, read - standing) + max(0, whole - max(standing, read + lost)),
             ]
             for column, tokens in enumerate(parts):

@@ -154,4 +154,4 @@ def test_the_tables_say_what_the_golden_says(golden) -> None:
 
 
 def test_a_model_that_nobody_knows_has_no_price() -> None:
-    assert lost_cache.usd(Models({}), "unheard-of", 1, 1, 300) is None
+    assert lost_cache.usd(Models({}), "unheard-of", 1, 1, 1, 300) is None

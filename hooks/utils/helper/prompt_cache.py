@@ -110,7 +110,7 @@ class _Thread:
 
 
 def _usd(models: Models, loss: Loss) -> float | None:
-    return lost_cache.usd(models, loss.usage.model, loss.usage.tokens, loss.tokens, loss.usage.cache_ttl_s)
+    return lost_cache.usd(models, loss.usage.model, loss.usage.tokens, loss.tokens, loss.written, loss.usage.cache_ttl_s)
 
 
 def _day_of(at: float) -> object:

@@ -81,10 +81,10 @@ class Composition:
             min(max(at, standing), end) for at in (usage.read, usage.read + usage.created, usage.read + lost)
         )  # fmt: skip
         shares = {kind: [0.0, size, 0.0, size] for kind, size in self._totals.items()}
-        for kind, size in self._behind(end - min(again, written)).items():
+        for kind, size in self._behind(end - again).items():
             shares[kind][1] = max(0.0, shares[kind][1] - size)
             shares[kind][2] += size
-        for kind, size in self._behind(end - written).items():
+        for kind, size in self._behind(end - max(again, written)).items():
             shares[kind][2] = max(0.0, shares[kind][2] - size)
             shares[kind][0] += size
         if again > read:

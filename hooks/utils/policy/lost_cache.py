@@ -103,7 +103,7 @@ class Sent:
 
 
 class Loss:
-    """Tokens that a request wrote again although the one before had left them in the cache: `cause` of CAUSES, `detail` in the client's
+    """Tokens that a request sent again although the one before had left them in the cache: `cause` of CAUSES, `detail` in the client's
     words (a command, names of servers, models), `pause_s` between the requests, the Usage of the request, whether the user `spoke` before
     it; `later`: of a pause, the cause that it would have had in a cache that lasts longer, "" where that would have kept it."""
 
@@ -119,6 +119,11 @@ class Loss:
         self.pause_s = pause_s
         self.detail = detail
         self.spoke = spoke
+
+    @property
+    def written(self) -> int:
+        """Return how many of the tokens were written to the cache; the others, sent as plain input, come behind them."""
+        return min(self.tokens, self.usage.created)
 
 
 class Losses:
@@ -158,12 +163,12 @@ def losses(requests: Iterable[Sent], day_of: Callable[[float], object], models: 
     return [loss for loss in map(tracker.of, requests) if loss is not None]
 
 
-def usd(models: Models, model: str, prompt: int, tokens: int, ttl_s: float) -> float | None:
+def usd(models: Models, model: str, prompt: int, tokens: int, written: int, ttl_s: float) -> float | None:
     """Return the dollars that a loss cost beyond a read, in a request with a `prompt` of so many tokens; None where the price of the model
     is not known."""
     known = models.model(model)
     price, _ = known.usd(prompt)
-    return None if price is None else tokens * (known.write_price(ttl_s) - known.read) * price / 1e6
+    return None if price is None else (written * known.write_price(ttl_s) + tokens - written - tokens * known.read) * price / 1e6
 
 
 def lost_tokens(before: Usage, after: Usage) -> int:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from popkit_retention.core.policy import lost_cache
 
-from .sums import MOST_DETAILS
+from .sums import MOST_DETAILS, size_below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def misses(digests: Iterable[Digest], models: Models) -> Misses:
             usd += sum(paid.values()) if paid else 0.0
         for loss in digest["losses"]:
             row = by_cause.setdefault(loss["cause"], _none())
-            cost = lost_cache.usd(models, loss["model"], loss["prompt"], loss["tokens"], loss["ttl_s"])
+            cost = lost_cache.usd(models, loss["model"], size_below(loss["prompt"]) + 1, loss["tokens"], loss["written"], loss["ttl_s"])
             row["times"] += 1
             row["tokens"] += loss["tokens"]
             row["usd"] += cost or 0.0

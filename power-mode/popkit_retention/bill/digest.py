@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from popkit_retention.core.policy.lost_cache import Sent
 
-    from .records import Digest
+    from .records import Digest, Loss
 
 
 _models = lru_cache(maxsize=1)(shipped.models)
 _NO_USAGE = "says nothing about the usage of its requests"
-FORM = 15  # of a digest
+FORM = 16  # of a digest
 _KEY_BYTES = 8
 
 
@@ -67,7 +67,6 @@ def digest_of(path: str, size: int) -> Digest:
 
 def _digest(path: str, session: sent.Session, requests: list[Sent], of_request: Mapping[int, lost_cache.Loss]) -> Digest:
     by_time, kinds_by_time = sums.by_time(requests, session.standing, of_request)
-    losses = [of_request[id(request.usage)] for request in requests if id(request.usage) in of_request]
     return {
         "session": _session_of(path),
         "cwd": session.cwd,
@@ -78,16 +77,18 @@ def _digest(path: str, session: sent.Session, requests: list[Sent], of_request: 
         "hooks": session.hooks,
         "calls": session.calls,
         "used": sums.of_models(session.requests, session.standing, of_request, session.copies),
-        "losses": [
-            {
-                "at": loss.usage.at, "cause": loss.cause, "detail": loss.detail, "tokens": loss.tokens, "pause_s": round(loss.pause_s, 1),
-                "model": loss.usage.model, "prompt": loss.usage.tokens, "ttl_s": loss.usage.cache_ttl_s,
-            }
-            for loss in losses
-        ],
+        "losses": [loss_row(of_request[id(request.usage)]) for request in requests if id(request.usage) in of_request],
         "by_time": by_time, "kinds_by_time": kinds_by_time, "by_price": sums.by_price(requests),
         "added": session.added,
         "holds": session.holds,
+    }  # fmt: skip
+
+
+def loss_row(loss: lost_cache.Loss) -> Loss:
+    """Return a loss as a digest has it."""
+    return {
+        "at": loss.usage.at, "cause": loss.cause, "detail": loss.detail, "tokens": loss.tokens, "written": loss.written,
+        "pause_s": round(loss.pause_s, 1), "model": loss.usage.model, "prompt": loss.usage.tokens, "ttl_s": loss.usage.cache_ttl_s,
     }  # fmt: skip
 
 

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 FILE = "bills.sqlite"
 _OLDEST = 9  # the oldest form that can still be read where the transcript is gone
-# Since these forms, kinds are known, prices by time and lifetimes, and what the host adds.
-KINDS_SINCE, PRICES_SINCE, ADDED_SINCE = 11, 12, 14
+# Since these forms, kinds are known, prices by time and lifetimes, what the host adds, and what was lost but not written.
+KINDS_SINCE, PRICES_SINCE, ADDED_SINCE, PLAIN_SINCE = 11, 12, 14, 16
 KEPT_S = 365 * 86_400
 # Fewer bytes are read by one process before others would have started.
 _ALONE_BYTES = 64 * 1024 * 1024
@@ -148,8 +148,14 @@ def of_user(
 
 
 def _upgraded(digest: Digest, form: int) -> Digest:
-    """Return a digest of an older form in the current one: from before ADDED_SINCE it lacks what the host has added, from before
-    PRICES_SINCE prices by time and lifetimes, from before KINDS_SINCE also kinds."""
+    """Return a digest of an older form in the current one: from before PLAIN_SINCE all that was lost counts as written, from before
+    ADDED_SINCE it lacks what the host has added, from before PRICES_SINCE prices by time and lifetimes, from before KINDS_SINCE also
+    kinds."""
+    if form < PLAIN_SINCE:
+        for used in digest["used"]:
+            used["pauses"], used["lost"] = [0, *used["pauses"]], [0, *used["lost"]]
+        for loss in digest["losses"]:
+            loss["written"] = loss["tokens"]
     if form < ADDED_SINCE:
         digest["added"], digest["holds"] = {}, {}
     if form < PRICES_SINCE:

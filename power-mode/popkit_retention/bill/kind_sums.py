@@ -25,10 +25,10 @@ UNATTRIBUTED = "untold"
 def columns_of(used: Used) -> list[int]:
     """Return the tokens of conversations in sums of requests: [plain, read, written for five minutes, for an hour]."""
     plain, read, short, hour = used["stands"]
-    lost_short, lost_hour = (sum(lost) for lost in zip(used["pauses"], used["lost"]))
+    lost_plain, lost_short, lost_hour = (sum(lost) for lost in zip(used["pauses"], used["lost"]))
     return [
-        used["plain"] - plain, used["read"] - read + lost_short + lost_hour, used["write_5m"] - short - lost_short,
-        used["write_1h"] - hour - lost_hour,
+        used["plain"] - plain - lost_plain, used["read"] - read + lost_plain + lost_short + lost_hour,
+        used["write_5m"] - short - lost_short, used["write_1h"] - hour - lost_hour,
     ]  # fmt: skip
 
 

@@ -89,12 +89,8 @@ def _added(digests: Iterable[Digest]) -> list[dict[str, Any]]:
 
 
 def _divided(used: Used, models: Models) -> dict[str, float]:
-    (short_pauses, hour_pauses), (short_lost, hour_lost) = used["pauses"], used["lost"]
-    return {
-        "standing": _paid(used["stands"], used, models),
-        "pauses": _paid([0, -short_pauses - hour_pauses, short_pauses, hour_pauses], used, models),
-        "lost": _paid([0, -short_lost - hour_lost, short_lost, hour_lost], used, models),
-    }
+    again = {name: (plain, -plain - short - hour, short, hour) for name in ("pauses", "lost") for plain, short, hour in [used[name]]}
+    return {name: _paid(tokens, used, models) for name, tokens in {"standing": used["stands"], **again}.items()}
 
 
 def _paid(tokens: Sequence[int], used: Used, models: Models) -> float:

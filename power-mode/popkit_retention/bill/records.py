@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-# (id of the model, hundreds of thousands of tokens in the prompt, at most 2, since a price may hold only up to a size of prompt)
+# (id of the model, `sums.size_below` of the prompt)
 Priced = tuple[str, int]
 # A row of a table, by the names of its columns.
 Row = dict[str, Any]
 
 
 class Loss(TypedDict):
-    """`at`: seconds · `tokens` that were written again, for `ttl_s` seconds · `prompt`: tokens of the request's prompt."""
+    """`at`: seconds · `tokens` that were sent again, of them `written` to the cache for `ttl_s` seconds · `prompt`: tokens of the request's
+    prompt."""
 
     at: float
     cause: str
     detail: str
     tokens: int
+    written: int
     pause_s: float
     model: str
     prompt: int
@@ -39,7 +41,7 @@ class Used(TypedDict):
     cold: list[int]
     # Tokens before the first word: [plain, read, written for five minutes, for an hour]. Lost ones count as read.
     stands: list[int]
-    # Tokens that were written again, [for five minutes, for an hour]: after a pause, and for any other cause.
+    # Tokens that were sent again, [plain, written for five minutes, for an hour]: after a pause, and for any other cause.
     pauses: list[int]
     lost: list[int]
     # What the conversations were made of: kind (policy/composition.py) -> tokens by the columns of `sums.columns_of`, to which they add

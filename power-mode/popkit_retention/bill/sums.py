@@ -5,6 +5,8 @@ Tokens that the cache lost count as read, as in the shares of the requests: the 
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from popkit_retention.core.policy import lost_cache
 
 from .kind_sums import add_shares, add_unlost_shares, columns_of, shared_by_kind
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
 SLOT_S = 600  # columns of the sums by time
 _PRICED = ("model", "prompt", "plain", "read", "write_5m", "write_1h", "output")
-_BUCKET = 100_000
-_MOST_BUCKETS = 2
+# A price may hold only up to a size of prompt.
+_SIZES = (0, 100_000, 200_000, 272_000)
 MOST_DETAILS = 3
 
 
@@ -38,13 +40,13 @@ def of_models(
         usage = request.usage
         if request.id in copies:
             continue
-        key = usage.model, min(_MOST_BUCKETS, usage.tokens // _BUCKET)
+        key = usage.model, size_below(usage.tokens)
         sum = sums.get(key)
         if sum is None:
             sum = sums[key] = {
-                "model": key[0], "prompt": key[1] * _BUCKET, "requests": 0,
+                "model": key[0], "prompt": key[1], "requests": 0,
                 "plain": 0, "read": 0, "write_5m": 0, "write_1h": 0, "output": 0,
-                "cold": [0, 0, 0], "stands": [0, 0, 0, 0], "pauses": [0, 0], "lost": [0, 0], "kinds": {},
+                "cold": [0, 0, 0], "stands": [0, 0, 0, 0], "pauses": [0, 0, 0], "lost": [0, 0, 0], "kinds": {},
                 "lifetimes": [0, 0, 0, 0], "bridged": 0,
             }  # fmt: skip
         sum["requests"] += 1
@@ -61,6 +63,11 @@ def of_models(
     return list(sums.values())
 
 
+def size_below(prompt: int) -> int:
+    """Return the size of prompt by which a request is counted: with one token more, its price is the same."""
+    return _SIZES[max(0, bisect_left(_SIZES, prompt) - 1)]
+
+
 def _divide(sum: Used, usage: Usage, standing: int, loss: lost_cache.Loss | None) -> None:
     """Add to sums the tokens of a request before the first word, and those written again. A prompt is read from its beginning on, so the
     former are read first, and the lost ones begin where reading ends: tokens that are both count once."""
@@ -69,13 +76,17 @@ def _divide(sum: Used, usage: Usage, standing: int, loss: lost_cache.Loss | None
         sum["cold"][2 if not usage.created else hour] += 1
     read = min(standing, usage.read)
     written = min(standing - read, usage.created)
-    lost = min(loss.tokens, usage.created) if loss else 0
-    both = min(lost, written)
-    sum["stands"][0] += max(0, min(standing, usage.tokens) - read - written)
-    sum["stands"][1] += read + both
+    plain = max(0, min(standing, usage.tokens) - read - written)
+    lost = loss.written if loss else 0
+    lost_plain = loss.tokens - lost if loss else 0
+    both, both_plain = min(lost, written), min(lost_plain, plain)
+    sum["stands"][0] += plain - both_plain
+    sum["stands"][1] += read + both + both_plain
     sum["stands"][3 if hour else 2] += written - both
     if loss:
-        sum["pauses" if loss.cause == lost_cache.PAUSE else "lost"][hour] += lost
+        sums = sum["pauses" if loss.cause == lost_cache.PAUSE else "lost"]
+        sums[0] += lost_plain
+        sums[2 if hour else 1] += lost
 
 
 def by_time(
@@ -107,7 +118,7 @@ def by_price(requests: list[Sent]) -> list[list[Any]]:
     rows: dict[tuple[int, str, int], list[Any]] = {}
     for request in requests:
         usage = request.usage
-        key = int(usage.at) // SLOT_S * SLOT_S, usage.model, min(_MOST_BUCKETS, usage.tokens // _BUCKET) * _BUCKET
+        key = int(usage.at) // SLOT_S * SLOT_S, usage.model, size_below(usage.tokens)
         row = rows.setdefault(key, [*key, 0, 0, 0, 0, 0])
         row[3] += max(0, usage.tokens - usage.read - usage.created)
         row[4] += usage.read
