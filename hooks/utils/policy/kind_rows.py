@@ -18,9 +18,8 @@ def kind_rows(
     tokens: Mapping[str, int], usd: Mapping[str, float] | None = None, calls: Mapping[str, list[float]] | None = None
 ) -> list[Row]:
     """Return what conversations were made of as rows {kind, name, tokens, parts}, the most expensive first, with `usd` and `used` where
-    `usd` and `calls` are given. `kind`: one of composition.py, `untold` (views/paid_for.py), `result` of the tool of this `name`, or
-    `server` for the tools of an MCP server, which are its `parts` · `tokens`: over all requests · `used`: [times, when last] of calls, None
-    for anything but results."""
+    `usd` and `calls` are given. `kind`: one of composition.py, `result` of the tool of this `name`, or `server` for the tools of an MCP
+    server, which are its `parts` · `tokens`: over all requests · `used`: [times, when last] of calls, None for anything but results."""
     rows: list[Row] = []
     servers: dict[str, list[Row]] = {}
     for kind, count in tokens.items():

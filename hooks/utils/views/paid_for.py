@@ -26,7 +26,6 @@ _KINDS = {
     "summary": "summaries that compactions left",
     "added": "reminders, texts of hooks and skills",
     "other": "not in the transcript, such as tools loaded later",
-    "untold": "not broken down: an older PopKit read this, and the transcripts are gone",
 }
 MOST_KINDS = 8  # rows of them that are shown unasked
 _ASIDE = 24  # columns before the words of a row

@@ -26,8 +26,6 @@ from ..parallel.attempts import SessionSkipped
 from ..parallel.results import ALL_CORES, results
 from ..parallel.sources import Source, why_nothing
 from .digest import _NO_USAGE, FORM, Read, read
-from .kind_sums import UNATTRIBUTED, columns_of
-from .sums import SLOT_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,9 +38,9 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], object]
 
 FILE = "bills.sqlite"
-_OLDEST = 9  # the oldest form that can still be read where the transcript is gone
-# Since these forms, kinds are known, prices by time and lifetimes, what the host adds, and what was lost but not written.
-KINDS_SINCE, PRICES_SINCE, ADDED_SINCE, PLAIN_SINCE = 11, 12, 14, 16
+OLDEST = 13  # the oldest form that can still be read where the transcript is gone: that of 0.1.0
+# Since these forms, it is known what the host adds, and what was lost but not written.
+ADDED_SINCE, PLAIN_SINCE = 14, 16
 KEPT_S = 365 * 86_400
 # Fewer bytes are read by one process before others would have started.
 _ALONE_BYTES = 64 * 1024 * 1024
@@ -112,6 +110,8 @@ def _results_of(
     sources: Sequence[Source], progress: Progress, where: Workplace, task: Callable[[str], Read]
 ) -> Iterator[tuple[Source, Read | None, str]]:
     whole, done = sum(source.size for source in sources), 0
+    if whole:
+        progress(0, whole)
     for result in results(task, sources, where.worth(sources, _ALONE_BYTES)):
         done += result[0].size
         progress(done, whole)
@@ -139,7 +139,7 @@ def of_user(
         _read(db, [Source(path, stamps[path][0]) for path in changed], stamps, progress, where)
         _count_once(db, stamps)
         with Transaction(db):
-            db.execute("DELETE FROM digests WHERE form NOT BETWEEN ? AND ?", (_OLDEST, FORM))
+            db.execute("DELETE FROM digests WHERE form NOT BETWEEN ? AND ?", (OLDEST, FORM))
             old = db.execute("SELECT path FROM digests WHERE ended < ?", (now - KEPT_S,)).fetchall()
             # The digest of an existing transcript would be made again the next time.
             db.executemany("DELETE FROM digests WHERE path = ?", [row for row in old if row[0] not in stamps])
@@ -149,8 +149,7 @@ def of_user(
 
 def _upgraded(digest: Digest, form: int) -> Digest:
     """Return a digest of an older form in the current one: from before PLAIN_SINCE all that was lost counts as written, from before
-    ADDED_SINCE it lacks what the host has added, from before PRICES_SINCE prices by time and lifetimes, from before KINDS_SINCE also
-    kinds."""
+    ADDED_SINCE it lacks what the host has added."""
     if form < PLAIN_SINCE:
         for used in digest["used"]:
             used["pauses"], used["lost"] = [0, *used["pauses"]], [0, *used["lost"]]
@@ -158,17 +157,6 @@ def _upgraded(digest: Digest, form: int) -> Digest:
             loss["written"] = loss["tokens"]
     if form < ADDED_SINCE:
         digest["added"], digest["holds"] = {}, {}
-    if form < PRICES_SINCE:
-        digest["by_price"] = []
-        for used in digest["used"]:
-            used["lifetimes"], used["bridged"] = [], 0
-    if form < KINDS_SINCE:
-        for used in digest["used"]:
-            used["kinds"] = {UNATTRIBUTED: columns_of(used)}
-        left = {at: plain + read + written - before for at, plain, read, written, _, before in digest["by_time"]}
-        for loss in digest["losses"]:
-            left[int(loss["at"]) // SLOT_S * SLOT_S] -= loss["tokens"]
-        digest["kinds_by_time"] = [{UNATTRIBUTED: left[slot[0]]} for slot in digest["by_time"]]
     return digest
 
 

@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from .records import Used
 
 
-# The contents of conversations that an earlier version has read, and whose transcripts are gone, are unknown.
-UNATTRIBUTED = "untold"
-
-
 def columns_of(used: Used) -> list[int]:
     """Return the tokens of conversations in sums of requests: [plain, read, written for five minutes, for an hour]."""
     plain, read, short, hour = used["stands"]

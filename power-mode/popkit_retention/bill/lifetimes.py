@@ -67,7 +67,7 @@ def compared(digests: Iterable[Digest], models: Models, is_priced: bool, period_
     for digest in digests:
         for used in digest["used"]:
             model = models.model(used["model"])
-            if not used["lifetimes"] or not model.known or model.kept_s:
+            if not model.known or model.kept_s:
                 continue
             requests += used["requests"]
             pauses += used["bridged"]

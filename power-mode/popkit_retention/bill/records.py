@@ -47,8 +47,8 @@ class Used(TypedDict):
     # What the conversations were made of: kind (policy/composition.py) -> tokens by the columns of `sums.columns_of`, to which they add
     # up.
     kinds: dict[str, list[int]]
-    # Tokens that would have been read and written with a cache of five minutes, and of an hour (`lifetimes.replayed`); [] where that is
-    # not known. And how many requests came after a pause that only an hour bridges.
+    # Tokens that would have been read and written with a cache of five minutes, and of an hour (`lifetimes.replayed`). And how many
+    # requests came after a pause that only an hour bridges.
     lifetimes: list[int]
     bridged: int
 
