@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..config.cached import effective
 from ..hosts import is_guest
-from ..hosts.tools import tools_of
+from ..hosts.tools import recorded_tools, tools_of
 from ..io import home
 from ..io.codec import text_in_field
 from ..policy.calls import TEXT_CHARS
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 class Site:
     """The place where a hook or command works: our folders, the project, the configuration, the session. `lasting_home`: our folder, with
-    the files that outlive sessions · `tools`: of the host."""
+    the files that outlive sessions · `tools`: of the host, or where another has recorded the session, of all hosts."""
 
     __slots__ = ("_home", "_rules", "_session", "config", "environ", "lasting_home", "project", "session_id", "tools")
 
-    def __init__(self, environ: Mapping[str, str], session_id: str, project: str = ""):
+    def __init__(self, environ: Mapping[str, str], session_id: str, project: str = "", is_recorded: bool = False):
         self.environ = environ
         self.lasting_home = home.popkit_home(environ)
-        self.tools = tools_of(session_id)
+        self.tools = recorded_tools() if is_recorded else tools_of(session_id)
         self.project = environ.get("CLAUDE_PROJECT_DIR") or project
         if len(self.project) > TEXT_CHARS:
             self.project = ""  # no folder has such a name

@@ -50,7 +50,7 @@ def answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
     except session_lookup.NoSession as error:
         raise Refused(str(error)) from None
     files.patience.left_s = files.LOCK_WAIT_S  # a stopped helper may hold a lock: after this time, the answer does without it
-    site = Site(environ, session_lookup.session_id_of(path), began)
+    site = Site(environ, session_lookup.session_id_of(path), began, session_lookup.is_recorded(path))
     response = context_words.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place_of(site))
     if response.error:
         raise Refused(response.error)

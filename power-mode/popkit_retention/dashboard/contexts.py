@@ -107,7 +107,7 @@ class ContextCache:
 
     def site(self, known: Known) -> Site:
         """Return the Site of a session."""
-        return Site(self._environ, known.id, began_in(known.transcript))
+        return Site(self._environ, known.id, began_in(known.transcript), known.recorded)
 
     def _keep(self, id: str, cached: CachedContext, took_s: float) -> None:
         self._cached[id] = cached

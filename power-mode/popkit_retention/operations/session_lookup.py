@@ -162,6 +162,11 @@ def _has_results(path: str) -> bool:
         return False
 
 
+def is_recorded(path: str) -> bool:
+    """Return whether another host than Claude Code has recorded a transcript."""
+    return recordings.host_of(path) != hosts.CLAUDE_CODE
+
+
 def check(path: str) -> str:
     """Return the folder in which the session of a transcript began ("" when it does not say); NoSession for any other file."""
     lines = 0
