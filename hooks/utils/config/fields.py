@@ -306,8 +306,8 @@ FIELDS = {
         NOTHING,
     ),
     "auto_misses": setting(
-        "What compacting by itself may cost at most: look-ups in 100 requests because of PopKit. Near this bound less leaves, and then "
-        "nothing until more requests have come.",
+        "Compacting by itself is held back near so many look-ups in 100 requests because of PopKit: less leaves, then nothing until more "
+        "requests have come. There can be more.",
         number(0, 100, "look-ups in 100 requests"),
         ruleset.AUTO_MISSES,
         NOTHING,
