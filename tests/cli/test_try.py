@@ -21,6 +21,7 @@ from popkit_retention.lab import past_sessions, try_command
 from tests.cli import made_up_afternoon
 from tests.cli.test_context_command import Nowhere
 from tests.hosts.rollouts import worked
+from tests.operations.test_past_sessions import cleared
 from tests.views.written import Written, spec_session
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,7 +136,7 @@ def test_it_ends_in_what_the_session_would_have_got_as_the_lab_counts_it(tmp_pat
     assert f"({got['cleared_tokens']:,} tokens)" in summary
     assert f"cost {got['cost_share']:.3f}" in summary
     output = _try(tmp_path, capsys, path)[1]
-    block = output[output.index("With a clear whenever it paid") : output.index("Install PopKit")]
+    block = output[output.index("This session, with a clear whenever it paid") : output.index("Install PopKit")]
     assert f"in {got['cleared_results']} results, at {got['moments']} moment" in block
     assert f"Net       {1 - got['cost_share']:.1%} of the cost of its prompts is saved" in block
 
@@ -147,6 +148,19 @@ def test_the_configuration_of_the_sessions_project_holds(tmp_path, capsys) -> No
     written.say("go")
     written.grep("login")
     assert "Profile   aggressive" in _try(tmp_path, capsys, str(written.path))[1]
+
+
+@pytest.mark.parametrize("form", ["records", "counts", "items"])
+def test_it_reads_a_rollout_as_context_does_and_offers_no_more(tmp_path, capsys, form: str) -> None:
+    path, environ = str(worked(form).write(tmp_path)), {"POPKIT_HOME": str(tmp_path / "home")}
+    read = []
+    for words in (["try", path], ["context", "--transcript", path]):
+        assert main([*words, "--json"], environ) == 0
+        answer = json.loads(capsys.readouterr().out)
+        read.append({name: answer[name] for name in ("tiers", "expired", "reclaimable", "results")} | {"takes": answer["verdict"]["kind"]})
+    assert read[0] == read[1]
+    assert read[0]["tiers"]["preserved"]["live"]["items"] == 1, "the task list"
+    assert (read[0]["reclaimable"]["cold"]["items"], read[0]["takes"]) == (0, "nothing")
 
 
 def test_a_file_that_is_no_transcript_is_refused(tmp_path, capsys) -> None:
@@ -202,6 +216,22 @@ def test_a_session_that_is_named_is_the_only_one_that_counts(tmp_path, capsys) -
     path = _afternoon(tmp_path, "two")
     assert _past(tmp_path, capsys, str(path))["sessions"] == 1
     assert _try(tmp_path, capsys, str(path))[1].splitlines()[2].startswith("In this session, PopKit by itself would have")
+
+
+def test_what_popkit_has_changed_is_no_past_without_it(tmp_path, capsys) -> None:
+    afternoon, project = _afternoon(tmp_path, "one", 2), tmp_path / "claude" / "projects" / "-home-dev-shop"
+    path = cleared(project, "two")
+    os.utime(path, (time.time(),) * 2)
+    shown = " ".join(_try(tmp_path, capsys)[1].split())
+    assert "In 1 session of the last 30 days" in shown
+    assert "Not among them: 1 session that PopKit has changed; `popkit stats` has what that saved." in shown
+    assert "Session two" in shown
+    assert "This session, with" not in shown
+    afternoon.unlink()
+    for words, where in (((), "In 1 session of the last 30 days"), ((path,), "In this session")):
+        said = " ".join(_try(tmp_path, capsys, *words)[1].split())
+        assert f"{where} PopKit was at work already: `popkit stats` has what that saved." in said
+    assert "~-" not in said
 
 
 def test_sessions_that_are_older_leave_the_newest_of_them(tmp_path, capsys) -> None:
@@ -271,7 +301,7 @@ def test_every_flag_and_command_that_it_names_works(tmp_path, capsys, words: lis
 @pytest.mark.parametrize(
     ("has_cleared", "takes_now", "words"),
     [
-        (False, True, "Cleared nothing, though a clear now takes something"),
+        (False, True, "A clear now takes something: the cache is cold"),
         (True, True, "A clear now is what would leave before the next request"),
         (True, False, "A clear now would take nothing"),
         (False, False, "A clear now has too little as well"),

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.lab import measure, replay_policies, sent_requests, survey
+from popkit_retention.core import text
+from popkit_retention.lab import measure, replay_policies, sent_requests, survey, survey_views
 from popkit_retention.lab.survey import COUNTS, PolicyScore, SessionScores, Total
+from popkit_retention.lab.survey_card import card_of
 from popkit_retention.parallel.sources import DAMAGED
 from tests.lab.transcripts import Transcript, filled
 from tests.views.written import spec_session
@@ -96,6 +98,19 @@ def test_a_session_without_a_known_price_is_left_out_and_named(tmp_path: Path) -
 def test_what_is_installed_comes_first(folder: Path) -> None:
     scores = survey.survey([str(folder)], None, (300,), 1)["ttls"]["300"]
     assert list(scores)[:3] == ["default", "default+auto", "nothing"]
+
+
+def test_how_many_sessions_keep_the_look_ups_is_told_where_there_are_long_ones(folder: Path, tmp_path: Path) -> None:
+    def said(place: Path) -> tuple[float | None, str]:
+        found = survey.survey([str(place)], None, (300,), 1)
+        words = text.laid_out(survey_views.lines_of({**found, "card": card_of(found, "0")}))
+        return found["ttls"]["300"]["default"]["within_bound"], " ".join(" ".join(words).split())
+
+    short, words = said(folder)
+    assert short is None
+    assert "in 100 requests: default 0.00, default+auto 0.00 misses/100:" in words
+    session(tmp_path / "long" / "one.jsonl", 100)
+    assert "default+auto 0.00. Of the sessions of 100 requests or more (1), 100% and 100% had at most 5." in said(tmp_path / "long")[1]
 
 
 def test_a_file_that_is_named_twice_counts_once(folder) -> None:

@@ -12,7 +12,9 @@ import pytest
 from popkit_retention.bill import digests
 from popkit_retention.bill.costs import usd_of
 from popkit_retention.bill.digest import digest_of
-from popkit_retention.lab import past_sessions, replay_policies, sent_requests
+from popkit_retention.core.policy.own_lines import marked
+from popkit_retention.core.policy.placeholder import placeholder
+from popkit_retention.lab import past_sessions, replay_policies, sent_requests, survey
 from popkit_retention.parallel.attempts import SessionSkipped
 from popkit_retention.parallel.results import Workplace
 from popkit_retention.parallel.sources import find
@@ -78,6 +80,44 @@ def test_without_a_compaction_and_a_cold_cache_only_the_door_counts(tmp_path: Pa
     row = past_sessions.row_of(str(spec_session(tmp_path).path), "")
     assert row.kept_out_tokens > 0
     assert (row.compactions, row.kept_tokens, row.summary_tokens, row.compactions_usd, row.auto_usd) == (0, 0, 0, 0, 0)
+
+
+def cleared(folder: Path, session: str = "shop") -> str:
+    """A session with a placeholder of ours in it."""
+    written = Written(folder, session=session)
+    written.say("go")
+    written.call("Read", {"file_path": f"{written.project}/a.ts"}, placeholder("Read a.ts", "edited later", "abcdefgh"))
+    for number in range(8):
+        written.read(f"{session}-{number}.ts")
+    return str(written.path)
+
+
+def _compacted_by_popkit(folder: Path) -> str:
+    """A session whose compaction left no summary."""
+    written = Written(folder, session="shop")
+    for name in ("a.ts", "b.ts"):
+        written.say("go")
+        for number in range(4):
+            written.read(f"{number}{name}")
+        written.compact()
+    return str(written.path)
+
+
+@pytest.mark.parametrize("make", [cleared, _compacted_by_popkit])
+def test_a_session_that_popkit_has_changed_is_left_out_and_counted(tmp_path: Path, make) -> None:
+    path, other = make(tmp_path), _session(tmp_path, "other")
+    assert past_sessions.row_of(path, "") == past_sessions.PastSums(changed=1)
+    both, alone = _sums([path, other]), _sums([other])
+    assert (both.changed, both._replace(changed=0, left=0)) == (1, alone)
+    found = survey.survey([path, other], ["default"], (300,), 1)
+    assert (found["sessions"], found["skipped"]) == (1, {survey.CHANGED: 1})
+
+
+@pytest.mark.parametrize("says", ["[PopKit cleared nothing]", marked(placeholder("Read a.ts", "edited later", "abcdefgh"))[0]])
+def test_a_session_in_which_something_only_looks_like_ours_counts(tmp_path: Path, says: str) -> None:
+    written = spec_session(tmp_path)
+    written.call("Read", {"file_path": f"{written.project}/a.ts"}, says)
+    assert past_sessions.row_of(str(written.path), "").sessions == 1
 
 
 def test_the_configuration_of_each_project_holds(tmp_path: Path) -> None:

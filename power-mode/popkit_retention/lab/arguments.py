@@ -8,6 +8,7 @@ from popkit_retention.core.text import clean
 
 from ..cli.answering import Refused
 from ..operations import session_lookup
+from ..parallel.sources import unreadable
 from . import own_policies, replay_policies, sent_requests
 
 TYPE_CHECKING = False
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 
 TTLS = {"5m": 300, "1h": 3_600}
-_MESSAGE = 60  # characters of an error
 
 
 def check_writable(path: str) -> None:
@@ -45,7 +45,5 @@ def session_of(path: str) -> Session:
         return session
     except session_lookup.NoSession as error:
         raise Refused(str(error)) from None
-    except OSError as error:
-        raise Refused(f"{clean(path)}: cannot be read: {clean(error.strerror or str(error))}") from None
     except Exception as error:  # noqa: BLE001  a file may hold anything; the lab leaves it out
-        raise Refused(f"{clean(path)}: could not be read: {type(error).__name__} {clean(str(error))[:_MESSAGE]}".rstrip()) from None
+        raise Refused(f"{clean(path)}: {clean(unreadable(error))}") from None

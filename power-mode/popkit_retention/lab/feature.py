@@ -8,7 +8,7 @@ FEATURE = Feature(
     "lab",
     70,
     commands=(
-        Command("try", f"{__package__}.operations:TRY", 50, first=(80, "what PopKit would say about your newest session"), needs=("bill",)),
+        Command("try", f"{__package__}.operations:TRY", 50, first=(80, "what PopKit would have done in your sessions"), needs=("bill",)),
         Command(
             "lab",
             f"{__package__}.operations:LAB",

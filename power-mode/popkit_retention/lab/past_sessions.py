@@ -23,6 +23,7 @@ from ..parallel.attempts import SessionSkipped
 from ..parallel.results import ALL_CORES, Workplace, results, results_of
 from ..parallel.sources import why_nothing
 from . import outcomes, sent_requests
+from .recorded import was_changed
 from .replay_policies import models
 
 TYPE_CHECKING = False
@@ -44,7 +45,8 @@ class PastSums(NamedTuple):
     usage in the transcript, and `unpriced` a model without a price. The door would have kept `kept_out_tokens` of `kept_out_results` out;
     at `compactions` of the host's, `kept_tokens` would have stayed word for word in the place of `summary_tokens`. `kept_out_usd`,
     `compactions_usd`, `auto_usd`: what the door saves, what compactions without a model save beside it, and what more of them save when
-    the cache is cold; below 0 for what costs more. `left`: how many transcripts were not reached within so many `seconds`."""
+    the cache is cold; below 0 for what costs more. PopKit has changed `changed` more sessions. `left`: how many transcripts were not
+    reached within so many `seconds`."""
 
     sessions: int = 0
     subagents: int = 0
@@ -60,6 +62,7 @@ class PastSums(NamedTuple):
     summary_tokens: int = 0
     compactions_usd: float = 0
     auto_usd: float = 0
+    changed: int = 0
     left: int = 0
     seconds: float = 0
 
@@ -76,13 +79,15 @@ def row_of(path: str, popkit_home: str, copies: Collection[int] = ()) -> PastSum
         raise SessionSkipped(why_nothing(path))
     reading = digests.read_file(path, copies)
     digest = reading.digest
+    is_agent = "/" in digest["session"]
+    if was_changed(session):
+        return PastSums(changed=int(not is_agent))
     config = layers.load(home.plugin_root(), popkit_home or None, session.cwd)
     done = outcomes.unasked(session, Ruleset.from_config(config, recorded_tools()), reading.copied)
     if not done.was.requests:
         raise SessionSkipped(_COPIED)
     paid = [(used["requests"], usd_of(used, models())) for used in digest["used"]]
     usd = sum(sum(dollars.values()) for _, dollars in paid if dollars)
-    is_agent = "/" in digest["session"]
     return PastSums(
         sessions=int(not is_agent),
         subagents=int(is_agent),
@@ -110,6 +115,7 @@ def sums(
     total = PastSums()
     began = time.monotonic()
     ends = began + seconds
+    progress(0, whole)
     copies = _copies(sources, began + _ASKING * seconds, where)
     work = [(partial(row_of, popkit_home=popkit_home, copies=copies.get(source.address, ())), source) for source in sources[: len(copies)]]
     for source, row, _ in results_of(work, where.worth(sources, _ALONE_BYTES)):

@@ -11,17 +11,22 @@ if TYPE_CHECKING:
     from .past_sessions import PastSums
 
 _AUTO_ON = "/popkit auto on"
+_STATS = "`popkit stats`"
 _LEAST_USD = 0.005
 _ASIDE = 11
 
 
 def sessions_in_words(past: PastSums) -> str:
     """Return how many sessions were counted."""
-    return units.counted(past.sessions, "session") if past.sessions else units.counted(past.subagents, "subagent")
+    if past.subagents and not past.sessions:
+        return units.counted(past.subagents, "subagent")
+    return units.counted(past.sessions if past.requests else past.changed, "session")
 
 
 def lines(past: PastSums, where: str) -> list[text.Line]:
     """Return the sentence and its parts. `where`: the sessions, in the words with which the sentence begins."""
+    if past.changed and not past.requests:
+        return text.wrap(f"{where} PopKit was at work already: {_STATS} has what that saved.")
     if not past.requests:
         return text.wrap(f"{where} there is no request that could be counted.")
     found = [*text.wrap(_sentence(past, where)), "", *_parts(past)]
@@ -30,7 +35,7 @@ def lines(past: PastSums, where: str) -> list[text.Line]:
 
 def _sentence(past: PastSums, where: str) -> str:
     did = []
-    if past.kept_out_tokens:
+    if past.kept_out_tokens > 0:
         did.append(f"kept {units.long_tokens(past.kept_out_tokens)} of repetition and noise out of the context")
     if past.compactions:
         summaries = f"{units.long_tokens(past.summary_tokens)} of summary"
@@ -66,7 +71,7 @@ def _saving(saved: float, usd: float) -> str:
 def _parts(past: PastSums) -> list[text.Line]:
     parts = [("Cost", _cost(past))]
     kept = f"{units.long_tokens(past.kept_out_tokens)} in {units.counted(past.kept_out_results, 'result')}"
-    parts.append(("Kept out", kept + _saving_of_part(past, past.kept_out_usd) if past.kept_out_tokens else "nothing"))
+    parts.append(("Kept out", kept + _saving_of_part(past, past.kept_out_usd) if past.kept_out_tokens > 0 else "nothing"))
     if past.compactions:
         times = units.counted(past.compactions, "compaction")
         words = f"at {times} {units.long_tokens(past.kept_tokens)} stay word for word, at once and without a model"
@@ -97,6 +102,8 @@ def _cost(past: PastSums) -> str:
 def _method(past: PastSums) -> str:
     """Return how the figures were counted."""
     words = "Replayed request by request at the prices of the models that answered, as `popkit lab` does; ~ marks estimates."
+    if past.changed:
+        words += f" Not among them: {units.counted(past.changed, 'session')} that PopKit has changed; {_STATS} has what that saved."
     if past.left:
         words += f" The newest are counted: {units.counted(past.left, 'transcript')} did not fit into {past.seconds:.0f} s."
     return words

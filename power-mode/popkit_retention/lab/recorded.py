@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from popkit_retention.core.policy import own_lines
 from popkit_retention.core.policy.calls import Call
 from popkit_retention.core.policy.outlines import NAME, PLAIN
 from popkit_retention.core.policy.placeholder import NO_HANDLE
@@ -102,6 +103,21 @@ class Session:
     def model(self) -> str:
         """Return the id of the model that answered most requests; "" for none."""
         return max(self.models, key=self.models.__getitem__, default="")
+
+
+def was_changed(session: Session) -> bool:
+    """Return whether PopKit has changed a session: a result has a line of ours, or a compaction of Claude Code's left no summary."""
+    is_bare = False
+    for kind, what, *_ in session.steps:
+        if kind == "compact":
+            is_bare = not session.is_translated
+        elif kind == "add":
+            is_bare = is_bare and not what.is_summary
+            if any(own_lines.found_in(what.text)):
+                return True
+        elif kind == "request" and is_bare:
+            return True
+    return False
 
 
 def shared(blocks: Sequence[Block], others: Sequence[Block]) -> int:

@@ -24,6 +24,7 @@ from . import sent_requests
 from .checked_policies import PolicyFailed
 from .measure import DEARER
 from .own_policies import PolicyUnusable
+from .recorded import was_changed
 from .replay_policies import NOTHING, POLICIES, USUAL, Known, described, has_price, models, prices_for, score
 from .survey_card import digest_of
 
@@ -31,6 +32,7 @@ SCHEMA = 1
 LEAST_REQUESTS = 5
 # Only sessions of at least this many requests are checked for whether their look-ups keep within the bound.
 BOUND_REQUESTS = 100
+CHANGED = "changed by PopKit: popkit stats has what that saved"
 _PARTS = 1_000_000  # parts of a unit, in which costs are added
 _FILES_NAMED = 50  # at most, of the files that were left out
 
@@ -99,6 +101,8 @@ def row_of(path: str, names: list[str], ttls: list[float], model: str = "", know
         raise SessionSkipped(f"under {LEAST_REQUESTS} requests")
     if not has_price(model or session.model):
         raise SessionSkipped(f"no price is known of {model or session.model or 'its model'}")
+    if was_changed(session):
+        raise SessionSkipped(CHANGED)
     scores: dict[float, dict[str, PolicyScore]] = {}
     failed: dict[str, str] = {}
     for ttl_s in ttls:
@@ -154,6 +158,8 @@ def survey(
     sources = find(paths, skip)
     whole, done = sum(source.size for source in sources), 0
     begun = time.monotonic()
+    if progress and whole:
+        progress(0, whole)
     task = partial(row_of, names=names, ttls=total.ttls, model=model)
     for source, row, reason in results(task, sources, Workplace(jobs, scheduler)):
         if row is None:
@@ -240,16 +246,17 @@ class Total:
             "models": dict(sorted(self.models.items(), key=lambda count: (-count[1], count[0]))),
         }
 
-    def _policy(self, ttl_s: float, name: str, repositories: list[str]) -> dict[str, float]:
+    def _policy(self, ttl_s: float, name: str, repositories: list[str]) -> dict[str, float | None]:
         pooled = self.pooled[ttl_s, name]
         pairs = [(self.sums[ttl_s, repository, name], self.sums[ttl_s, repository, "nothing"]) for repository in repositories]
+        long = sum(row["requests"] >= BOUND_REQUESTS for row in self.rows)
         means = [_share(sum(scored[at] / base[at] for scored, base in pairs), len(pairs)) for at in (0, 1)]
         return {
             "cost": means[0],
             "carried": means[1],
             "misses_per_100": _share(100 * pooled["missed"], self.requests),
             "look_ups_per_100": _share(100 * pooled["look_ups"], self.requests),
-            "within_bound": _share(pooled["within"], sum(row["requests"] >= BOUND_REQUESTS for row in self.rows)),
+            "within_bound": _share(pooled["within"], long) if long else None,
             "dearer": _share(pooled["dearer"], len(self.rows)),
             "cleared_share": _share(pooled["cleared"], pooled["results"]),
             "cleared_tokens_share": _share(pooled["cleared_tokens"], pooled["results_tokens"]),

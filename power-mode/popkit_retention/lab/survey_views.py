@@ -10,11 +10,6 @@ from . import own_policies, replay_policies
 from .survey import BOUND_REQUESTS
 from .survey_card import DIGEST_CHARS
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
-
 _TTL_IN_WORDS = {"300": "5 minutes", "3600": "1 hour"}
 _NAME = 22
 _REASONS = 5  # at most, for each policy that failed
@@ -35,12 +30,14 @@ def lines_of(result: dict) -> list[text.Line]:
             shares = (f"{score['dearer']:.1%}", f"{score['cleared_share']:.1%}")
             figures = (f"{score['cost']:.3f}", f"{score['carried']:.3f}", f"{score['misses_per_100']:.2f}", *shares)
             lines.append(_row("►" if name in replay_policies.INSTALLED else " ", text.clean(own_policies.shown(name)), figures))
-        lines += _look_ups(scores)
+        lines += _look_ups(scores, sum(row["requests"] >= BOUND_REQUESTS for row in result["rows"]))
     if result["ttls"]:
         missed = "misses/100: results needed again after they were cleared, or lost in a compaction, per 100 requests."
         lines += ["", *text.wrap(missed, indent="  ")]
         lines += text.wrap("dearer: sessions that cost more than without clearing. cleared: results that left.", indent="  ")
         lines += text.wrap("nothing: the session as it was, with the host's compactions and what these cost.", indent="  ")
+        counted = "requests: of each session; popkit bill counts those in several sessions once, and none without usage."
+        lines += text.wrap(counted, indent="  ")
     lines += _failed(result)
     lines += many_sessions.left_out_lines(result["skipped"], result["skipped_files"])
     if not result["skipped"] and not result["sessions"]:
@@ -48,15 +45,18 @@ def lines_of(result: dict) -> list[text.Line]:
     return lines + (_card(result["card"]) if result["sessions"] else [])
 
 
-def _look_ups(scores: dict) -> list[text.Line]:
-    """Return the look-ups that the installation costs, and how often they keep within the bound."""
-    installed = [(name, scores[name]) for name in replay_policies.INSTALLED if name in scores]
-    figures = ", ".join(
-        f"{name} {score['look_ups_per_100']:.2f} (at most {AUTO_MISSES} in {score['within_bound']:.0%} of sessions of {BOUND_REQUESTS} or"
-        " more)"
-        for name, score in installed
+def _look_ups(scores: dict, long: int) -> list[text.Line]:
+    """Return the look-ups that the installation costs, and how many of the `long` sessions have at most as many as it aims for."""
+    installed = [name for name in replay_policies.INSTALLED if name in scores]
+    if not installed:
+        return []
+    words = "Look-ups because of PopKit in 100 requests: " + ", ".join(
+        f"{name} {scores[name]['look_ups_per_100']:.2f}" for name in installed
     )
-    return text.wrap(f"Look-ups because of PopKit in 100 requests: {figures}", indent="  ") if installed else []
+    if long:
+        within = text.enumerated([f"{scores[name]['within_bound']:.0%}" for name in installed])
+        words += f". Of the sessions of {BOUND_REQUESTS} requests or more ({long:,}), {within} had at most {AUTO_MISSES}."
+    return text.wrap(words, indent="  ")
 
 
 def order(policy: tuple[str, dict]) -> tuple[int, float, str]:

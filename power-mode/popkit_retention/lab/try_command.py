@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import sys
 import time
 from contextlib import contextmanager
 
@@ -25,13 +24,13 @@ from popkit_retention.core.views import clear, report
 from popkit_retention.core.views.panel import panel
 from popkit_retention.core.views.timeline import timeline_lines
 
-from ..cli import terminal
 from ..cli.answering import Answer, Refused
 from ..cli.shell_setup import is_package
 from ..cli.terminal import Bar
 from ..operations import session_lookup
 from ..parallel.sources import find
 from . import arguments, outcomes, past_sessions, past_views
+from .recorded import was_changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,28 +121,22 @@ def _past_lines(done: PastSums, is_all: bool, is_sample: bool) -> list[text.Line
 
 
 def _report_and_outcome(path: str, project: str, host: str, environ: Mapping[str, str]) -> tuple[Report, outcomes.Outcome | None]:
-    """Return the report, and the outcome of the whole session with PopKit; None where that cannot be counted. On a terminal, a line says
-    that the work is under way."""
-    waits = sys.stderr is not None and sys.stderr.isatty()
-    if waits:
-        working = text.cut("Reading the session and counting what PopKit would have saved …", terminal.width(sys.stderr))
-        print(working, end="", file=sys.stderr, flush=True)
-    try:
+    """Return the report, and the outcome of the whole session with PopKit; None where that cannot be counted."""
+    with Bar(environ, "session") as bar:
+        bar.show(0, 1)
         report = report_of(path, project, environ)
         try:
             config = layers.load(home.plugin_root(), _home(environ), project)
             rules = Ruleset.from_config(config, recorded_tools())
-            return report, outcomes.installed(arguments.session_of(path), rules, _may_clear(host))
+            session = arguments.session_of(path)
+            return report, None if was_changed(session) else outcomes.installed(session, rules, _may_clear(host))
         except Refused:
             return report, None
-    finally:
-        if waits:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def _may_clear(host: str) -> bool:
-    """Return whether PopKit would clear in a session of this host: OpenCode does not let a plugin edit what it has sent."""
-    return host != recordings.opencode.NAME
+    """Return whether PopKit clears in sessions of this host: in others it does not run, or, in OpenCode, cannot edit what was sent."""
+    return host in (CLAUDE_CODE, recordings.pi.NAME)
 
 
 def _home(environ: Mapping[str, str]) -> str | None:
@@ -208,9 +201,9 @@ def _report_lines(report: Report, outcome: outcomes.Outcome | None, last: int | 
 
 def _outcome_lines(outcome: outcomes.Outcome | None, report: Report, may_clear: bool) -> list[text.Line]:
     """Return the outcome of the whole session with PopKit installed, and where clears are possible, with each that pays."""
-    lines = text.title("With a clear whenever it paid" if may_clear else "With PopKit from the start")
     if outcome is None or not outcome.total.requests:
-        return [*lines, "This session has no request that could be counted."]
+        return []  # why not comes first of all
+    lines = text.title("This session, with a clear whenever it paid" if may_clear else "This session, with PopKit from the start")
     total, share = outcome.total, outcome.cost_share
     pairs = [("Kept out", _amount(total.spared_tokens, total.shortened))]
     at = f", at {units.counted(outcome.moments, 'moment')}" if outcome.moments else ""
@@ -233,13 +226,8 @@ def _difference_in_words(has_cleared: bool, takes_now: bool, life: str) -> str:
         then = "Cleared counts what would have left while the session ran"
         now = "is what would leave before the next request, since PopKit was not there" if takes_now else "would take nothing"
         return f"{then}. A clear now {now}."
-    then = f"clearing pays once the cache is cold, and no pause of {life} in this session had enough to clear behind it"
-    if takes_now:
-        return (
-            f"Cleared nothing, though a clear now takes something: {then}. If it goes on now, its next request finds the cache cold and"
-            " writes its whole prompt anyway: the shorter, the cheaper."
-        )
-    return f"Cleared nothing: {then}. A clear now has too little as well."
+    then = f"Cleared nothing: clearing pays once the cache is cold, and no pause of {life} in this session had enough to clear behind it"
+    return f"{then}. A clear now {'takes something: the cache is cold' if takes_now else 'has too little as well'}."
 
 
 def _saving(saved: float) -> str:
@@ -249,26 +237,21 @@ def _saving(saved: float) -> str:
 
 
 def _amount(tokens: int, results: int) -> str:
-    return f"{units.long_tokens(tokens)} in {units.counted(results, 'result')}" if tokens else "nothing"
+    return f"{units.long_tokens(tokens)} in {units.counted(results, 'result')}" if tokens > 0 else "nothing"
 
 
 def _other_host_lines(host: str) -> list[text.Line]:
     """Return how far the figures of another host's session can be trusted, and how to get PopKit there."""
-    lacks = "docs/hosts.md says what the recording lacks."
-    if host == recordings.pi.NAME:
-        words = (
-            "PopKit reads what pi has recorded, and never changes it. In a running session it shortens results before they enter, and"
-            f" clears and compacts by edits that pi keeps. {lacks}"
-        )
-        return ["", *text.wrap(words), "", "Install PopKit to get this in every session of pi:", "  popkit setup pi"]
-    if host != recordings.opencode.NAME:
-        words = f"PopKit reads what {host} has recorded, and never changes it. It does not run in {host}: this is what it would have done."
-        return ["", *text.wrap(f"{words} {lacks}")]
-    words = (
-        "PopKit reads what OpenCode has recorded, and never changes it. In OpenCode it shortens results before they enter and answers"
-        f" compactions; the conversation itself stays as it is. {lacks}"
-    )
-    return ["", *text.wrap(words), "", "Install PopKit to get this in every session of OpenCode:", "  popkit setup opencode"]
+    does = {
+        recordings.pi.NAME: "In a running session it shortens results before they enter, and clears and compacts by edits that pi keeps.",
+        recordings.opencode.NAME: "In OpenCode it shortens results before they enter and answers compactions; the conversation itself stays"
+        " as it is.",
+    }
+    words = does.get(host, f"It does not run in {host}: this is what it would have done.")
+    end = "docs/hosts.md says what the recording lacks."
+    lines = ["", *text.wrap(f"PopKit reads what {host} has recorded, and never changes it. {words} {end}")]
+    how = ["", f"Install PopKit to get this in every session of {host}:", f"  popkit setup {host.lower()}"]
+    return [*lines, *how] if host in does else lines
 
 
 def _has_run_in(path: str, environ: Mapping[str, str]) -> bool:

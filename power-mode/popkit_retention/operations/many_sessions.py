@@ -87,7 +87,9 @@ def left_out_lines(reasons: Mapping[str, int], files: Sequence[Sequence[str]]) -
 
 
 # Such files are in every folder of sessions, so they are not named.
-_NO_FAULT = frozenset(("empty", "no conversation", "not a regular file", "under 5 requests"))
+_NO_FAULT = frozenset(
+    ("empty", "no conversation", "not a regular file", "under 5 requests", "changed by PopKit: popkit stats has what that saved")
+)
 
 
 def sources_of(paths: Sequence[str], left_out: LeftOut) -> list[Source]:
