@@ -26,7 +26,8 @@ _MARKS = tuple(
     "://,token,secret,pass,pwd,key,auth,bearer,basic ,credential,signature,cookie,identified,login,authenticate,connect(,connection(,fernet"
     ",crypt,mysqli,__construct,pdo(,hmac,create_user,create_super,createuser,securestring,--value,from-literal,unlock,otp,mnemonic,psk,pw"
     ",cred,appid,webhook,hooks.slack,hooks\\.slack,<password,<<<,sudo,base64,netrc,vault,sig=,code=,jwt=,sid=,session=,-p=,-k=,-w=,-a=,-t="
-    ",setup,signup,sign-up,sign-in,jwt.,.sign,encode,decode,dial(,/p:,rp:,<(echo,<(printf,register ,assword,assphrase,asscode".split(",")
+    ",setup,signup,sign-up,sign-in,jwt.,.sign,encode,decode,dial(,/p:,rp:,<(echo,<(printf,register ,assword,assphrase,asscode"
+    ",hash::make".split(",")
 )
 # An action on an account, with one of each in its name: what comes behind its name may be a password.
 _ACCOUNTS = ("user", "admin", "account", "member", "staff", "operator")
@@ -45,7 +46,7 @@ NAMES = (
     " openssl osql pbcopy pdfimages pdfinfo pdftocairo pdftohtml pdftoppm pdftotext pip pkcs11-tool pkcs15-init pkcs15-tool poetry"
     " prosodyctl psexec pulumi put-parameter rabbitmqadmin rabbitmqctl railway rar rclone rcon rdesktop redis-cli restic rman"
     " rpcclient rw schtasks security signin signtool smbclient smbmap snmpbulkwalk snmpget snmpset snowsql snyk softhsm2-util"
-    " sonar-scanner sops sqlcl sqlcmd sqlldr sqlplus steghide supabase travis tsql twine unrar unzip useradd usermod uv variable"
+    " sonar-scanner sops sqlcl sqlcmd sqlldr sqlplus steghide su supabase travis tsql twine unrar unzip useradd usermod uv variable"
     " vercel wg wmic wrangler xclip xfreerdp ykman yubico-piv-tool zip zipcloak "
 )
 _NAMES = frozenset(NAMES.split())

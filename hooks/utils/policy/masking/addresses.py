@@ -5,15 +5,11 @@ from __future__ import annotations
 from .. import random_words
 from .line import is_variable
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 # Parts of addresses that anybody who knows them may use: webhooks, bots, links that identify a person, services with the key in the path.
-_OPEN = (
-    "hook", "/bot", "/token", "/key", "/secret", "/reset", "/invite", "/verify", "/confirm", "/magic", "/auth", "/v2/", "/v3/", "deploy",
-    "integrat", "infura", "alchemy", "quiknode", "hc-ping", "/ping", "catch", "/feed", "/share", "/rss", "/ical",
-)  # fmt: skip
+_OPEN = tuple(
+    "hook /bot /token /key /secret /reset /invite /verify /confirm /magic /auth /v2/ /v3/ deploy integrat"
+    " infura alchemy quiknode hc-ping /ping catch /feed /share /rss /ical".split()
+)
 # The id of a commit follows these.
 _COMMIT = ("/blob/", "/tree/", "/commit/", "/commits/", "/raw/", "/compare/", "/blame/")
 # All that follows is part of the secret.

@@ -31,26 +31,9 @@ _HARMLESS = frozenset(
 )
 # Names of these ends have a secret as their value only if it looks like chance: `--secret-id`, `tokens`, `secrets:check`.
 _OFTEN_HARMLESS = ("id", "tokens", "secrets", "credentials", "passwords", "tokens-per-chunk")
-_EXPRESSIONS = (
-    "os.environ",
-    "os.getenv",
-    "process.env",
-    "env.",
-    "self.",
-    "this.",
-    "config.",
-    "secrets.",
-    "settings.",
-    "env:",
-    "file:",
-    "fd:",
-    "stdin",
-    "prompt:",
-    "${",
-    "$(",
-    "your",
-    "get-",
-    "read-host",
+_EXPRESSIONS = tuple(
+    "os.environ os.getenv process.env env. self. this. config. secrets. settings. env: file: fd: stdin prompt: ${"
+    " $( your get- read-host".split()
 )
 # Types of a column, behind a colon: `reset_token:string:uniq`.
 _TYPES = frozenset("string text integer bigint digest references binary boolean".split())
@@ -60,17 +43,17 @@ _ACTIONS = frozenset(
 )
 _PUBLIC = ("public_", "public-", "public", "pub_", "pub-", "Public", "PUBLIC_", "PUB_")
 # Words after which a name is followed by its value: `aws configure set NAME VALUE`.
-_SETTERS = frozenset(("set", "--set", "--add", "config", "--global", "--local", "setenv", "-Ux", "-gx", "-x"))
+_SETTERS = frozenset(("set", "--arg", "--set", "--add", "config", "--global", "--local", "setenv", "-Ux", "-gx", "-x"))
 
 _NAME = (
     r"(?i:token(?!iz)s?|secret|passw(?:or)?d|passphrase|passcode|pwd|credential|signature|mnemonic|psk|creds?(?![a-z])|appid|(?<![a-z])pw(?![a-z])|(?<![a-z])otp(?![a-z])"
     r"|(?:api|access|private|secret|signing|encryption|master|account|storage|license|deploy|service|shared|auth|app|client|consumer)[_-]?key"
-    r"|authn?(?![a-z])|(?:store|key|ssh)pass(?![\w-]))"
-    r"|(?<=[A-Z0-9]_)KEY(?=\\{0,4}[\"'\]]{0,2}\s{0,3}[=:,])|(?i:(?<=[?&])key(?==)|(?<=:)key(?==[0-9a-f]{16}))|(?i:(?<![a-z])pass(?:in|out)?(?![\w-]))|Pass(?![a-z])"
+    r"|authn?(?![a-z])|(?:store|key|ssh|db|user|root|admin)pass(?![\w-]))"
+    r"|(?<=[A-Z0-9]_)KEY(?=\\{0,4}[\"'\]]{0,2}\s{0,3}[=:,])|(?i:(?<=[?&])key(?==)|(?<=:)key(?==[0-9a-f]{16}))|(?i:(?<![a-z])pass(?:in|out)?(?![\w-]))|P(?:ass|w)(?![a-z])"
 )
 _NAMED = (
     r"(" + _NAME + r")([\w-]{0,40})((?:\\{0,4}[\"'])?[\]}]?)"
-    r"(\s{0,3}=(?!=)\s{0,3}|:[-=](?=[^}\s]{1,200}\})|\s{0,3}:\s{0,3}&?\w{1,20}\s{0,3}=\s{0,3}|\s{0,3}:(?!:)\s{0,3}|>(?=[^<>\s])"
+    r"(\s{0,3}=(?!=)\s{0,3}|:[-=](?=[^}\s]{1,200}\})|\s{0,3}:\s{0,3}&?\w{1,16}\s{0,3}=\s{0,3}|\s{0,3}:(?!:)\s{0,3}|>(?=[^<>\s])"
     r"|\s{1,3}value\s?[=:]\s?|\\s[*+]=\\s[*+]\[[\"']{1,3}\]|,\s{0,3}(?=\\{0,4}[\"'])|\s{1,3})"
 )
 _NO_VARIABLE = r"(?!\$[A-Za-z_({])"

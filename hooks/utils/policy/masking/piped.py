@@ -22,7 +22,7 @@ def piped(line: Line, number: int) -> list[tuple[int, int]]:
 
 def receives(command: list[str]) -> bool:
     """Return whether a command takes a secret from its input: a known one, or one whose name suggests a secret."""
-    if not programs.RECEIVERS.isdisjoint(command) or ("sudo" in command and "-s" in command):
+    if not programs.RECEIVERS.isdisjoint(command) or ({"sudo", "read"} & {*command} and {"-s", "-rs"} & {*command}):
         return True
     if not command or command[0].rpartition("/")[2] in accounts.READERS:
         return False

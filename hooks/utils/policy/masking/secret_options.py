@@ -30,7 +30,7 @@ def of_option(line: Line, number: int, options: list) -> list[tuple[int, int]]:
     name, equals, glued = word.partition("=")
     if name == "-a" and line.words[line.starts[number]] in ("http", "https", "xh"):
         return _user(line, number, name, equals)
-    if name in ("-U", "--user", "--proxy-user", "--creds", "--auth") or (word[:2] == "-u" and name not in options):
+    if name in ("-U", "--user", "--proxy-user", "--creds", "--auth", "--cert") or (word[:2] == "-u" and name not in options):
         return _user(line, number, name, equals)
     if name[-1] == "u" and name[1:].isalpha() and "curl" in line.command(line.starts[number]):  # `-su`: several in one, the user last
         return _user(line, number, name, equals)

@@ -177,7 +177,9 @@ def _in_sql(line: Line, number: int) -> list[tuple[int, int]]:
                 return [line.value(other + 1)]
     if lowered != "password" or number + 1 >= len(line.words):
         return []
-    value = number + 2 if line.words[number + 1] == "=" and number + 2 < len(line.words) else number + 1
+    value = number + 1
+    if line.words[value].lower() in ("=", "for"):  # whose it is
+        value = next((other + 1 for other in range(value, min(value + 6, len(line.words) - 1)) if line.words[other] == "="), value)
     if line.gaps[value].strip(" (\\") not in ("'", '"'):
         return []
     before = {other.lower() for other in line.words[max(0, number - 8) : number]}
