@@ -135,6 +135,7 @@ def kinds_of_programs() -> Iterator[str]:
     yield from (f"{name} {word}" for name in sorted(programs.SCRIPT_RUNNERS) for word in ("test", "lint"))
     yield from (f"yarn {word}" for word in sorted(programs.MANAGER_COMMANDS))
     yield from (f"pytest {word} a" for word in sorted(programs.ADMINISTRATION))
+    yield from (f"{words} a" for words in sorted(programs.OWN_WORDS))
     yield from (f"{name} test a" for name in sorted(programs.NAMED_TARGETS | programs.GO_PATTERNS))
 
 
@@ -160,6 +161,7 @@ def options_of_runs() -> Iterator[str]:
         command = " ".join([tool, *list(programs.SUBCOMMANDS.get(tool, ()))[:1]])
         for option, letter in run_options.letters_of(tool).items():
             yield f"{command} {option}{' 3' if letter.isupper() or letter in 'vkpd' else ''}"
+    yield from (f"{name}{end}" for name in run_options.WITHOUT_NUMBER for end in ("", " a"))
     yield from (
         f"{name} {option} b {words.partition(' ')[2]}"
         for name, options in run_options.BEFORE_COMMAND.items()

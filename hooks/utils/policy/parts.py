@@ -328,9 +328,10 @@ def _run_covers(key: str, new: list[str], old: list[str]) -> bool:
     if PACKAGE + EVERY in packages:
         if not wanted:
             return False  # the root has a script of its own
-    elif (wanted and not packages and key.startswith(_NAMED_PACKAGES) and not any(item in new for item in _ALL_PACKAGES)) or not _inside(
-        wanted, packages
-    ):
+    elif packages:
+        if not wanted or not set(packages).issuperset(wanted):
+            return False
+    elif wanted and key.startswith(_NAMED_PACKAGES) and not any(item in new for item in _ALL_PACKAGES):
         return False
     marks = (SELECTION, PACKAGE, *MARKS)
     return _inside([i for i in old if not i.startswith(marks)], [i for i in new if not i.startswith(marks)])

@@ -30,7 +30,7 @@ _GLOBS = ("-g", "--glob", "--iglob", "--include", "-t", "--type")
 _SHOWN_LESS = {
     "-l": "names", "--files-with-matches": "names", "-c": "counts", "--count": "counts", "--count-matches": "counts", "-q": "nothing",
     "--quiet": "nothing", "--silent": "nothing", "-o": "matches", "--only-matching": "matches", "-h": "no names",
-    "--no-filename": "no names", "-I": "text", "--no-heading": "",
+    "--no-filename": "no names", "-I": "text",
 }  # fmt: skip
 _NO_LINES = frozenset(("names", "counts", "nothing"))
 _NUMBERED_LESS = {
@@ -40,7 +40,7 @@ _NUMBERED_LESS = {
 _EXCLUDES = frozenset(("--exclude", "--exclude-dir", "-T", "--type-not", "--ignore", "--ignore-dir"))
 _SHOWN_MORE = {
     "-n": "numbers", "--line-number": "numbers", "--vimgrep": "columns", "--column": "columns", "-b": "offsets", "-a": "binary",
-    "--text": "binary", "--hidden": "hidden", "-.": "hidden", "-z": "archives", "--heading": "",
+    "--text": "binary", "--hidden": "hidden", "-.": "hidden", "-z": "archives",
 }  # fmt: skip
 _AROUND = {
     "-A": ("after",), "--after-context": ("after",), "-B": ("before",), "--before-context": ("before",), "-C": ("after", "before"),
@@ -223,7 +223,7 @@ def find_parts(words: list[str], cwd: str) -> tuple[tuple, str]:
 
 
 # With these, the tests of a `find` are not all to hold.
-_DISJUNCTIVE = frozenset(("-o", "-or", ",", "(", ")", "-prune", "-exec", "-execdir", "-ok", "-printf", "-fprint", "-quit", "\\(", "\\)"))
+_DISJUNCTIVE = frozenset("-o -or , ( ) -prune -exec -execdir -ok -printf -fprint -quit \\( \\)".split())
 _TESTS_OF_PATHS = ("-path", "-name", "-iname", "-wholename")
 
 

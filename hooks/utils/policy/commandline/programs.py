@@ -132,6 +132,11 @@ TOOLS = {
         "webpack esbuild rollup parcel tsup tsdown unbuild electron-builder sphinx-build build cmake wasm-bindgen".split(), "build"
     ),
 }
+# Words behind these that only say what they do anyway.
+OWN_WORDS = frozenset(
+    "vitest run,golangci-lint run,unittest discover,phpstan analyse,phpstan analyze,ty check,pyre check,stestr run,swiftlint lint,tap run"
+    ",tox run,tox r".split(",")
+)
 # They are runs only with one of these; else they change files.
 ONLY_WITH = {
     "prettier": ("--check", "-c", "-l", "--list-different"), "black": ("--check", "--diff"), "isort": ("--check", "--check-only", "-c"),
@@ -237,4 +242,4 @@ ADMINISTRATION = frozenset(
 # Of these the targets are Go's package patterns.
 GO_PATTERNS = frozenset(("go", "gotestsum", "golangci-lint", "staticcheck"))
 # The words behind these are no paths but names of tests.
-NAMED_TARGETS = frozenset(("cargo", "swift", "django", "rails", "xcodebuild", "zig", "gradle", "mvn"))
+NAMED_TARGETS = frozenset(("cargo", "swift", "django", "rails", "xcodebuild", "gradle", "mvn"))

@@ -22,9 +22,13 @@ _NO_TARGETS = frozenset((".", "true", "false"))
 _TASK_VERBS = frozenset(("nx", "turbo", "lerna", "moon"))
 # These write long options with one dash, or their letters are not known.
 _LONG_WITH_ONE_DASH = frozenset(("go", "xcodebuild", "script"))
-_TAKE_VALUES = frozenset("kKpdvVLMNX")
+_TAKE_VALUES = frozenset("kKpdvVLMNXFT")
 # The first of two words that are a command together.
 _BEGIN_COMMANDS = ("compose", "pr", "run", "issue")
+# Of these a target is what is done, of one only with an `@`.
+_STEPS = ("zig", "dune")
+# Options of nx that take several words, and whether these are packages.
+_LISTS = {"-t": False, "--target": False, "--targets": False, "-p": True, "--projects": True}
 _EACH = ("recursive", "workspaces", "foreach", "m", "multi")
 _VERBS = frozenset(("run", "run-many", "affected", "run-script", "foreach", "exec"))
 
@@ -69,7 +73,7 @@ def run_of(program: str, words: list[str], cwd: str, outer: Sequence[str] = ()) 
             return None
         if program in programs.ONLY_WITH and not any(word in words for word in programs.ONLY_WITH[program]):
             return None
-        first = 2 if program in ("vitest", "eslint", "golangci-lint", "unittest") and words[1:2] in (["run"], ["discover"]) else 1
+        first = 2 if " ".join([program, *words[1:2]]) in programs.OWN_WORDS else 1
         return _tool(programs.TOOLS[program], program, program, words, first, cwd, outer)
     if program in programs.TASKS:
         return _tasks(program, words, cwd, outer)
@@ -168,12 +172,12 @@ class Limits:
         elif letter == "V" or letter == "B":
             self.variants.append(f"{name}={value}" if value else name)
         elif letter == "p":
-            if value != "*":
-                self.items.append(PACKAGE + value)
+            # What is taken out of them is a selection.
+            self.items += [(SELECTION if one[0] == "!" else PACKAGE) + one for one in value.split(",") if one not in ("", "*")]
         elif letter == "d":
             self.cwd = normal_path(value, self.cwd)
-        elif letter in "lLmM":
-            self.marks.append((LESS if letter in "lL" else MORE) + (f"{name}={value}" if value else name))
+        elif letter in "lLmM" or (letter == "F" and ":" in value) or (letter == "T" and _is_short(value)):
+            self.marks.append((MORE if letter in "mM" else LESS) + (f"{name}={value}" if value else name))
         elif letter == "r":
             self.repeated += name.lstrip("-")[0]
             if 1 < len(self.repeated) < 4:
@@ -181,13 +185,16 @@ class Limits:
         elif letter == "a":
             self.items.append(PACKAGE + EVERY)
         elif letter == "N" or letter == "X":
-            self.marks.append(f"{MORE}{name}{AT_LEAST}{value}" if letter == "N" else f"{LESS}{name}{AT_MOST}{value}")
+            self.marks += [f"{MORE}{AT_LEAST}{value}", OTHERWISE + "number"] if letter == "N" else [f"{LESS}{AT_MOST}{value}"]
 
     def outer(self) -> list[str]:
         """Return the limits as those from outside of a run that is started in this place."""
         return [*self.items, *self.marks, *[OTHERWISE + variant for variant in self.variants]]
 
     def target(self, word: str) -> None:
+        if self.tool in _STEPS and (word[:1] == "@" or self.tool == "zig"):
+            self.variants.append(word)
+            return
         if self.tool in programs.GO_PATTERNS:
             word = _go_target(word)
         elif self.tool == "bazel" and word.endswith("..."):
@@ -226,6 +233,10 @@ class Limits:
         for item in self.items[:3]:
             label += " " + (item[2:] if item[1:2] == "=" else item.removesuffix("/."))
         return Run(family, label, identity, scope, self.cwd)
+
+
+def _is_short(time: str) -> bool:
+    return time[-1:] == "s" and not (time[:-1].isdigit() and time[:-1].zfill(3) >= "030")
 
 
 def _go_target(word: str) -> str:
@@ -286,47 +297,45 @@ def _tasks(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Ru
     if not _ASKS.isdisjoint(words[1:]):
         return None
     limits = Limits(program, cwd, outer)
-    tasks: list[str] = []
+    pairs: list[tuple[str, str]] = []  # (the package, or none; the task)
     many = program == "nx" and words[1:2] in (["run-many"], ["affected"])
-    family = ""
+    listing = ""  # the option behind which words are tasks, or packages
     at = 1
     while at < len(words):
         word = words[at]
-        if program == "nx" and word.partition("=")[0] in ("-t", "--target", "--targets"):
-            word = word.partition("=")[2] or "".join(words[at + 1 : at + 2])
-            at += "=" not in words[at]
-        elif word[:1] == "-":
-            at = next_name(words, at, limits)
-            continue
         at += 1
+        name, _, value = word.partition("=")
+        if program == "nx" and name in _LISTS:
+            listing, word = name, value
+        elif word[:1] == "-":
+            at += limits.option(word, "".join(words[at : at + 1]))
+            listing = word = ""
+        if not word:
+            continue
         if program == "sbt" and word.startswith(("testOnly ", "testQuick ")):
             limits.items.append(SELECTION + word.partition(" ")[2])
             word = "test"
-        if "=" in word:
+        if _LISTS.get(listing) or (program == "nx" and pairs and not many and "=" not in word):
+            limits.apply("p", "", word)
+        elif "=" in word or (many and word == "affected"):
             limits.items.append(SELECTION + word)
-        elif program == "nx" and tasks and not many:
-            limits.items.append(PACKAGE + word)
         elif not (word in _VERBS and program in _TASK_VERBS) and not (word == "clean" and program in ("gradle", "mvn", "sbt")):
-            package, _, task = _split_task(program, word)
-            if package:
-                limits.items.append(PACKAGE + package)
-            if len(tasks) < MOST_TARGETS and task not in tasks:
-                tasks.append(task)
-            family = family or family_of(task)
+            pairs.append(_split_task(program, word))
+    tasks = [*dict.fromkeys([task for _, task in pairs])][:MOST_TARGETS]
+    family = next(filter(None, map(family_of, tasks)), "")
     if program in programs.TASKS_ANY:
         family = "build" if not tasks and program in ("make", "ninja") else "" if family == "no" else family
     elif not family or family == "no":
         return None
+    if any(package for package, _ in pairs):  # each task has its own, or none
+        limits.items += [PACKAGE + (f"{package} {task}".strip() if len(tasks) > 1 else package) for package, task in pairs]
     identity = program + "".join([":" + task for task in sorted(tasks)])
     return limits.run(family, " ".join([program, *tasks[:3]]), identity)
 
 
-def _split_task(program: str, task: str) -> tuple[str, str, str]:
-    if program == "gradle" and ":" in task:
-        return task.rpartition(":")
-    if program == "nx" and ":" in task:
-        return task.partition(":")
-    return "", "", task
+def _split_task(program: str, task: str) -> tuple[str, str]:
+    package, colon, name = task.rpartition(":") if program == "gradle" else task.partition(":")
+    return (package or ":", name) if colon and program in ("gradle", "nx") else ("", task)
 
 
 def _subcommand(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Run | None:
@@ -352,7 +361,7 @@ def _subcommand(program: str, words: list[str], cwd: str, outer: Sequence[str]) 
     if program == "cargo":
         name = {"t": "test", "b": "build", "c": "check"}.get(name, name)
         if name == "nextest":
-            if words[at + 1 : at + 2] == ["list"]:
+            if words[at + 1 : at + 2] not in (["run"], ["r"]):
                 return None
             at += 1
     limits.read(words, at + 1)
@@ -396,10 +405,12 @@ def look_of(words: list[str], cwd: str) -> tuple[str, list[str], list[str]] | No
             targets += words[at - 1 :]
             break
         if word[:1] == "-" and word[1:].isdigit():
-            limits.apply("X", "-n", word[1:])
+            limits.apply("X", "", word[1:])
         elif word[:1] == "-" and word != "-":
             at += limits.option(word, words[at] if at < len(words) else "")
         else:
             targets.append(word)
+    if name in run_options.WITHOUT_NUMBER and not any(AT_MOST in mark for mark in limits.marks):
+        limits.apply("X", "", run_options.WITHOUT_NUMBER[name])
     others = [OTHERWISE + item for item in (*limits.items, *limits.variants)]
     return name, targets, limits.marks + others
