@@ -192,6 +192,7 @@ def options_of_looks() -> Iterator[str]:
     yield from (
         f"cat a.py | {name}" for name in (*sorted(filters._PASSES | filters._PASSES_MATCHES), *filters._ENDS, *sorted(filters._PICKS))
     )
+    yield from (f"cat a.py | {name}" for name in (*sorted(filters.SHAPES), "other"))
     yield from (f"rg foo src | {name}" for name in (*sorted(filters._PASSES | filters._PASSES_MATCHES), *filters._ENDS))
     yield from (f"rg foo src | grep -{letter} x" for letter in sorted(filters._NO_LINES))
     yield from (f"cat a.py | Select-Object {option} 3" for option in filters._ENDS_IN_WINDOWS)
@@ -212,6 +213,7 @@ def words_around_runs() -> Iterator[str]:
         end = "box pytest a.py" if name == "docker" else "pytest a.py"
         yield from (f"{begin} {option} {end}" for option in sorted(options))
     yield from (f"sudo {option} pytest a.py" for option in sorted(wrappers._QUIET))
+    yield from (f"{name} run {option} b cat a.py" for name, option in map(str.split, sorted(wrappers._FOLDERS)))
     yield from (f"node b/pytest{ending} a.py" for ending in wrappers._EXTENSIONS)
     yield from (f"{folder}pytest a.py" for folder in wrappers._SAME_FOR_ALL)
     yield from (f"{name} x; pytest a.py" for name in sorted(shell._KEYWORDS | shell._OPENING | shell._CLOSING))

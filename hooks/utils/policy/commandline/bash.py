@@ -203,9 +203,24 @@ def _read(inner: Inner, stages: list, deciding: int, place: Place) -> list[Actio
         return [_other(stages, inner.cwd)]
     if len(files) > lookups.MOST_PLACES:
         return [Action(kinds.READ, f"{inner.program} ({len(files)} files)", ("read:?/many", list(EXCERPT)))]
-    if deciding + 1 < len(stages):
-        intervals = [_seen_through(stages[0], stages[deciding + 1 :], intervals[0]) if len(files) == len(intervals) == 1 else EXCERPT]
-    return [_read_action(inner.program, file, read_part(file, interval, inner.cwd)) for file in files for interval in intervals]
+    behind = stages[deciding + 1 :]
+    if (behind and _makes_another_output(behind)) or (inner.outer and inner.cwd.startswith("docker:")):  # a container may have other files
+        return [_other(stages, inner.cwd)]
+    if behind:
+        intervals = [_seen_through(stages[0], behind, intervals[0]) if len(files) == len(intervals) == 1 else EXCERPT]
+    found = []
+    for file in files:
+        found += [_read_action(inner.program, file, read_part(file, interval, inner.cwd)) for interval in intervals]
+        if reads.counts_on(inner.words):
+            intervals = [EXCERPT]
+    return found
+
+
+def _makes_another_output(behind: list) -> bool:
+    """Return whether what shows a file is fed to something that does more than to pick, order or reshape its lines."""
+    from .filters import SHAPES
+
+    return any(stage.words and KINDS.get(stage.words[0]) not in ("read", "content") and stage.words[0] not in SHAPES for stage in behind)
 
 
 def _read_action(program: str, file: str, part: tuple[str, list[int]]) -> Action:
@@ -225,9 +240,11 @@ def _of_revisions(words: list[str], stages: list, deciding: int, cwd: str) -> li
     command, target = "git " + words[0], ran.written(stages[-1])
     if target:
         return [plain(kinds.ACK, [*command.split(), "> " + target[-1]], cwd)]
-    interval = WHOLE
-    if deciding + 1 < len(stages):
-        interval = _seen_through(stages[0], stages[deciding + 1 :], WHOLE) if len(files) == 1 else EXCERPT
+    interval, behind = WHOLE, stages[deciding + 1 :]
+    if behind:
+        if _makes_another_output(behind):
+            return []
+        interval = _seen_through(stages[0], behind, WHOLE) if len(files) == 1 else EXCERPT
     return [_read_action(command, f"{revision}:{path}", revision_part(revision, path, interval, cwd)) for revision, path in files]
 
 
@@ -255,10 +272,18 @@ def _git(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action
     from . import worktree
 
     words, cwd, at = inner.words, inner.cwd, 1
+    repository = "".join([item[8:] for item in (*inner.outer, *stages[deciding].assignments) if item.startswith("GIT_DIR=")])
     while at < len(words) and words[at][:1] == "-":
-        if words[at] == "-C" and at + 1 < len(words):
-            cwd = normal_path(words[at + 1], cwd)
-        at += 2 if words[at] in GIT_VALUES else 1
+        name, equals, value = words[at].partition("=")
+        if name in GIT_VALUES and not equals:
+            at += 1
+            value = "".join(words[at : at + 1])
+        at += 1
+        if name == "-C":
+            cwd = normal_path(value, cwd)
+        elif name == "--git-dir":
+            repository = value
+    cwd = normal_path(repository, cwd).removesuffix("/.git") if repository else cwd
     command = words[at] if at < len(words) else ""
     if GIT_KINDS.get(command) == "content":
         from . import lookups
@@ -273,7 +298,7 @@ def _git(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action
         action = plain(kinds.ACK, ["git commit"] if command == "commit" else ["git", *words[at:]], cwd, "", command == "commit")
         action.ran = UNSURE if command == "commit" else action.ran  # each is a commit of its own
     else:
-        action = _look(["git", *words[at:]], stages, deciding, place, cwd) or _other(stages, cwd)
+        action = _look(["git", *words[at:]], inner, stages, deciding, cwd) or _other(stages, cwd)
         action.part = worktree.part_of(action.part, words[at:], cwd)
     action.changes = worktree.changes(words[at:], cwd)
     action.move = worktree.move(words[at:], cwd)
@@ -303,7 +328,7 @@ def _run_or_other(inner: Inner, stages: list, deciding: int, place: Place) -> li
     run = run_of(inner.program, inner.words, inner.cwd, (*inner.outer, *stages[deciding].assignments))
     if run:
         return [Action(kinds.RUN, run.name, run.part, run.family)]
-    action = _look(inner.words, stages, deciding, place, inner.cwd) or _other(stages, inner.cwd)
+    action = _look(inner.words, inner, stages, deciding, inner.cwd) or _other(stages, inner.cwd)
     action.move = _switch(inner.words) or _other_move(inner, place)
     return [action]
 
@@ -334,7 +359,7 @@ def _other_move(inner: Inner, place: Place) -> Move | None:
     return worktree.move_of_other(inner.words, inner.cwd)
 
 
-def _look(words: list[str], stages: list, deciding: int, place: Place, cwd: str) -> Action | None:
+def _look(words: list[str], inner: Inner, stages: list, deciding: int, cwd: str) -> Action | None:
     """Return the look at the state of something that a command is; None where it is none that is known."""
     if deciding or words[0] not in _LOOKING or stages[0].assignments or ran.is_hidden(stages):
         return None
@@ -344,6 +369,7 @@ def _look(words: list[str], stages: list, deciding: int, place: Place, cwd: str)
     if look is None:
         return None
     name, targets, marks = look
+    marks = marks + marks_from_outside(inner.outer)
     if name in _LIMITED_TO_PATHS:
         from . import worktree
 

@@ -13,6 +13,8 @@ _PASSES_MATCHES = frozenset(("sort", "uniq"))
 _PICKS = frozenset("grep egrep fgrep rg ggrep".split())
 _NO_LINES = frozenset("cqlL")
 _ENDS = {"head": "head", "ghead": "head", "tail": "tail", "gtail": "tail"}
+# Behind these, too, part of a file is left, in some form.
+SHAPES = frozenset("tee sort uniq wc cut tr tac rev fold column od xxd hexdump strings jq yq Select-Object Select-String".split())
 _ENDS_IN_WINDOWS = {"-first": "head", "-last": "tail"}
 
 

@@ -24,6 +24,11 @@ def shown(program: str, words: list[str]) -> Excerpts | None:
     return (found[0], [file for file in found[1] if file != "-"]) if found else None
 
 
+def counts_on(words: list[str]) -> bool:
+    """Return whether the numbers of lines run on from a file to the next."""
+    return words[0].endswith(("sed", "awk")) and not any(word == "--separate" or (word[:1] == "-" and word[-1] == "s") for word in words)
+
+
 def of_revisions(words: list[str]) -> list[tuple[str, str]]:
     """Return (revision, path) of each file that `git show` or `git cat-file`, given without git's own words, shows as it is in a commit;
     none where it shows anything else, too."""

@@ -1,7 +1,8 @@
 """Read the parts of a working tree that git commands show or change. Pure.
 
 What is shown depends on the files on disk, on what is staged, or only on the commit that is checked out. What names its commits by their
-hashes depends on none of these. A word that may be a branch or a path is taken to be a path: then less ends it.
+hashes depends on none of these. A word that may be a branch or a path is taken to be a path, so that less ends it; but only what has the
+same word covers it.
 """
 
 from __future__ import annotations
@@ -126,13 +127,13 @@ def part_of(part: Part, words: list[str], cwd: str) -> Part:
 
 
 def without_paths(words: list[str], targets: list[str]) -> list[str]:
-    """Return the targets of a git command that are not paths, for a command limited to paths."""
+    """Return the targets of a git command that may be something else than paths, for a command limited to paths."""
     if words[0] == "status":
         return []
     if "--no-index" in words:
         return targets
     before = targets[: targets.index("--")] if "--" in targets else targets
-    revisions = [target for target in before if "--" in targets or _is_revision(target)]
+    revisions = [target for target in before if "--" in targets or _is_revision(target) or _may_be_branch(target)]
     return revisions if words[0] == "diff" and not _is_of_commits(revisions) else targets
 
 
@@ -163,6 +164,10 @@ def _shown(words: list[str], cwd: str) -> list[str] | None:
 
 def _roots(paths: list[str], cwd: str) -> list[str]:
     return [normal_path(path, cwd) for path in paths] if 0 < len(paths) <= _MOST_PATHS else [cwd]
+
+
+def _may_be_branch(word: str) -> bool:
+    return not (word[:1] in ("/", ".") or word[-1:] == "/" or _has_extension(word))
 
 
 def _is_range(word: str) -> bool:

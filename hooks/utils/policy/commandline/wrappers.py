@@ -39,8 +39,12 @@ _NEUTRAL = {
     "docker": frozenset("-- -T -i -t -it -ti --rm -q --quiet".split()),
 }
 _SHORTENS = frozenset(("chronic", "rtk"))
-# The options that name the folder, short for --chdir.
-_FOLDERS = {"env": "-C", "sudo": "-D"}
+# The options that name the folder.
+_FOLDERS = frozenset(
+    "env -C,env --chdir,sudo -D,sudo --chdir,uv --directory,poetry -C,poetry --directory,mise -C,mise --cd,conda --cwd,mamba --cwd".split(
+        ","
+    )
+)
 _SAME_FOR_ALL = ("/usr/bin/", "/bin/", "/usr/local/bin/")
 
 
@@ -144,13 +148,13 @@ def _started_by(program: str, words: list[str]) -> tuple[str, ...]:
 
 
 def _folder_of(program: str, words: list[str], cwd: str) -> str:
-    """Return the folder in which `env -C a` or `sudo --chdir=a` starts a program."""
+    """Return the folder in which `env -C a` or `uv run --directory a` starts a program."""
     folder = ""
-    for word, following in zip(words, [*words[1:], ""]) if program in _FOLDERS else ():
+    for word, following in zip(words, [*words[1:], ""]):
         name, equals, value = word.partition("=")
-        if name == "--chdir" or name == _FOLDERS[program]:
+        if f"{program} {name}" in _FOLDERS:
             folder = value if equals else following
-    return normal_path(folder, cwd)
+    return normal_path(folder, cwd) if folder else cwd
 
 
 def _behind(words: list[str], at: int, values: list[str], own: int) -> int:
@@ -193,7 +197,7 @@ def _behind_subcommand(program: str, words: list[str], cwd: str, outer: tuple) -
         cwd = f"docker:{container}:{folder}"
     elif program == "uv" and "-m" in words[at:inner]:
         inner = at + words[at:inner].index("-m") + 1
-    return inner, cwd, outer
+    return inner, _folder_of(program, words[:inner], cwd), outer
 
 
 def _tool_behind(program: str, words: list[str]) -> tuple[int, str]:
