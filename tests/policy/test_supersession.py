@@ -233,6 +233,29 @@ def test_the_output_of_a_background_task_shows_only_what_is_new(session: Scenari
     assert session.call(tool, {"bash_id": "b1"}) == {}
 
 
+@pytest.mark.parametrize(
+    ("line", "folder"),
+    [
+        ("Set-Location D:\\app\\web; npm test", "D:/app/web"),
+        ("set-location -Path 'D:\\app\\web'; npm test", "D:/app/web"),
+        ('cd "D:\\app\\web"; npm test', "D:/app/web"),
+        ("Push-Location web; npm test", "D:/app/web"),
+        ("Push-Location web; Pop-Location; npm test", "D:/app"),
+        ("Set-Location $web; npm test", "?"),
+    ],
+)
+def test_a_line_for_windows_runs_in_the_folder_that_it_goes_to(line: str, folder: str):
+    session = Scenario(cwd="D:/app")
+    session.call("PowerShell", {"command": line}, "5 passed")
+    assert session.result("T1").parts == [[f"run:npm:test@{folder}", []]]
+
+
+def test_a_link_that_a_listing_names_shows_nothing_of_its_folder(session: Scenario):
+    session.bash("ls link", "a\nb")
+    assert session.bash("ls -la link", "lrwxr-xr-x 1 u u 3 link -> ../x") == {}
+    assert session.bash("ls -la link", "total 8\n-rw-r--r-- 1 u u 3 a\n-rw-r--r-- 1 u u 3 b") == {"T1": "superseded", "T2": "superseded"}
+
+
 def test_the_same_command_in_another_folder_is_not_the_same_command(session: Scenario):
     session.bash("git status")
     session.bash("cd /other", cwd="/other")  # the host reports the folder that a call left behind

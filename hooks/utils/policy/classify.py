@@ -204,7 +204,8 @@ def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
         _BASH.append(bash)
     bash = _BASH[0]
     command = mask(call.command[:COMMAND_CHARS], tell_apart=True)
-    actions = bash.actions(command, cwd)
+    # In Windows' shell a backslash is none that quotes.
+    actions = bash.actions(command.replace("\\", "\\\\") if call.operation == tools.WINDOWS_SHELL else command, cwd)
     leading, tier = bash.longest_lived(actions, rules)
     shown: list[Part] = []
     ran, keys, moves, commits = [], [], [], False
@@ -219,6 +220,8 @@ def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
     lines = call.outcome.lines
     if lines is not None and "|" in command:
         shown = [part if parts.is_of_lines(part) else parts.uncut(part, lines) for part in shown]
+    if lines == 1 and call.outcome.tail[:1] == "l" and " -> " in call.outcome.tail:
+        ran = [parts.UNSURE] * len(ran)  # the link that `ls -l` names, not what is behind it
     # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
     if not shown:
         shown, ran = [action.part for action in actions], [action.ran for action in actions]

@@ -33,6 +33,8 @@ ALIASES = {
     "gradlew": "gradle", "mvnw": "mvn", "gmake": "make", "py.test": "pytest", "docker-compose": "docker",
     "podman": "docker", "py": "python", "ripgrep": "rg", "@biomejs/biome": "biome", "@playwright/test": "playwright", "typescript": "tsc",
     "gotest": "go", "manage.py": "django", "nodejs": "node", "vue-cli-service": "vue", "podman-compose": "docker",
+    "Set-Location": "cd", "Push-Location": "pushd", "Pop-Location": "popd", "set-location": "cd", "push-location": "pushd",
+    "pop-location": "popd",
 }  # fmt: skip
 
 # Programs that run another: their options with a value, and how many words of their own come before the other's name.
