@@ -142,7 +142,8 @@ def test_a_session_that_has_ended_does_not_run(board: Board) -> None:
     paths = board.shop.site().paths()
     Path(paths.folder).mkdir(parents=True, exist_ok=True)
     noted = [{"event": "end", "at": board.shop.at, "why": "exit"}]
-    for more, running in (([], 0), ([{"event": "clear", "ids": []}, {"event": "undo", "ids": []}], 0), ([{"event": "commit"}], 1)):
+    without_client = [{"event": "over", "at": board.shop.at}, {"event": "clear", "ids": []}, {"event": "undo", "ids": []}]
+    for more, running in (([], 0), (without_client, 0), ([{"event": "commit"}], 1)):
         noted += more
         Path(paths.journal).write_text("".join(json.dumps(entry) + "\n" for entry in noted))
         assert board.get("/api/sessions")["running"] == running

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 RUNS_S = 300.0
 _ENDS = 20_000
-# Events in a journal that need no client.
-_MANUAL = ("clear", "outside", "undo", "restore", "pin", "unpin", "profile")
+# Events in a journal that need no client; "over" is noted by the next session of the project.
+_WITHOUT_CLIENT = ("over", "clear", "outside", "undo", "restore", "pin", "unpin", "profile")
 
 
 class Known(NamedTuple):
@@ -127,7 +127,7 @@ class Catalog:
         return newest
 
     def _has_ended(self, id: str, ours: _FileState | None) -> bool:
-        """Return whether the last event of a session is its end; operations of the user since then do not count."""
+        """Return whether the last event of a session's client is its end; what happened since without a client does not count."""
         if ours is None:
             return False
         paths = store.ContextFiles(self._home, id)
@@ -135,7 +135,7 @@ class Catalog:
         known = self._ended.get(id)
         if known is None or known[0] != mark:
             noted = [entry["event"] for entry in journal.read(paths)] if mark else []
-            last = next((event for event in reversed(noted) if event not in _MANUAL), "")
+            last = next((event for event in reversed(noted) if event not in _WITHOUT_CLIENT), "")
             known = self._ended[id] = (mark, last == "end")
         return known[1]
 
