@@ -12,6 +12,7 @@ import pytest
 
 from popkit_retention.core.operations import context_words
 from popkit_retention.core.reclaim import outlook
+from popkit_retention.core.state import journal, store
 from popkit_retention.dashboard import session_list
 from popkit_retention.dashboard.catalog import RUNS_S
 from popkit_retention.dashboard.contexts import KEPT
@@ -293,7 +294,7 @@ def test_what_was_cleared_is_carried_until_then(board: Board) -> None:
     after = board.get(f"/api/sessions/{SESSION}/series")
     assert [point["expired"] for point in after["points"][:-1]] == [point["expired"] for point in before[:-1]]
     assert after["points"][-1]["expired"] < before[-1]["expired"]
-    assert after["clears"] == [board.shop.at]
+    assert after["marks"] == [{"at": board.shop.at, "words": "cleared"}]
 
 
 def test_a_long_session_has_at_most_three_hundred_points(board: Board) -> None:
@@ -315,11 +316,38 @@ def test_compactions_are_listed(board: Board) -> None:
     talk.say("Done.")
     board.shop.write(talk)
     series = board.get(f"/api/sessions/{SESSION}/series")
-    assert len(series["compactions"]) == 1
-    (at,) = series["compactions"]
+    (mark,) = series["marks"]
+    at = mark["at"]
+    assert mark["words"] == "compacted"
     before, after = ([point["tokens"] for point in series["points"] if (point["at"] > at) is later] for later in (False, True))
     assert after
     assert max(after) < before[-1]
+
+
+@pytest.mark.parametrize(
+    ("noted", "words"),
+    [
+        ([("compacted", "manual"), "cleared"], "compacted"),
+        ([("compacted", "auto"), "cleared"], "compacted"),
+        ([("compacted", "asked"), "cleared"], "cleared"),
+        ([("compacted", "cold"), "cleared"], "cleared"),
+        (["undone", "put_back"], "put back"),
+    ],
+)
+def test_a_change_of_ours_has_its_own_name_though_the_host_calls_it_a_compaction(board: Board, noted: list, words: str) -> None:
+    talk = worked(str(board.shop.project))
+    talk.compact()
+    talk.say("Done.")
+    board.shop.write(talk)
+    (mark,) = board.get(f"/api/sessions/{SESSION}/series")["marks"]
+    at = mark["at"] - 0.2
+    entries = {
+        "cleared": journal.cleared(["gone"], 100, {}, at), "undone": journal.undone(["gone"], 100, at),
+        "put_back": journal.put_back(["abcd2345"], at),
+    }  # fmt: skip
+    for one in noted:
+        store.journal(board.shop.site().paths(), entries[one] if isinstance(one, str) else journal.compacted(one[1], 900, 100, ["abcd2345"], at))
+    assert board.get(f"/api/sessions/{SESSION}/series")["marks"] == [{"at": at, "words": words}]
 
 
 def test_halves_of_characters_in_one_session_keep_no_other_from_being_shown(board: Board) -> None:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 _SAME_S = 30.0
 
 
-def compaction_at(journal: Sequence[Entry], at: float) -> Entry | None:
+def compaction_at(journal: Sequence[Entry], at: float, events: Sequence[str] = ("compact",)) -> Entry | None:
     """Return the note on the compaction of that time (seconds); None for one of the host's own."""
     for entry in journal:
-        if entry["event"] == "compact" and abs(time_of(entry) - at) < _SAME_S:
+        if entry["event"] in events and abs(time_of(entry) - at) < _SAME_S:
             return entry
     return None
 

@@ -10,10 +10,11 @@ from popkit_retention.core.hosts.transcripts import entries
 from popkit_retention.core.policy import kinds
 from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.core.policy.ruleset import TIERS
-from popkit_retention.core.state import journal_bookings
+from popkit_retention.core.state import journal_bookings, removals
+from popkit_retention.core.state.journal import time_of
 from popkit_retention.core.state.memory_records import CONTENT
 
-from .session_shapes import Layers, Point, Series
+from .session_shapes import Layers, Mark, Point, Series
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from popkit_retention.core.views.shapes import Report
 
 MOST = 300
+_IN_PLACE = ("compact", "back")
 
 
 class _Sample(NamedTuple):
@@ -43,6 +45,7 @@ class Sampler:
     """Samples of requests: `state.rebuild` calls it after each entry of a transcript. It keeps at most `MOST`."""
 
     def __init__(self, journal: Sequence[Entry]) -> None:
+        self.journal = journal
         self.cleared_at = journal_bookings.clear_times(journal)
         self.memory_tokens = [(at, estimate_tokens(document, CONTENT)) for at, document in journal_bookings.remembered_texts(journal)]
         self.compactions: list[float] = []
@@ -103,8 +106,7 @@ class Sampler:
             if points and points[-1].request == now.request:
                 points.pop()
             points.append(now)
-        clears = sorted({at for id, at in self.cleared_at.items()})
-        return Series(points=points, compactions=self.compactions, clears=clears)
+        return Series(points=points, marks=_marks(self.journal, self.compactions))
 
     def _point(self, sample: _Sample, factor: float, base: int) -> Point:
         layers = self._layers(sample.tokens, base, round(sample.prompt * factor), round(sample.files * factor), sample.at)
@@ -124,6 +126,27 @@ class Sampler:
             expired=expired,
             layers=self.layers(conversation, report),
         )
+
+
+def _marks(journal: Sequence[Entry], compactions: Iterable[float]) -> list[Mark]:
+    """Return what changed the context: as the journal says, else by a compaction of the host's own. Hosts write each of our changes down as a
+    compaction, too."""
+    words: dict[float, str] = {}
+    for entry in journal:
+        done = _words_of(entry)
+        if done:
+            words.setdefault(time_of(entry), done)  # what left by a compaction is also noted as cleared
+    host_made = [at for at in compactions if removals.compaction_at(journal, at, _IN_PLACE) is None]
+    return [Mark(at=at, words=done) for at, done in sorted({**dict.fromkeys(host_made, "compacted"), **words}.items())]
+
+
+def _words_of(entry: Entry) -> str:
+    event = entry["event"]
+    if event in ("clear", "outside") or (event == "compact" and removals.is_in_place(entry)):
+        return "cleared"
+    if event in ("back", "undo") or (event == "restore" and entry.get("in_place") is True):
+        return "put back"
+    return "compacted" if event == "compact" else ""
 
 
 def _fitting(tiers: dict[str, int], expired: int, factor: float, room: int) -> tuple[dict[str, int], int]:

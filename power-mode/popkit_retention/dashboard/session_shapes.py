@@ -135,12 +135,18 @@ class Point(Shape):
     layers: Layers
 
 
+class Mark(Shape):
+    """When the context changed between requests, and how: "cleared", "compacted" or "put back"."""
+
+    at: float
+    words: str
+
+
 class Series(Shape):
-    """At most 300 points, oldest first; `compactions` and `clears`: their times."""
+    """At most 300 points and all marks, oldest first."""
 
     points: list[Point]
-    compactions: list[float] = []
-    clears: list[float] = []
+    marks: list[Mark] = []
 
 
 class ResultDetail(Shape):

@@ -51,13 +51,10 @@ export function OverTime({ base, fixed = "" }) {
   ]} />`;
   return html`<${Card} title="Over time" id="over-time" wide tools=${tools}>
     <${Answered} answer=${answer} what="the chart" lines=${LINES}>
-      ${({ points, compactions, clears }) => {
+      ${({ points, marks }) => {
         if (!points.length) return html`<${Empty} title="No requests yet">The chart begins with the first request of the session.<//>`;
         const shown = points.map(drawn);
         const used = parts.filter(({ key }) => shown.some(({ values }) => values[key] > 0));
-        const marks = [...compactions.map((at) => ({ at, words: "compacted" })), ...clears.map((at) => ({ at, words: "cleared" }))].sort(
-          (one, other) => one.at - other.at,
-        );
         const caption = `Tokens of the context by ${words}, request by request`;
         return html`<${Legend} items=${[...used].reverse().map(({ name, fill }) => [name, fill])} />
           <${Areas} points=${shown} parts=${used} marks=${marks} caption=${caption} />`;
