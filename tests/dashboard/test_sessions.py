@@ -20,6 +20,8 @@ from tests.dashboard.board import Board
 from tests.patience import HANG_S
 from tests.reclaim.shops import LATER_S, SESSION, Talk, spoke, worked
 
+_CLEARED = journal.cleared(["gone"], 100, {}, 0.0)
+
 
 def _as_the_command_says(board: Board, word: str) -> dict:
     """What `popkit context WORD --json` answers, in this process."""
@@ -327,11 +329,11 @@ def test_compactions_are_listed(board: Board) -> None:
 @pytest.mark.parametrize(
     ("noted", "words"),
     [
-        ([("compacted", "manual"), "cleared"], "compacted"),
-        ([("compacted", "auto"), "cleared"], "compacted"),
-        ([("compacted", "asked"), "cleared"], "cleared"),
-        ([("compacted", "cold"), "cleared"], "cleared"),
-        (["undone", "put_back"], "put back"),
+        ([journal.compacted("manual", 900, 100, ["abcd2345"], 0.0), _CLEARED], "compacted"),
+        ([journal.compacted("auto", 900, 100, ["abcd2345"], 0.0), _CLEARED], "compacted"),
+        ([journal.compacted("asked", 900, 100, ["abcd2345"], 0.0), _CLEARED], "cleared"),
+        ([journal.compacted("cold", 900, 100, ["abcd2345"], 0.0), _CLEARED], "cleared"),
+        ([journal.undone(["gone"], 100, 0.0), journal.put_back(["abcd2345"], 0.0)], "put back"),
     ],
 )
 def test_a_change_of_ours_has_its_own_name_though_the_host_calls_it_a_compaction(board: Board, noted: list, words: str) -> None:
@@ -341,12 +343,8 @@ def test_a_change_of_ours_has_its_own_name_though_the_host_calls_it_a_compaction
     board.shop.write(talk)
     (mark,) = board.get(f"/api/sessions/{SESSION}/series")["marks"]
     at = mark["at"] - 0.2
-    entries = {
-        "cleared": journal.cleared(["gone"], 100, {}, at), "undone": journal.undone(["gone"], 100, at),
-        "put_back": journal.put_back(["abcd2345"], at),
-    }  # fmt: skip
-    for one in noted:
-        store.journal(board.shop.site().paths(), entries[one] if isinstance(one, str) else journal.compacted(one[1], 900, 100, ["abcd2345"], at))
+    for entry in noted:
+        store.journal(board.shop.site().paths(), {**entry, "at": at})
     assert board.get(f"/api/sessions/{SESSION}/series")["marks"] == [{"at": at, "words": words}]
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.memory import transitions
+from popkit_retention.memory.item_report import following
 from popkit_retention.memory.items import ARCHIVE, COLD, HOT, TIERS, WARM, Item
 from popkit_retention.memory.tier_manager import DELETED, MemoryTierManager, standing_in
 from popkit_retention.memory.transitions import Moment, Standing, decide, foresee, standing_of
@@ -77,11 +79,21 @@ def test_the_table(changes: dict[str, Any], tier: str, action: str):
 
 @given(st.floats(0, 1))
 def test_the_displayed_worth_is_on_the_stated_side_of_its_bound(score: float):
-    for tier in (HOT, WARM, COLD):
-        standing = replace(FRESH, tier=tier, score=score)
-        for stated in (reason for reason in decide(standing).reasons if reason.startswith("worth")):
-            worth, side, bound = re.fullmatch(r"worth ([\d.]+), (at least|less than) ([\d.]+)", stated).groups()
-            assert (float(worth) >= float(bound)) == (side == "at least") == (score >= float(bound))
+    for tier, age_hours in itertools.product((HOT, WARM, COLD), (1.0, 99.0)):
+        standing = replace(FRESH, tier=tier, score=score, age_hours=age_hours)
+        stated = [reason for reason in decide(standing).reasons if reason.startswith("worth")]
+        assert len(stated) <= 1
+        for worth, sides in re.findall(r"worth ([\d.]+)((?:, (?:at least|less than) [\d.]+)+)", " ".join(stated)):
+            for side, bound in re.findall(r"(at least|less than) ([\d.]+)", sides):
+                assert (float(worth) >= float(bound)) == (side == "at least") == (score >= float(bound))
+
+
+def test_what_memory_chances_decide_is_said_in_words():
+    aged = replace(FRESH, age_hours=99.0, score=0.18)
+    assert decide(aged).reasons == ("older than 24 h", "a chance of 100% that it is still remembered")
+    assert decide(replace(aged, age_hours=1.0)).reasons == ("worth 0.18, less than 0.6", "a chance of 100% that it is still remembered")
+    fading = decide(replace(aged, retention=0.2))
+    assert fading.reasons[1:] == ("worth 0.18, less than 0.5", "a chance of only 20% that it is still remembered")
 
 
 # Where the issue mends the specification: what differs, and why.
@@ -268,6 +280,8 @@ def test_of_a_project_that_rests_what_comes_next_waits_for_its_sessions():
     assert coming is not None
     assert (coming.decision.tier, coming.at) == (COLD, NOW + 6 * DAY)
     assert coming.decision.reasons == ("learnt 8 sessions ago",)
+    said = following(item, {**asdict(coming.decision), "at": coming.at}, NOW)
+    assert said == "moves to COLD in 6 days unless it is retrieved. By then: learnt 8 sessions ago"
 
 
 def test_a_clock_that_leaps_back_breaks_nothing():

@@ -129,8 +129,8 @@ class Sampler:
 
 
 def _marks(journal: Sequence[Entry], compactions: Iterable[float]) -> list[Mark]:
-    """Return what changed the context: as the journal says, else by a compaction of the host's own. Hosts write each of our changes down as a
-    compaction, too."""
+    """Return what changed the context: our changes as the journal names them, which hosts write down as compactions, and compactions of the
+    host's own."""
     words: dict[float, str] = {}
     for entry in journal:
         done = _words_of(entry)

@@ -140,7 +140,7 @@ def following(item: Item, coming: Mapping[str, Any] | None, now: float) -> str:
         until = "you unpin it" if item.held else "you move it" if item.tier == ARCHIVE else "it is retrieved or you move it"
         return f"nothing changes until {until}"
     what = "is forgotten" if coming["marks"] else f"moves to {coming['tier']}"
-    return f"{what} {ahead(coming['at'], now)} unless it is retrieved: {'; '.join(coming['reasons'])}"
+    return f"{what} {ahead(coming['at'], now)} unless it is retrieved. By then: {'; '.join(coming['reasons'])}"
 
 
 def _state(item: Item, now: float, command: str) -> list[text.Line]:

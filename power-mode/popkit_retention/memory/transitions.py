@@ -178,12 +178,14 @@ def _from_hot(at: Standing) -> Decision:
         return Decision(HOT, "retain", (why, _worth(at, policies.hot_stays)))
     if at.used_days <= policies.used_days:
         return Decision(HOT, "retain", (f"used {_span(at, at.used_days)} ago",))
-    left = _worth(at, policies.hot_stays) if young or at.newest else f"older than {policies.hot_hours:.0f} h"
+    aged = () if young or at.newest else (f"older than {policies.hot_hours:.0f} h",)
     if at.score >= policies.warm_entry:
-        return Decision(WARM, "promote_age", (left, _worth(at, policies.warm_entry)))
+        return Decision(
+            WARM, "promote_age", (*aged, _worth(at, policies.warm_entry) + ("" if aged else f", less than {policies.hot_stays}"))
+        )
     if at.retention >= policies.warm_retention:
-        return Decision(WARM, "promote_age", (left, f"an estimated retention of {at.retention:.0%}"))
-    return Decision(COLD, "demote_low_value", (left, _worth(at, policies.warm_entry), f"an estimated retention of only {at.retention:.0%}"))
+        return Decision(WARM, "promote_age", (*(aged or (_worth(at, policies.hot_stays),)), _remembered(at)))
+    return Decision(COLD, "demote_low_value", (*aged, _worth(at, policies.warm_entry), _remembered(at, "only ")))
 
 
 def _from_warm(at: Standing) -> Decision:
@@ -217,7 +219,7 @@ def _from_cold(at: Standing) -> Decision:
             f"{_span(at, at.age_days)} old",
             _worth(at, policies.gone_score),
             "never asked for",
-            f"an estimated retention of only {at.retention:.0%}",
+            _remembered(at, "only "),
         )
         return Decision(COLD, "delete_expired", why, marks=True)
     reasons = (
@@ -225,7 +227,7 @@ def _from_cold(at: Standing) -> Decision:
     )
     reasons += [_worth(at, policies.gone_score)] if at.score >= policies.gone_score else []
     reasons += ["asked for before"] if at.accesses > policies.gone_accesses else []
-    reasons += [f"an estimated retention of {at.retention:.0%}"] if at.retention >= policies.gone_retention else []
+    reasons += [_remembered(at)] if at.retention >= policies.gone_retention else []
     return Decision(COLD, "retain", tuple(reasons))
 
 
@@ -245,6 +247,10 @@ def _span_of_hours(hours: float) -> str:
 
 def _worth(at: Standing, bound: float) -> str:
     return f"worth {_rounded(at.score)}, {'at least' if at.score >= bound else 'less than'} {bound}"
+
+
+def _remembered(at: Standing, only: str = "") -> str:
+    return f"a chance of {only}{at.retention:.0%} that it is still remembered"
 
 
 def _rounded(score: float) -> str:
