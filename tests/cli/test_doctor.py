@@ -38,8 +38,10 @@ def test_a_problem_makes_it_exit_1_and_says_what_to_do(played: Played) -> None:
     answer = played.run("doctor")
     assert answer.returncode == 1
     assert answer.stdout.endswith("\n1 problem, 1 warning.\n" if is_busy(answer.stdout) else "\n1 problem, 0 warnings.\n")
-    assert "→ claude plugin marketplace add" in answer.stdout
     report = json.loads(played.run("doctor", "--json").stdout)
+    advice = next(check["advice"] for check in report["checks"] if check["check"] == "hooks")
+    assert advice == f"claude plugin marketplace add {ROOT}, then claude plugin install popkit@popkit"
+    assert "→ claude plugin marketplace add" in answer.stdout
     assert report["ok"] is False
     assert [check["level"] for check in report["checks"]].count("problem") == 1
 

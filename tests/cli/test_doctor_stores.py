@@ -38,7 +38,7 @@ def remembering(played: Played) -> memory.Project:
 def test_memory_is_off_until_somebody_switches_it_on(played: Played) -> None:
     played.start()
     check = found(played, "memory")
-    assert (check["level"], check["on"], check["text"]) == ("ok", False, "off. To see what it would do: /popkit:context memory on")
+    assert (check["level"], check["on"], check["text"]) == ("ok", False, "off. To switch it on: popkit memory on")
     assert not (played.home / "memory.sqlite").exists()
     remembering(played).turn_off(played.now)
     assert found(played, "memory")["text"].startswith("off for shop; ")

@@ -34,8 +34,10 @@ def test_a_shell_finds_popkit_once_the_person_has_said_yes(played: Played) -> No
     link = played.user / ".local/bin/popkit"
     assert played.run("setup", "shell").returncode == 1
     assert not os.path.lexists(link)
+    assert "shell       not set up " in played.printed("setup")
     assert "keep this folder" in " ".join(played.printed("setup", "shell", "--yes").split())
     assert in_shell(played, "popkit --version").stdout.startswith("popkit ")
+    assert "shell       ready " in played.printed("setup")
     played.printed("setup", "shell")  # nothing to ask
     played.printed("setup", "shell", "--undo")
     assert not os.path.lexists(link)

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from popkit_retention.cli import shell_setup, terminal
 from popkit_retention.cli.commands import every, first, names, tables, titles
 from popkit_retention.cli.completion_command import SCRIPTS, words_after
+from popkit_retention.cli.main import main
 from popkit_retention.cli.setup_table import SETUP
 from popkit_retention.core import text
 from popkit_retention.core.argument_types import AGE, WHEN, Type, choices, whole
@@ -364,6 +365,31 @@ def test_the_rule_below_a_heading_is_as_long_as_the_command_was_called() -> None
     printed = io.StringIO()
     terminal.write_view(text.title("popkit lab"), printed, {terminal.CALLED: "../bin/popkit"})
     assert printed.getvalue().splitlines() == ["../bin/popkit lab", "-" * 17]
+
+
+CALLED = {terminal.CALLED: "../bin/popkit", "PATH": "/nowhere"}
+
+
+def test_a_command_that_goes_on_in_the_next_line_is_named_as_it_was_called() -> None:
+    printed = io.StringIO()
+    terminal.write_view(["To set a limit: popkit", "  budget set month_usd=50"], printed, CALLED)
+    assert printed.getvalue() == "To set a limit: ../bin/popkit\n  budget set month_usd=50\n"
+
+
+def test_what_another_program_will_run_is_named_so_that_it_is_found_from_anywhere(monkeypatch, tmp_path) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = io.StringIO()
+    terminal.write_view(["claude mcp add popkit -- popkit mcp"], printed, CALLED)
+    assert printed.getvalue() == f"claude mcp add popkit -- {tmp_path.parent}/bin/popkit mcp\n"
+
+
+@pytest.mark.parametrize("command", ["bill", "budget", "completion", "lab", "restore", "statusline"])
+def test_the_columns_of_help_stand_in_line_however_it_was_called(command: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["help", command], CALLED) == 0
+    _, _, table = capsys.readouterr().out.partition("  ../bin/popkit")
+    meanings = [line for line in table.splitlines()[1:] if line.startswith(" " * 5)]
+    assert meanings
+    assert all(len(line) - len(line[22:].lstrip()) == 22 for line in meanings if line[4:6] != "--")
 
 
 def test_names_are_enumerated_as_one_says_them() -> None:

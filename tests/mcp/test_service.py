@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -128,8 +127,11 @@ def test_nothing_else_can_print_to_a_client(tmp_path: Path) -> None:
 
 
 def test_the_help_says_how_a_client_gets_it(tmp_path: Path) -> None:
-    shown = subprocess.run([ROOT / "bin" / "popkit", "mcp", "--help"], capture_output=True, text=True, check=True, timeout=HANG_S).stdout
-    assert re.search(r"claude mcp add popkit -- (\S*/)?popkit mcp", shown)
+    env = {**environ_of(tmp_path), "PATH": "/usr/bin:/bin"}
+    shown = subprocess.run(
+        ["bin/popkit", "mcp", "--help"], cwd=ROOT, env=env, capture_output=True, text=True, check=True, timeout=HANG_S
+    ).stdout
+    assert f"claude mcp add popkit -- {ROOT}/bin/popkit mcp" in shown
     assert "claude plugin install popkit-mcp@popkit" in shown
     assert "standard input and output" in shown
 

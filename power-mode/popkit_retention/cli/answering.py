@@ -7,7 +7,7 @@ import sys
 from popkit_retention.core import text
 from popkit_retention.core.errors import PopkitError
 
-from .terminal import say_renamed, write_content, write_view
+from .terminal import called_name, say_renamed, write_content, write_view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def run(
         if parsed.operation is HELP:
             from popkit_retention.core.operations.help_text import help_lines
 
-            write_view(help_lines(parsed.argument or "", name.rpartition(" ")[0] or table.name, table), sys.stdout, environ)
+            command = (name.rpartition(" ")[0] or table.name).replace("popkit", called_name(environ), 1)
+            write_view(help_lines(parsed.argument or "", command, table), sys.stdout, environ)
             return 0
         answer = does(parsed, environ)
         return answer if isinstance(answer, int) else show(answer, "json" in parsed.flags, environ)

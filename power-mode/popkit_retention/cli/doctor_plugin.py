@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 
 from popkit_retention.core.hosts import is_guest
 from popkit_retention.core.io import files, foreign, home
@@ -12,6 +13,7 @@ from popkit_retention.core.state import session, stored_contexts
 from popkit_retention.core.text import listed
 from popkit_retention.core.units import counted, span
 
+from . import shell_setup
 from .doctor_interpreter import numbers_of, output_of, remembered_interpreter
 
 TYPE_CHECKING = False
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
 OLDEST_CLIENT = (2, 1, 100)
 PLUGIN = "popkit"
-HOW_TO_INSTALL = "claude plugin marketplace add, then claude plugin install popkit@popkit: see README.md"
 RECENT_S = 7 * 24 * 3_600
 
 
@@ -59,7 +60,7 @@ def plugin(popkit_home: str, project: str, environ: Mapping[str, str], enabled: 
     settings += [_json(os.path.join(project, ".claude", name)) for name in ("settings.json", "settings.local.json")]
     if any(layer.get("disableAllHooks") is True for layer in settings):
         return Check("hooks", PROBLEM, "the settings say disableAllHooks", "Remove it from settings.json.", **facts)
-    return _registered(folder, settings, len(events), last, ran is not None and now - ran < RECENT_S, facts)
+    return _registered(folder, settings, len(events), last, ran is not None and now - ran < RECENT_S, facts, environ)
 
 
 def _last_hook(popkit_home: str) -> float | None:
@@ -80,7 +81,7 @@ def _source(folder: str, marketplace: str) -> str:
     return path if isinstance(path, str) else ""
 
 
-def _registered(folder: str, settings: list, events: int, last: str, recent: bool, facts: dict) -> Check:
+def _registered(folder: str, settings: list, events: int, last: str, recent: bool, facts: dict, environ: Mapping[str, str]) -> Check:
     """Return the finding about our plugin in the settings, from any marketplace. `last`: when a hook last ran, in words."""
     state = f"{counted(events, 'event')}; {last}"
     switched: dict = {}
@@ -96,7 +97,7 @@ def _registered(folder: str, settings: list, events: int, last: str, recent: boo
     if active:
         source = _source(folder, active[0].partition("@")[2])
         if source and not os.path.isdir(source):
-            advice = f"Put the folder back, or install PopKit from elsewhere: {HOW_TO_INSTALL}"
+            advice = f"Put the folder back, or install PopKit from elsewhere: {_how_to_install(environ)}"
             return Check("hooks", PROBLEM, f"Claude Code does not load {active[0]}: {source}, which it came from, is gone", advice, **facts)
         state += f"; it comes from {source}: keep this folder" if source else ""
         return Check("hooks", OK, f"{active[0]} is installed and enabled: {state}", plugin=active[0], **facts)
@@ -105,7 +106,15 @@ def _registered(folder: str, settings: list, events: int, last: str, recent: boo
         return Check("hooks", PROBLEM, f"{installed[0]} is installed, but not enabled here; {state}", advice, plugin=installed[0], **facts)
     if recent:
         return Check("hooks", OK, f"not installed, but loaded with --plugin-dir: {state}", **facts)
-    return Check("hooks", PROBLEM, f"the plugin is not installed; {last}", HOW_TO_INSTALL, **facts)
+    return Check("hooks", PROBLEM, f"the plugin is not installed; {last}", _how_to_install(environ), **facts)
+
+
+def _how_to_install(environ: Mapping[str, str]) -> str:
+    install, root = "claude plugin install popkit@popkit", home.plugin_root()
+    if shell_setup.is_copy(root, environ):
+        return install  # Claude Code knows where it came from
+    of_clone = "FOLDER, which is a clone of PopKit" if shell_setup.is_package() else shlex.quote(root)
+    return f"claude plugin marketplace add {of_clone}, then {install}"
 
 
 def _json(path: str) -> dict:

@@ -54,6 +54,8 @@ def _list(environ: Mapping[str, str]) -> Answer:
         python = place_of(name, environ)
         data[name] = {"for": purpose, "packages": packages, "python": python}
         lines += _row(name, bool(python), purpose)
+    if not shell_setup.is_package():
+        lines += _row(shell_setup.SHELL, bool(shell_setup.links(environ)), "popkit as a command of your shell, also after an upgrade")
     for setup in features.setups():
         lines += _row(setup.name, bool(features.found(setup.is_there)(environ)), setup.purpose)
     return Answer([*lines, "", *text.wrap("popkit setup NAME installs one of them, or brings it up to date.")], data)

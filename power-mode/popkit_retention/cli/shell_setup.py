@@ -24,7 +24,7 @@ _USUAL = (".local/bin", "bin")  # in the home folder: a person's own programs
 
 def set_up_shell(undo: bool, yes: bool, environ: Mapping[str, str]) -> int:
     """Create the command, or remove it. Return 0 if that is done."""
-    script = os.path.join(home.popkit_home(environ), SCRIPT)
+    script = _script(environ)
     if undo:
         return _undo(script, environ)
     if is_package():
@@ -51,14 +51,20 @@ def set_up_shell(undo: bool, yes: bool, environ: Mapping[str, str]) -> int:
 
 def remove(environ: Mapping[str, str]) -> list[str]:
     """Remove every link to our script, and the script; return what was removed."""
-    script = os.path.join(home.popkit_home(environ), SCRIPT)
-    links = [os.path.join(folder, NAME) for folder in dict.fromkeys([*_path_folders(environ), *_own_folders(environ)])]
-    gone = [path for path in links if _is_ours(path, script)]
+    script = _script(environ)
+    gone = links(environ)
     if os.path.isfile(script):
         gone.append(script)
     for path in gone:
         os.unlink(path)
     return gone
+
+
+def links(environ: Mapping[str, str]) -> list[str]:
+    """Return every link to our script."""
+    script = _script(environ)
+    named = [os.path.join(folder, NAME) for folder in dict.fromkeys([*_path_folders(environ), *_own_folders(environ)])]
+    return [path for path in named if _is_ours(path, script)]
 
 
 def copy_in_use(environ: Mapping[str, str]) -> str:
@@ -89,6 +95,10 @@ def is_copy(root: str, environ: Mapping[str, str]) -> bool:
     """Return whether a folder of PopKit is a copy that Claude Code made and replaces by itself."""
     plugins = os.path.realpath(os.path.join(home.claude_folder(environ), "plugins"))
     return os.path.realpath(root).startswith(plugins + os.sep)
+
+
+def _script(environ: Mapping[str, str]) -> str:
+    return os.path.join(home.popkit_home(environ), SCRIPT)
 
 
 def _write(script: str, environ: Mapping[str, str]) -> None:

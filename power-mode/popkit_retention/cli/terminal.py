@@ -84,20 +84,25 @@ def write_view(view: Iterable[Line], stream: TextIO, environ: Mapping[str, str])
     stream.write(("\n".join(lines) + "\n").encode(encoding, "replace").decode(encoding))
 
 
-def _with_called_name(lines: list[str], environ: Mapping[str, str]) -> list[str]:
-    """Name the command so that the lines to type work where they are read: as it was called, unless it is on the PATH."""
+def called_name(environ: Mapping[str, str], from_anywhere: bool = False) -> str:
+    """Return the name by which a shell finds us: as we were called, unless we are on the PATH. `from_anywhere`: in every folder."""
     called = environ.get(CALLED) or (sys.argv[0] if os.path.basename(sys.argv[0]) == "popkit" else "")
-    if not called or not any("popkit " in line for line in lines):
-        return lines
-    if any(os.access(os.path.join(folder, "popkit"), os.X_OK) for folder in (environ.get("PATH") or "").split(os.pathsep)):
-        return lines
-    import re
+    if not called or any(os.access(os.path.join(folder, "popkit"), os.X_OK) for folder in (environ.get("PATH") or "").split(os.pathsep)):
+        return "popkit"
     import shlex
 
-    command = re.compile(
-        rf"(?<![\w./:@-])popkit(?= (?:{'|'.join({**commands.every(), **commands.words_of_context()})}|COMMAND|help|--\w+)(?![\w:]))"
-    )
-    named = [command.sub(lambda _: shlex.quote(called), line) for line in lines]
+    return shlex.quote(os.path.abspath(called) if from_anywhere else called)
+
+
+def _with_called_name(lines: list[str], environ: Mapping[str, str]) -> list[str]:
+    """Name the command so that the lines to type work where they are read. What is told to other programs (`-- popkit`) works anywhere."""
+    if not any("popkit" in line for line in lines) or called_name(environ) == "popkit":
+        return lines
+    import re
+
+    words = "|".join({**commands.every(), **commands.words_of_context()})
+    command = re.compile(rf"(?<![\w./:@-])(-- )?popkit(?=(?: |\n *)(?:{words}|COMMAND|help|--\w+)(?![\w:]))")
+    named = command.sub(lambda found: (found[1] or "") + called_name(environ, bool(found[1])), "\n".join(lines)).split("\n")
     for at in range(1, len(lines)):
         if lines[at] and not lines[at].strip("─") and len(lines[at]) == len(lines[at - 1]):  # the rule below a heading
             named[at] = "─" * len(named[at - 1])

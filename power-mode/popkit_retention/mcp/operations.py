@@ -17,9 +17,9 @@ Add it to Claude Code in one of two ways:
   claude plugin install popkit-mcp@popkit
       the plugin, if you have PopKit's marketplace
   claude mcp add popkit -- popkit mcp
-      only the server; `popkit` must be on your PATH
+      only the server
 
-Any other MCP client can start the command `popkit mcp` in the folder of your project. An agent sees the data of that project only. To \
+Any other MCP client can start the command behind `--` in the folder of your project. An agent sees the data of that project only. To \
 allow it all projects, put this into retention-config.json in PopKit's folder:
   {"retention": {"mcp": {"all_projects": true}}}""",
         does="run",

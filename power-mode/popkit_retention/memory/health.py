@@ -27,7 +27,7 @@ def check_folder(popkit_home: str, project: str, environ: Mapping[str, str], now
     facts: dict[str, Any] = {"on": False, "failures": failed}
     notes = f"; {counted(failed, 'logged failure')}" if failed else ""
     if not memory.is_used(popkit_home):
-        return Check(_CHECK, OK, f"off. To see what it would do: /popkit:context memory on{notes}", **facts)
+        return Check(_CHECK, OK, f"off. To switch it on: popkit memory on{notes}", **facts)
     mine = memory.project_of(popkit_home, project)
     name = clean(mine.repository.name)
     try:
