@@ -184,6 +184,24 @@ def test_without_any_session_it_says_what_to_do(shell: Shell, tmp_path, monkeypa
     assert "--transcript FILE" in error
 
 
+def test_what_is_about_the_whole_machine_needs_no_session(shell: Shell, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "everywhere" in shell("stats")[1]
+    for chosen in ("on", "off"):
+        assert json.loads(shell("auto", chosen, "--json")[1])["setting"] == chosen
+    shell.session("7f3a0001")
+    assert json.loads(shell("auto", "show", "--json", "--session", "7f3a0001")[1])["setting"] == "off"
+    assert [path.name for path in (shell.claude / "popkit" / "sessions").iterdir()] == ["7f3a0001"]
+
+
+@pytest.mark.parametrize("words", ["stats --session none", "auto off --transcript none.jsonl", "context", "clear", "why T1"])
+def test_what_is_about_a_session_names_the_one_that_is_missing(shell: Shell, tmp_path, monkeypatch, words: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, output, error = shell(*words.split())
+    assert (code, output) == (1, "")
+    assert error
+
+
 @pytest.mark.parametrize(
     ("project", "name"),
     [

@@ -85,7 +85,7 @@ CONTEXT = Table(
         effect=CHANGES,
         offered=True,
         more="What leaves comes back with undo, and no model is called. With off, only a full context and your own words change the"
-        " conversation.",
+        " conversation. It holds for every session.",
         does="auto",
     ),
     Operation(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 COMMAND = "popkit context"
 # Operations, and flags of others, that change a session.
 _CHANGING = ("undo", "pin", "unpin")
+# Operations that say something of the whole machine, where there is no session.
+_OF_ALL = ("auto", "stats")
 _CHANGING_FLAGS = frozenset(("in-place", "profile", "aggressive", "conservative"))
 
 
@@ -44,13 +46,16 @@ def answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
 
     from ..operations import session_lookup
 
+    path = began = ""
     try:
         path = _transcript(parsed, environ)
         began = session_lookup.check(path)
     except session_lookup.NoSession as error:
-        raise Refused(str(error)) from None
+        if path or parsed.word not in _OF_ALL or "session" in parsed.flags:
+            raise Refused(str(error)) from None
     files.patience.left_s = files.LOCK_WAIT_S  # a stopped helper may hold a lock: after this time, the answer does without it
-    site = Site(environ, session_lookup.session_id_of(path), began, session_lookup.is_recorded(path))
+    id, is_recorded = (session_lookup.session_id_of(path), session_lookup.is_recorded(path)) if path else ("", False)
+    site = Site(environ, id, began, is_recorded)
     response = context_words.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place_of(site))
     if response.error:
         raise Refused(response.error)
