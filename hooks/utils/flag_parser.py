@@ -70,7 +70,7 @@ def _current(words: list[str], table: Table) -> tuple[list[str], str]:
 
 
 def _parsed(words: list[str], table: Table, shell: bool) -> Parsed:
-    operation, name, rest = chosen(words, table)
+    operation, name, rest = chosen(words, table, shell)
     if operation.raw:
         return Parsed(operation, rest, {})
     known = table.flags_of(operation, shell)
@@ -110,7 +110,7 @@ def _parsed(words: list[str], table: Table, shell: bool) -> Parsed:
     return Parsed(operation, arguments, {**defaults, **flags}, known.values())
 
 
-def chosen(words: list[str], table: Table) -> tuple[Operation, str, list[str]]:
+def chosen(words: list[str], table: Table, shell: bool = True) -> tuple[Operation, str, list[str]]:
     """Return the operation that is meant, the words that name it, and all other words; UsageError where none is meant."""
     own = _own(words)
     for operation in table.operations:
@@ -129,7 +129,15 @@ def chosen(words: list[str], table: Table) -> tuple[Operation, str, list[str]]:
         return HELP, "", []
     if [words[at] for at in places] == [ADMIN] and table.group(ADMIN):
         return HELP, ADMIN, [word for word in words if word != ADMIN]
+    if places and (flag := _misspelt(own[: places[0]], table)):
+        raise _unknown_flag(flag.partition("=")[0], table.by_name.get("", table.operations[0]), table, shell)
     raise _unknown_word([words[at] for at in places], table)
+
+
+def _misspelt(words: list[str], table: Table) -> str:
+    """Return the first flag that no operation has: the word behind it may be its value; "" for none."""
+    known = {"--help", *(flag.name for operation in table.operations for flag in (*operation.flags, *table.common))}
+    return next((word for word in words if _is_flag(word) and word.partition("=")[0] not in known), "")
 
 
 def _own(words: list[str]) -> list[str]:

@@ -218,6 +218,11 @@ def test_a_single_tool_can_be_hidden_and_one_that_was_used_says_so(shop: Shop):
     assert list(shop.data("hide", DOCS[0], "--yes")["hidden"]) == shop.hidden() == [DOCS[0]]
 
 
+def test_what_is_no_tool_is_called_what_it_is(shop: Shop):
+    said = " ".join(shop.run("hide", "reviewer").stderr.split())
+    assert '"reviewer" is one of the agents. Only MCP servers and their tools can be hidden. Servers:' in said
+
+
 @pytest.mark.parametrize(("words", "says"), [(("hide", "jira"), f"{SERVER}, {OTHER}"), (("show", "jira"), "Nothing is")])
 def test_an_unknown_name_is_refused_with_the_known_ones(words: tuple[str, str], says: str, shop: Shop):
     done = shop.run(*words)

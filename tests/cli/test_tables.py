@@ -161,6 +161,19 @@ def test_whether_a_word_follows_a_flag_does_not_depend_on_the_operation(table: T
     assert all(len({bool(flag.type) for flag in flags if flag.name == name}) == 1 for name in {flag.name for flag in flags})
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("--sesion x", 'unknown flag "--sesion" (did you mean --session?)'),
+        ("--foo x why", 'unknown flag "--foo"'),
+        ("--help x", 'unknown word "x"'),
+        ("foo --sesion x", 'unknown word "foo"'),
+    ],
+)
+def test_a_misspelt_flag_is_named_not_its_value(line: str, says: str) -> None:
+    assert str(answer_to("context", line.split(), True)).startswith(says)
+
+
 @given(st.sampled_from(sorted(TABLES)), LINES, st.booleans())
 def test_any_line_of_words_parses_or_is_answered_with_a_correction(name: str, words: list[str], shell: bool) -> None:
     answer = answer_to(name, words, shell)

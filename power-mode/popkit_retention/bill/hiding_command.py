@@ -46,8 +46,11 @@ def take_out(args: Parsed, environ: Mapping[str, str]) -> Answer:
         raise Refused(f"{text.clean(name)} is hidden or deferred already. First run: popkit bill show {text.clean(name)}")
     if name not in known:
         listed = text.listed([text.clean(row["name"]) for row in bill["rows"] if row["kind"] == "server"], 12)
-        known_ones = f"Servers: {listed}" if listed else "Claude Code has named none yet"
-        raise Refused(f"no MCP server or tool is called {text.quote(name)} here. {known_ones}")
+        known_ones = f"Servers: {listed}" if listed else "Claude Code has reported none here"
+        for kind in ("skills", "agents"):
+            if any(name == part["name"] for row in bill["rows"] if row["kind"] == kind for part in row["parts"]):
+                raise Refused(f"{text.quote(name)} is one of the {kind}. Only MCP servers and their tools can be {state}. {known_ones}")
+        raise Refused(f"no MCP server or tool is called {text.quote(name)}, and only those can be {state}. {known_ones}")
     row = known[name]
     if not row["key"]:
         raise Refused(
