@@ -194,6 +194,22 @@ def test_what_is_about_the_whole_machine_needs_no_session(shell: Shell, tmp_path
     assert [path.name for path in (shell.claude / "popkit" / "sessions").iterdir()] == ["7f3a0001"]
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("why", "--session ID or --transcript FILE."),
+        ("clear", "--session ID."),
+        ("clear --dry-run", "--session ID or --transcript FILE."),
+        ("check-compaction", "popkit check-compaction TRANSCRIPT."),
+    ],
+)
+def test_where_there_is_no_session_the_way_to_name_one_is_one_that_the_command_has(
+    shell: Shell, tmp_path, monkeypatch, words: str, named: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert f"name a session: {named}" in " ".join(shell(*words.split())[2].split())
+
+
 @pytest.mark.parametrize("words", ["stats --session none", "auto off --transcript none.jsonl", "context", "clear", "why T1"])
 def test_what_is_about_a_session_names_the_one_that_is_missing(shell: Shell, tmp_path, monkeypatch, words: str) -> None:
     monkeypatch.chdir(tmp_path)

@@ -389,14 +389,22 @@ def test_a_command_that_goes_on_in_the_next_line_is_named_as_it_was_called() -> 
     assert printed.getvalue() == "To set a limit: ../bin/popkit\n  budget set month_usd=50\n"
 
 
-def test_what_another_program_will_run_is_named_so_that_it_is_found_from_anywhere(monkeypatch, tmp_path) -> None:
+@pytest.mark.parametrize("line", ["claude mcp add popkit -- {} mcp", """echo 'eval "$({} completion bash)"' >> ~/.bashrc"""])
+def test_what_another_program_will_run_is_named_so_that_it_is_found_from_anywhere(monkeypatch, tmp_path, line: str) -> None:
     monkeypatch.chdir(tmp_path)
     printed = io.StringIO()
-    terminal.write_view(["claude mcp add popkit -- popkit mcp"], printed, CALLED)
-    assert printed.getvalue() == f"claude mcp add popkit -- {tmp_path.parent}/bin/popkit mcp\n"
+    terminal.write_view([line.format("popkit")], printed, CALLED)
+    assert printed.getvalue() == line.format(f"{tmp_path.parent}/bin/popkit") + "\n"
 
 
-@pytest.mark.parametrize("command", ["bill", "budget", "completion", "lab", "restore", "statusline"])
+def test_the_help_of_completion_says_how_to_load_it(capsys: pytest.CaptureFixture) -> None:
+    assert main(["completion", "--help"], CALLED) == 0
+    shown = capsys.readouterr().out
+    assert "completion bash)" in shown
+    assert "--words" not in shown
+
+
+@pytest.mark.parametrize("command", ["bill", "budget", "lab", "restore", "statusline"])
 def test_the_columns_of_help_stand_in_line_however_it_was_called(command: str, capsys: pytest.CaptureFixture) -> None:
     assert main(["help", command], CALLED) == 0
     _, _, table = capsys.readouterr().out.partition("  ../bin/popkit")

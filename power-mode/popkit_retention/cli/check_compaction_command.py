@@ -26,7 +26,11 @@ MISTAKES = (session_lookup.NoSession, NoPassage, OSError)
 def check(args: Parsed, environ: Mapping[str, str]) -> Answer:
     """List what the newest compaction lost, or print the text that a row leads to. NoSession for what is no session, NoPassage for a line
     without a text."""
-    path = session_lookup.named(environ, args.argument) if args.argument else session_lookup.current(environ, os.getcwd())
+    path = (
+        session_lookup.named(environ, args.argument)
+        if args.argument
+        else session_lookup.current(environ, os.getcwd(), "popkit check-compaction TRANSCRIPT")
+    )
     began = session_lookup.check(path)
     if args.show:
         shown = compaction_losses.text_at(path, args.show)

@@ -85,7 +85,7 @@ def _transcript(parsed: Parsed, environ: Mapping[str, str]) -> str:
         return os.path.abspath(flags["transcript"])
     if "session" in flags:
         return session_lookup.by_id(environ, flags["session"])
-    return session_lookup.current(environ, os.getcwd())
+    return session_lookup.current(environ, os.getcwd(), "--session ID" + " or --transcript FILE" * (not _changes(parsed)))
 
 
 def _changes(parsed: Parsed) -> bool:

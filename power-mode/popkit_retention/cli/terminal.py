@@ -95,13 +95,13 @@ def called_name(environ: Mapping[str, str], from_anywhere: bool = False) -> str:
 
 
 def _with_called_name(lines: list[str], environ: Mapping[str, str]) -> list[str]:
-    """Name the command so that the lines to type work where they are read. What is told to other programs (`-- popkit`) works anywhere."""
+    """Name the command so that lines to type work where they are read, and what other programs run (`-- popkit`, `$(popkit`) anywhere."""
     if not any("popkit" in line for line in lines) or called_name(environ) == "popkit":
         return lines
     import re
 
     words = "|".join({**commands.every(), **commands.words_of_context()})
-    command = re.compile(rf"(?<![\w./:@-])(-- )?popkit(?=(?: |\n *)(?:{words}|COMMAND|help|--\w+)(?![\w:]))")
+    command = re.compile(rf"(?<![\w./:@-])(-- |\$\()?popkit(?=(?: |\n *)(?:{words}|COMMAND|help|--\w+)(?![\w:]))")
     named = command.sub(lambda found: (found[1] or "") + called_name(environ, bool(found[1])), "\n".join(lines)).split("\n")
     for at in range(1, len(lines)):
         if lines[at] and not lines[at].strip("─") and len(lines[at]) == len(lines[at - 1]):  # the rule below a heading
@@ -125,7 +125,7 @@ def is_confirmed(question: str) -> bool:
     """Ask on the terminal; return whether the answer is yes. No answer counts as no."""
     print(f"{question} [y/N] ", end="", flush=True)
     answer = sys.stdin.readline() if sys.stdin else ""
-    print("" if answer.endswith("\n") and sys.stdin.isatty() else "\n", end="")
+    print("" if answer.endswith("\n") and sys.stdin.isatty() else "\n", end="", flush=True)
     return answer.strip().lower() in ("y", "yes")
 
 

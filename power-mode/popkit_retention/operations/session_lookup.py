@@ -34,25 +34,26 @@ class NoSession(PopkitError):
     """A session does not exist, a file is not one, or the words contradict each other; the message says which, and what to do."""
 
 
-def newest_of_project(environ: Mapping[str, str], folder: str) -> str:
-    """Return the newest transcript of the project that a folder belongs to; NoSession where there is none."""
+def newest_of_project(environ: Mapping[str, str], folder: str, named: str = "") -> str:
+    """Return the newest transcript of the project that a folder belongs to; NoSession where there is none. `named`: what names a session
+    instead."""
     path = projects.newest_of_project(environ, folder)
     if path is None:
         raise NoSession(
-            f"no Claude Code session of {clean(folder)} under {clean(projects.folder_of(environ))}. Run `popkit try` for the newest of any"
-            " project, or name one with --session ID or --transcript FILE"
+            f"no Claude Code session of {clean(folder)} under {clean(projects.folder_of(environ))}. Run this in the folder of a project,"
+            f" or name a session: {named}. `popkit try` shows the newest of any project"
         )
     return path
 
 
-def current(environ: Mapping[str, str], folder: str) -> str:
-    """Return the transcript of the session that runs us, else the newest of the project that a folder belongs to; NoSession where there is
-    none."""
+def current(environ: Mapping[str, str], folder: str, named: str = "") -> str:
+    """Return the transcript of the session that runs us, else the newest of the project that a folder belongs to; see
+    `newest_of_project`."""
     ours = environ.get("CLAUDE_CODE_SESSION_ID")
     try:
-        return by_id(environ, ours) if ours else newest_of_project(environ, folder)
+        return by_id(environ, ours) if ours else newest_of_project(environ, folder, named)
     except NoSession:
-        return newest_of_project(environ, folder)
+        return newest_of_project(environ, folder, named)
 
 
 def by_id(environ: Mapping[str, str], wanted: str, instead: str = _INSTEAD, of_any_host: bool = False) -> str:

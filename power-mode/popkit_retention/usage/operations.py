@@ -29,5 +29,6 @@ BUDGET = Table(
         " agents and proxies send nothing once a limit is used up; with on_exceeded=warn, they go on and say so.",
         does="set_limits",
     ),
+    examples={"KEY=VALUE": "month_usd=50"},
     module=f"{__package__}.command",
 )
