@@ -299,6 +299,17 @@ def test_a_mistake_is_explained_in_a_sentence_about_the_command_that_was_typed(s
     assert message in " ".join(error.split())
 
 
+@pytest.mark.parametrize(
+    "line", ["restore list", "retention", "uninstall --dry-run", "memory", "auto on", "budget", f"config check {'x' * 300}"]
+)
+def test_what_the_system_refuses_is_said_in_words(shell: Shell, tmp_path: Path, line: str) -> None:
+    (tmp_path / "file").touch()
+    shell.environ["POPKIT_HOME"] = str(tmp_path / "file")
+    said = "".join(map(str, shell(*line.split())))
+    assert "Errno" not in said
+    assert re.search(r"Not\s+a\s+directory|File name too long", said)
+
+
 def test_the_version_is_that_of_the_plugin(shell: Shell) -> None:
     assert shell("--version") == (0, f"popkit {VERSION}\n", "")
 

@@ -110,9 +110,8 @@ def read_text(path: str) -> tuple[str | None, str | None]:
     except NotADirectoryError:
         data = None
     except (OSError, ValueError) as reason:
-        if getattr(reason, "strerror", "") == files.NOT_REGULAR:
-            return None, "not a regular file"
-        return None, f"cannot be read: {reason}"
+        why = getattr(reason, "strerror", None) or reason
+        return None, "not a regular file" if why == files.NOT_REGULAR else f"cannot be read: {why}"
     if data is None:
         return None, None
     if len(data) > LONGEST_FILE:

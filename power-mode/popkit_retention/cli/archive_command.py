@@ -21,7 +21,7 @@ from .. import features
 from ..views import archive as views
 from ..views import deletions
 from . import terminal
-from .answering import Answer, Refused
+from .answering import Answer, Refused, message_of
 from .restore_table import RESTORE
 from .terminal import Bar
 
@@ -46,7 +46,8 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
     except FileNotFoundError:
         return _no_archive(args.word)
     except (OSError, sqlite3.Error, archive.ArchiveError) as error:
-        raise Refused(str(error) if path in str(error) else f"{path}: {error}") from None
+        message = message_of(error)
+        raise Refused(message if path in message else f"{path}: {message}") from None
     try:
         return RESTORE.function(args.operation)(db, args, environ)
     except sqlite3.Error as error:

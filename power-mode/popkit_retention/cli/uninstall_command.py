@@ -17,7 +17,7 @@ from .. import features
 from ..operations import stores
 from ..views.deletions import placeholders
 from . import claude_settings, shell_setup, terminal
-from .answering import Answer, Refused
+from .answering import Answer, Refused, message_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _placeholders(folder: str, environ: Mapping[str, str]) -> dict[str, list[Rec
 
 
 def _unknown(error: Exception, environ: Mapping[str, str]) -> dict[str, list[Record]]:
-    message = f"The archive cannot be read, so PopKit does not know which placeholders can be restored: {error}"
+    message = f"The archive cannot be read, so PopKit does not know which placeholders can be restored: {message_of(error)}"
     _show(text.wrap(text.clean(message)), environ)
     return {}
 

@@ -148,9 +148,8 @@ class Log:
         except (OSError, sqlite3.OperationalError) as error:
             if "locked" in str(error):
                 raise GovernanceBusy(f"{self.path} is in use by another process. Try again when it is done; nothing was changed") from None
-            raise GovernanceError(
-                f"{self.path} cannot be used: {one_line(error)}. Nothing was changed; try again when that is fixed"
-            ) from None
+            why = one_line(getattr(error, "strerror", None) or error)
+            raise GovernanceError(f"{self.path} cannot be used: {why}. Nothing was changed; try again when that is fixed") from None
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise GovernanceDamaged(f"{self.path}: {one_line(error)}. {_REPLACE}") from None
 
