@@ -234,6 +234,6 @@ def test_mistakes_say_what_to_do(check: Checked, tmp_path: Path) -> None:
     assert "No such file" in check.refused(tmp_path / "none.jsonl")
     assert "The list names the lines that have" in check.refused(path, "--show", 99)
     assert "Name a file or a folder of sessions, or the id of a session" in check.refused("an-unknown-id")
-    assert "Run `popkit try`" in check.refused()
+    assert "name a session: popkit check-compaction TRANSCRIPT. `popkit try` shows" in check.refused()
     database = stores.database(tmp_path / "data" / "opencode", exported(tmp_path))
     assert "Name a transcript or an export" in check.refused(database, "--show", 3)
