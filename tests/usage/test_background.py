@@ -14,12 +14,12 @@ from pathlib import Path
 import pg8000
 import pytest
 
+from popkit_retention.context.usage_writer import Writer
 from popkit_retention.usage import budgets
 from popkit_retention.usage.budgets import Budgets, Limits
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.records import DAY_S, Snapshot, Tokens, Used
 from popkit_retention.usage.usage_store import AT_ONCE, DatabaseUnavailable, UsageStore
-from popkit_retention.usage.writer import Writer
 from tests.context import postgresql
 from tests.paths import PYTHONPATH
 from tests.patience import HANG_S, until
@@ -238,7 +238,7 @@ def test_several_writers_at_once_lose_nothing(environ: dict[str, str], store: Us
 
 def test_what_is_waiting_is_written_at_the_end_of_the_process(environ: dict[str, str], store: UsageStore) -> None:
     code = (
-        "import os; from tests.usage.records import NOW, used; from popkit_retention.usage.writer import Writer; "
+        "import os; from tests.usage.records import NOW, used; from popkit_retention.context.usage_writer import Writer; "
         "from popkit_retention.usage.configured_database import open_store\n"
         "Writer.close.__defaults__ = (1200.0,)\n"  # the machine may be busy
         "writer = Writer(lambda: open_store(os.environ), 30, lambda: NOW); writer.put(used('1')); writer.put(used('2'))"
@@ -251,7 +251,7 @@ def test_what_is_waiting_is_written_at_the_end_of_the_process(environ: dict[str,
 
 def test_a_process_that_is_forked_off_writes_with_a_connection_of_its_own(environ: dict[str, str], store: UsageStore) -> None:
     code = (
-        "import os; from tests.usage.records import NOW, used; from popkit_retention.usage.writer import Writer\n"
+        "import os; from tests.usage.records import NOW, used; from popkit_retention.context.usage_writer import Writer\n"
         "from popkit_retention.usage.configured_database import open_store\n"
         "writer = Writer(lambda: open_store(os.environ), 30, lambda: NOW); writer.put(used('parent')); assert writer.flush(1200)\n"
         "child = os.fork()\n"

@@ -22,8 +22,8 @@ from ..usage.ingestion import catch_up
 from ..usage.records import CLIENT, Snapshot, Tokens, name_of, request_id, usd_of
 from ..usage.unchecked import Unchecked, UncheckedLog
 from ..usage.usage_store import DatabaseSilent, DatabaseUnavailable
-from ..usage.writer import Writer
 from .build_types import ContextResult
+from .usage_writer import Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from typing import Union
 
 from popkit_retention.core.io import home
 
-from .records import Snapshot, Used
-from .usage_store import DatabaseUnavailable, NotWritable
+from ..usage.records import Snapshot, Used
+from ..usage.usage_store import DatabaseUnavailable, NotWritable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .usage_store import UsageStore
+    from ..usage.usage_store import UsageStore
 
     Item = Union[Snapshot, Used]
 
