@@ -151,7 +151,7 @@ def context_metrics(popkit_home: str, session_id: str) -> dict[str, EfficiencyMe
 
 def session_metrics(popkit_home: str, session_id: str) -> EfficiencyMetrics:
     """Return the metrics of a session, its subagents included."""
-    return _of_session(context_metrics(popkit_home, session_id).values())
+    return of_session(context_metrics(popkit_home, session_id).values())
 
 
 def project_metrics(popkit_home: str, project: str) -> EfficiencyMetrics:
@@ -172,11 +172,12 @@ def swept_metrics(popkit_home: str) -> list[tuple[str, EfficiencyMetrics]]:
     rows = []
     for entry in past(popkit_home).values():
         contexts = [_metrics_in(state) for state in entry["contexts"] if isinstance(state, dict)]
-        rows.append((entry.get("project") or "", _of_session(contexts)))
+        rows.append((entry.get("project") or "", of_session(contexts)))
     return rows
 
 
-def _of_session(contexts: Collection[EfficiencyMetrics]) -> EfficiencyMetrics:
+def of_session(contexts: Collection[EfficiencyMetrics]) -> EfficiencyMetrics:
+    """Return the metrics of the contexts of one session together."""
     total = sum_metrics(contexts)
     total.sessions = 1 if contexts else 0
     return total

@@ -403,11 +403,39 @@ def test_the_commands_that_an_answer_gives_name_the_same_session(shell: Shell, h
         assert (code, "--transcript is for reading" in answer["error"]) == (1, True)
 
 
-@pytest.mark.parametrize("words", ["clear --now", "undo", "pin T3", "restore T1 --in-place", "retention --aggressive"])
+@pytest.mark.parametrize("words", ["clear --now", "undo", "pin T3", "restore T1 --in-place", "retention --aggressive", "auto on"])
 def test_through_a_transcript_a_session_is_only_read(shell: Shell, words: str) -> None:
     written = shell.session("one")
     code, _, error = shell("context", *words.split(), "--transcript", str(written.path))
     assert (code, "--transcript is for reading. To change a session, name it: --session ID" in " ".join(error.split())) == (1, True)
+
+
+def _stored(folder: Path) -> dict[str, bytes]:
+    """What PopKit keeps in a folder, but for what it has compiled of its configuration."""
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.parent.name != "cache"}
+
+
+@pytest.mark.parametrize(
+    "words", ["retention", "timeline", "why", "why T3", "stats", "stats --details", "clear --dry-run", "clear --now --dry-run", "auto show"]
+)
+def test_to_read_a_transcript_leaves_no_trace(shell: Shell, tmp_path: Path, words: str) -> None:
+    shell.session("mine")
+    shell("context", "stats", "--session", "mine")
+    before = _stored(shell.claude)
+    theirs = spec_session(tmp_path / "copies", session="theirs")
+    code, shown, error = shell("context", *words.split(), "--transcript", str(theirs.path))
+    assert (code, bool(shown), error) == (0, True, "")
+    assert _stored(shell.claude) == before
+
+
+def test_the_figures_of_a_transcript_that_is_only_read_are_its_own(shell: Shell, tmp_path: Path) -> None:
+    shell.session("mine")
+    mine = json.loads(shell("context", "stats", "--session", "mine", "--json")[1])
+    theirs = spec_session(tmp_path / "copies", session="theirs", project="/home/dev/other")
+    read = json.loads(shell("context", "stats", "--transcript", str(theirs.path), "--json")[1])
+    assert (read["session"]["results"], read["session"]["sessions"]) == (14, 1)
+    assert read["all"] == mine["all"]
+    assert read["project"]["sessions"] == 0
 
 
 def test_an_answer_uses_the_width_that_its_terminal_has(shell: Shell) -> None:

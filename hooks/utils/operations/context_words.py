@@ -85,7 +85,7 @@ def retention(request: Request) -> Answer:
         current = request.change([journal.profile_chosen(target, request.now)])
         lines = ["", *text.wrap(views.profile_chosen(target, current["profile"]))]
     current = request.report()
-    if "json" not in request.flags:
+    if "json" not in request.flags and not request.site.only_reads:
         lines += memory_switch.mark_lines(request.site, request.command, request.now) + memory_switch.alert_lines(
             request.site, request.command
         )
@@ -176,10 +176,12 @@ def stats(request: Request) -> Answer:
     from ..views import stats
 
     site = request.site
-    request.look()
-    behind = stale_ledgers.catch_up(site, request.transcript_path)
+    state = request.look().state
+    behind = 0 if site.only_reads else stale_ledgers.catch_up(site, request.transcript_path)
     contexts = tracker.context_metrics(site.home, site.session_id)
-    session, project = tracker.session_metrics(site.home, site.session_id), tracker.project_metrics(site.home, site.session_project)
+    if site.stands_still:  # it is not stored
+        contexts[""] = tracker.metrics_of(state.counts, state.calibration)
+    session, project = tracker.of_session(contexts.values()), tracker.project_metrics(site.home, site.session_project)
     everywhere = tracker.all_metrics(site.home)
     worth, dated = tracker.worth(everywhere, request.now), site.rules().models.dated
     data = {

@@ -103,8 +103,8 @@ def restore(request: Request) -> Answer:
             shown = request.report()
             records = [record for word in request.arguments for record in _records(db, shown, word, site)]
         gone = [record for record in records if in_place and archived.content_of(db, record.id) is None]
-        printed = [] if in_place else restoring.printed(db, records, site.home)
-        trouble = restoring.book_printed(site, db, records, request.now) if printed else ""
+        printed = [] if in_place else restoring.printed(db, records, "" if site.only_reads else site.home)
+        trouble = restoring.book_printed(site, db, records, request.now) if printed and not site.only_reads else ""
     if in_place:
         kept = [record.id for record in records if record not in gone]
         if not kept:

@@ -133,6 +133,8 @@ class Outlook:
 def look(site: Site, transcript_path: str, now: float) -> Outlook:
     """Return the main context, reconciled with its transcript. Where nothing can be written it is the same; where there is no transcript
     (yet), what the hooks have seen."""
+    if site.stands_still:
+        return _unsaved(site, transcript_path, now)
     try:
         if site.project and not site.session.get("project"):
             site.remember(project=site.project)

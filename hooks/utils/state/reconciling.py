@@ -137,9 +137,10 @@ def journal_of(site: Site, paths: store.ContextFiles) -> list[Entry]:
 
 
 def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0) -> Rebuilt:
-    """Return the Rebuilt of a context, saved as its state if no other process is at work; in the answer TTLs by the clock are brought up to
-    now. OSError when the transcript cannot be read."""
-    fresh, _ = refreshed(site, site.paths(agent_id), transcript_path, 4)
+    """Return the Rebuilt of a context, saved as its state if no other process is at work and it is not only read; in the answer TTLs by the
+    clock are brought up to now. OSError when the transcript cannot be read."""
+    paths = site.paths(agent_id)
+    fresh = rebuilt(site, paths, transcript_path) if site.only_reads else refreshed(site, paths, transcript_path, 4)[0]
     if now:  # for the answer only: what is saved stays what transcript and journal give
         engine.observe(fresh.state, Tick(now), site.rules_for(fresh.state.profile))
     return fresh

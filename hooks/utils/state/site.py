@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 class Site:
     """The place where a hook or command works: our folders, the project, the configuration, the session. `lasting_home`: our folder, with
-    the files that outlive sessions · `tools`: of the host, or where another has recorded the session, of all hosts."""
+    the files that outlive sessions · `tools`: of the host, or where another has recorded the session, of all hosts · `only_reads`: somebody
+    looks at a transcript, which leaves no trace."""
 
-    __slots__ = ("_home", "_rules", "_session", "config", "environ", "lasting_home", "project", "session_id", "tools")
+    __slots__ = ("_home", "_rules", "_session", "config", "environ", "lasting_home", "only_reads", "project", "session_id", "tools")
 
-    def __init__(self, environ: Mapping[str, str], session_id: str, project: str = "", is_recorded: bool = False):
+    def __init__(
+        self, environ: Mapping[str, str], session_id: str, project: str = "", is_recorded: bool = False, only_reads: bool = False
+    ) -> None:
         self.environ = environ
         self.lasting_home = home.popkit_home(environ)
         self.tools = recorded_tools() if is_recorded else tools_of(session_id)
@@ -31,6 +34,7 @@ class Site:
         if len(self.project) > TEXT_CHARS:
             self.project = ""  # no folder has such a name
         self.session_id = session_id
+        self.only_reads = only_reads
         self.config = effective(home.plugin_root(), self.lasting_home, self.project)
         self._session: dict[str, Any] | None = None
         self._rules: tuple[str, ...] | None = None
@@ -69,8 +73,8 @@ class Site:
 
     @property
     def stands_still(self) -> bool:
-        """Return whether nothing may be kept of the session: it is under a data rule, and has no folder in memory."""
-        return bool(self.data_rules) and not self.is_in_memory
+        """Return whether nothing may be kept of the session: it is only read, or under a data rule without a folder in memory."""
+        return self.only_reads or (bool(self.data_rules) and not self.is_in_memory)
 
     @property
     def awaits_rules(self) -> bool:

@@ -55,7 +55,7 @@ def answer(parsed: Parsed, environ: Mapping[str, str]) -> Answer:
             raise Refused(str(error)) from None
     files.patience.left_s = files.LOCK_WAIT_S  # a stopped helper may hold a lock: after this time, the answer does without it
     id, is_recorded = (session_lookup.session_id_of(path), session_lookup.is_recorded(path)) if path else ("", False)
-    site = Site(environ, id, began, is_recorded)
+    site = Site(environ, id, began, is_recorded, "transcript" in parsed.flags)
     response = context_words.respond(parsed, site, path, time_of_day(environ), _called(parsed.flags), in_place_of(site))
     if response.error:
         raise Refused(response.error)
@@ -92,4 +92,6 @@ def _changes(parsed: Parsed) -> bool:
     """Return whether an operation changes a session."""
     if parsed.word == "clear":
         return "dry-run" not in parsed.flags
+    if parsed.word == "auto":
+        return bool(parsed.arguments) and parsed.arguments != ["show"]
     return parsed.word in _CHANGING or not _CHANGING_FLAGS.isdisjoint(parsed.flags)
