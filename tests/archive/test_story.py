@@ -98,7 +98,6 @@ def entering(db: sqlite3.Connection, ids: list[str]) -> Steps:
     yield "the clears of the session", lambda: archive.clears_of(db, "session-1")
     yield "the clears of some records", lambda: archive.clears_of_records(db, [ids[2], ids[8], "unknown"])
     yield "the records of the second clear", lambda: [one.to_json() for one in archive.records_of_clear(db, 2)]
-    yield "the second clear is undone", lambda: [archive.mark_undone(db, number, START + 3 * DAY) for number in (2, 2, 99, None)]
 
 
 def found(db: sqlite3.Connection, ids: list[str]) -> Steps:

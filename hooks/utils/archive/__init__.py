@@ -13,7 +13,7 @@ from ..io.sqlite_file import Schema, StoreDamaged, StoreError, StoreTooNew
 from ..io.storage import Storage
 from .beside import take_in
 from .chains import Chain, chain
-from .clears import Clear, clears_of, clears_of_records, mark_undone
+from .clears import clears_of, clears_of_records
 from .content import (
     RetentionIntegrityError,
     compress_content,
@@ -65,7 +65,6 @@ __all__ = [
     "ArchiveRecordInput",
     "ArchiveTooNew",
     "Chain",
-    "Clear",
     "NewRecord",
     "Pruned",
     "Record",
@@ -91,7 +90,6 @@ __all__ = [
     "handles_of",
     "hash_content",
     "is_kept",
-    "mark_undone",
     "media_of",
     "migrate",
     "open_archive",

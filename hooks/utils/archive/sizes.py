@@ -24,14 +24,13 @@ SELECT coalesce(zone, 'hot'), count(*), coalesce(sum({STORED}), 0), coalesce(sum
 
 
 def stats(db: Connection) -> dict[str, Any]:
-    """Return {"records", "chains", "clears", "zones": {zone: records}, "stored_bytes" (of contents, as they lie there), "original_bytes"
+    """Return {"records", "chains", "zones": {zone: records}, "stored_bytes" (of contents, as they lie there), "original_bytes"
     (as they were), "file_bytes", "oldest", "newest" (ISO texts, None in an empty archive)}."""
     count, original, stored, oldest, newest, hot, warm, cold = db.execute(_STATS).fetchone()
     pages = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")]
     return {
         "records": count,
         "chains": db.execute("SELECT count(*) FROM chains").fetchone()[0],
-        "clears": db.execute("SELECT count(*) FROM clears").fetchone()[0],
         "zones": {"hot": hot, "warm": warm, "cold": cold},
         "stored_bytes": stored,
         "original_bytes": original,

@@ -96,7 +96,7 @@ def restore(request: Request) -> Answer:
     with access.Opened(site.home) as db:
         if "since" in request.flags:
             since = request.flags["since"]
-            records = restoring.cleared_since(db, site.session_id, since.ago(request.now))
+            records = restoring.cleared_since(db, site, since.ago(request.now))
             if not records:
                 raise ResultNotFound(f"nothing of this session was cleared since {text.quote(since.word)}")
         else:

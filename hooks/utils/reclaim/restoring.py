@@ -122,13 +122,18 @@ def _with_parents(folder: str) -> list[str]:
     return folders
 
 
-def cleared_since(db: Connection, session_id: str, since: float) -> list[Record]:
-    """Return the Records of results that clears of a session's main thread took at `since` (seconds) or later, oldest first, each once.
-    ContentNotFound where there is none, and some may have been pruned: what is pruned has left the archive at `since` or later."""
+def cleared_since(db: Connection, site: Site, since: float) -> list[Record]:
+    """Return the Records of what left a session's main thread at `since` (seconds) or later, oldest first, each once. ContentNotFound where
+    there is none, and some may have been pruned: what is pruned has left the archive at `since` or later."""
+    session_id = site.session_id
     records: dict[str, Record] = {}
-    for clear in reversed(archive.clears_of(db, task_id(session_id))):
-        if clear.at >= since:
-            records.update((record.id, record) for record in archive.records_of_clear(db, clear.id) if record.type != THINKING)
+    for number, at in reversed(archive.clears_of(db, task_id(session_id))):  # of older versions
+        if at >= since:
+            records.update((record.id, record) for record in archive.records_of_clear(db, number) if record.type != THINKING)
+    for entry in journal.read(site.paths()) if session_id else ():
+        if entry["event"] == "compact" and journal.time_of(entry) >= since:
+            taken = [archive.record(db, handle) for handle in entry.get("handles") or ()]
+            records.update((record.id, record) for record in taken if record)
     known = archive.pruned_of(db, task_id(session_id)) if session_id else None
     if not records and known is not None and known[0] >= since:
         raise ContentNotFound(pruned(db, session_id))

@@ -31,8 +31,8 @@ def taken_last(site: Site, transcript_path: str) -> list[str]:
         raise ClearRefused("there is nothing to undo: nothing that was cleared can come back into this conversation")
     lost: list[Record] = []
     with Opened(site.home) as db:
-        for clear in archive.clears_of_records(db, placed):
-            records = [record for record in archive.records_of_clear(db, clear.id) if record.id in placed and record.type != THINKING]
+        for number in archive.clears_of_records(db, placed):
+            records = [record for record in archive.records_of_clear(db, number) if record.id in placed and record.type != THINKING]
             check_understood(index, [record.tool_use_id for record in records])
             kept = [record.id for record in records if content_of(db, record.id) is not None]
             if kept:

@@ -77,7 +77,7 @@ def stats(db: Connection, args: Parsed, environ: Mapping[str, str]) -> Answer:
     zones = ", ".join(f"{count:,} {zone}" for zone, count in stats["zones"].items())
     original, stored, file = (size(stats[name]) for name in ("original_bytes", "stored_bytes", "file_bytes"))
     lines = text.title("Archive") + text.pair("Records", f"{stats['records']:,} ({zones})")
-    lines += text.pair("Contexts", f"{stats['chains']:,}, cleared {units.counted(stats['clears'], 'time')}")
+    lines += text.pair("Contexts", f"{stats['chains']:,}")
     lines += text.pair("Contents", f"{original}, kept in {stored}; the file has {file}")
     if stats["records"]:
         lines += text.pair("Archived", f"{views.minute(stats['oldest'])} to {views.minute(stats['newest'])} UTC")
@@ -90,7 +90,7 @@ def list_records(db: Connection, args: Parsed, environ: Mapping[str, str]) -> An
     records = archive.find_records(db, **where) if args.argument is None else archived.matching(db, args.argument, **where)
     more = len(records) > args.limit
     records = records[: args.limit]
-    lines: list[text.Line] = [views.row(record) for record in records] or ["Nothing in the archive matches."]
+    lines: list[text.Line] = views.rows(records) if records else ["Nothing in the archive matches."]
     if more:
         lines.append(f"There is more: --limit shows more than {units.counted(args.limit, 'record')}.")
     return Answer(lines, {"records": [record.to_json() for record in records], "more": more})

@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from popkit_retention.core.archive.searching import Found
 
 
-def row(record: Record) -> text.Line:
-    """Return a record in one line."""
-    head = f"{record.id:<8}  {minute(record.created_at)}  {record.zone:<4}  {units.tokens(record.tokens):>6}  "
-    return text.fitted(head + text.clean(record.label))
+def rows(records: Sequence[Record]) -> list[text.Line]:
+    """Return a line for each record below what its columns are."""
+    lines = [text.fitted(f"{'handle':<8}  {'archived (UTC)':<16}  {'zone':<4}  {'tokens':>6}  what")]
+    for record in records:
+        head = f"{record.id:<8}  {minute(record.created_at)}  {record.zone:<4}  {units.tokens(record.tokens):>6}  "
+        lines.append(text.fitted(head + text.clean(record.label)))
+    return lines
 
 
 def minute(stamp: str) -> str:
