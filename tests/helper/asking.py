@@ -39,7 +39,8 @@ class Helper:
         self.home.mkdir(parents=True, exist_ok=True)
         self.project = folder / "shop"
         self.project.mkdir(exist_ok=True)
-        self.transcript = transcript or folder / f"{SESSION}.jsonl"
+        self.transcript = transcript or folder / ".claude" / "projects" / "shop" / f"{SESSION}.jsonl"
+        self.transcript.parent.mkdir(parents=True, exist_ok=True)
         if config:
             (self.home / "retention-config.json").write_text(json.dumps({"retention": config}))
         self.env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "POPKIT_HOME": str(self.home), "POPKIT_DOOR_MS": "60000", **env}

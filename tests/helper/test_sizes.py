@@ -53,7 +53,7 @@ class Watched(Running):
 
 def context(helper: Helper) -> dict[str, Any]:
     """The context as the panel has it."""
-    found: dict[str, Any] = json.loads(helper.run("context", "retention", "--json", "--transcript", str(helper.transcript)))["context"]
+    found: dict[str, Any] = json.loads(helper.run("context", "retention", "--json", "--session", helper.session))["context"]
     return found
 
 
@@ -104,7 +104,7 @@ def test_all_places_give_the_same_size_after_a_compaction_and_an_undo(worked: He
     first = client.compacts()["notice"]
     [entry] = [entry for entry in worked.journal() if entry["event"] == "compact"]
     small = entry["after"] + entry["beside"]
-    assert SYSTEM + 4_200 * 2 < small < SYSTEM + 4_200 * 3, "the newest two results stay, and the system"
+    assert SYSTEM + 10_000 < small < SYSTEM + 4_200 * 4, "the newest three results stay, which are about 10,000 tokens, and the system"
     assert first.startswith(f"Compacted without a model: 65k to {units.tokens(small)} tokens.")
     assert places(worked) == pytest.approx([small] * 4, rel=0.01)
     worked.ask("/command", {"words": "undo"})
@@ -127,7 +127,7 @@ def goes_on(helper: Helper, prompt: int) -> None:
 def test_once_a_request_shows_the_size_it_is_no_estimate(worked: Helper):
     Watched(worked).compacts()
     assert context(worked)["measured"] is False
-    assert "Context   ~" in worked.run("context", "retention", "--transcript", str(worked.transcript))
+    assert "Context   ~" in worked.run("context", "retention", "--session", worked.session)
     goes_on(worked, 29_123)
     assert places(worked) == [29_123] * 4
     assert context(worked)["measured"] is True
@@ -170,7 +170,7 @@ def test_the_chart_shows_no_more_than_was_sent_and_falls_at_a_compaction(worked:
 
 
 def told(helper: Helper, *words: str) -> Any:
-    return json.loads(helper.run("context", *words, "--json", "--transcript", str(helper.transcript)))
+    return json.loads(helper.run("context", *words, "--json", "--session", helper.session))
 
 
 def test_receipt_panel_why_and_journal_have_the_same_tokens_and_results_to_the_last(worked: Helper):
@@ -184,9 +184,9 @@ def test_receipt_panel_why_and_journal_have_the_same_tokens_and_results_to_the_l
     assert report["context"]["tokens"] == receipt["after"]
     many = len(receipt["calls"])
     assert report["compacted"] == many
-    words = " ".join(worked.run("context", "retention", "--transcript", str(worked.transcript)).split())
-    assert f"1 compaction has taken {many} results out of the context, whole or in part." in words
-    assert f"{many} results left the context" in " ".join(worked.run("context", "why", "--transcript", str(worked.transcript)).split())
+    words = " ".join(worked.run("context", "retention", "--session", worked.session).split())
+    assert f"{many} results are no longer in the context, whole or in part; 1 compaction so far." in words
+    assert f"{many} results left the context" in " ".join(worked.run("context", "why", "--session", worked.session).split())
 
 
 def test_what_was_put_back_is_counted_no_more(worked: Helper):
@@ -194,7 +194,18 @@ def test_what_was_put_back_is_counted_no_more(worked: Helper):
     client.compacts()
     worked.ask("/command", {"words": "undo"})
     client.compacts(own=True)
-    assert told(worked, "retention")["compacted"] == 0
+    report = told(worked, "retention")
+    assert (report["compacted"], report["compactions"]) == (0, 1), "neither is an undo a compaction"
+
+
+def test_an_archived_result_has_the_size_that_it_had_in_the_context(worked: Helper):
+    shown = {row["id"]: row["tokens"] for row in told(worked, "retention")["results"]}
+    Watched(worked).compacts()
+    worked.ask("/view")
+    records = json.loads(worked.run("restore", "list", "--json"))["records"]
+    archived = {record["tool_use_id"]: record["tokens"] for record in records if record["type"] == "read"}
+    assert archived
+    assert archived == {id: shown[id] for id in archived}
 
 
 def test_turns_are_counted_once_by_the_person_s_messages(worked: Helper):

@@ -180,7 +180,10 @@ def _conversation(site: Site, agent_id: str, transcript_path: str, current: Sequ
     conversation.entered = journal.SortedEntries(lines, set()).entered
     newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
     if newest is not None:
+        known = state.calibration
         conversation.sent(newest)
+        if stored:
+            state.calibration = known  # one request tells less than the session did
         conversation.base = usage.base_tokens(transcript_path)
         if newest.compacted_at:
             conversation.compact(newest.compacted_at)
