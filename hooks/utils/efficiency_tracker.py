@@ -44,7 +44,6 @@ class EfficiencyMetrics:
     """Expired, and then fetched again unchanged, or restored."""
     false_expirations_by_tier: dict[str, int] = field(default_factory=dict)
     triggers: dict[str, int] = field(default_factory=dict)
-    compacted: int = 0
     contexts: int = 0
     sessions: int = 0
     ledger: dict[str, float] = field(default_factory=dict)
@@ -79,7 +78,6 @@ def metrics_of(counts: Counts | dict, calibration: float = 1.0) -> EfficiencyMet
         false_expirations=sum(false.values()),
         false_expirations_by_tier=false,
         triggers=_numbers(counts.triggers),
-        compacted=counts.compacted,
         contexts=1,
         tokens_reclaimed=int(ledger.get("reclaimed_tokens", 0)),
         ledger=ledger,

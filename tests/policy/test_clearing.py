@@ -83,6 +83,7 @@ def test_an_undo_makes_live_again_what_was_live_until_the_clear(session: Scenari
     assert session.live == ["T1", "T2"]
     assert session.result("T1").ended is None
     assert session.reasons("T1") == "the clear was undone"
+    assert not any({**session.state.counts.expired, **session.state.counts.expired_tokens}.values()), "neither has ended"
 
 
 def test_an_undo_leaves_expired_what_had_expired_before(session: Scenario):

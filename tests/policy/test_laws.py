@@ -214,14 +214,17 @@ def test_the_counts_agree_with_the_decisions(history):
     counts = walk.state.counts
     ends = [decision for decision in walk.decisions if decision.action in ENDS]
     assert sum(counts.results.values()) == sum(isinstance(event, events.Call) for event in history)
-    assert counts.expired == Counter(decision.tier for decision in ends)
-    assert counts.triggers == Counter(decision.trigger for decision in ends)
+    undone = [decision for decision in walk.decisions if decision.trigger == "undone"]
+    expired, triggers, tokens = Counter(), Counter(), Counter()
+    for sign, decisions in ((1, ends), (-1, undone)):
+        for decision in decisions:
+            expired[decision.tier] += sign
+            triggers[decision.trigger if sign > 0 else "manual"] += sign
+            tokens[decision.tier] += sign * decision.tokens
+    assert Counter(counts.expired) == expired
+    assert Counter(counts.triggers) == triggers
+    assert Counter(counts.expired_tokens) == tokens
     assert counts.superseded == sum(decision.action == "supersede" for decision in ends)
-    assert counts.compacted == sum(decision.action == "compact" for decision in walk.decisions)
-    tokens = Counter()
-    for decision in ends:
-        tokens[decision.tier] += decision.tokens
-    assert counts.expired_tokens == tokens
     assert sum(counts.false_expirations.values()) <= sum(counts.results.values())
 
 

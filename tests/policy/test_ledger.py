@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from popkit_retention.core.policy import figures
 from popkit_retention.core.policy.bookings import (
     Advice,
     Cleared,
@@ -47,7 +48,7 @@ def test_a_session_worked_out_by_hand():
     ledger = settle(requests, [Cleared(25, 20_000, 4), Restored(65, 1_000), Undone(1_010, 20_000)])
     assert ledger.to_json() == {
         **Ledger().to_json(),
-        "reclaimed_tokens": 19_000,
+        "reclaimed_tokens": 0,  # all is back
         "clears": 1,
         "confirmed": 1,
         "results": 4,
@@ -90,6 +91,14 @@ def test_a_session_with_the_door_worked_out_by_hand():
     assert figures["usd_charged"] == pytest.approx(1_350 * 5 / 1e6 + 1_250 * 10 / 1e6)
     assert figures["unpriced"] == 0
     assert ledger.days["tuesday"] == pytest.approx({"saved_kept_out": 5_000, "usd_kept_out": 0.05, "charged": 1_250, "usd_charged": 0.0125})
+
+
+def test_what_an_undo_puts_back_is_not_counted_as_cleared_in_any_period():
+    requests = [*_warm(60_000), Request(20, 41_000, 5_000, 36_000, 1_000), Request(140, 62_000, 5_000, 57_000, 1_000)]
+    ledger = settle(requests, [Cleared(5, 20_000), Undone(130, 20_000)], lambda at: "2026-03-01" if at < 100 else "2026-03-02")
+    assert figures.of_ledger(ledger.to_json())["cleared_tokens"] == 0
+    assert figures.of(ledger.days["2026-03-02"])["cleared_tokens"] == 0, "nor below that"
+    assert sum(table["reclaimed_tokens"] for table in ledger.days.values()) == 0
 
 
 def test_a_session_with_a_memory_worked_out_by_hand():
@@ -323,7 +332,7 @@ def test_content_put_back_in_place_saves_nothing_more_and_its_rewrite_is_charged
     assert ledger.saved == pytest.approx((20_000 + 3 * 15_000) * FIVE.read)
     assert ledger.charged["rewrite"] == pytest.approx((25_000 + 27_000) * 1.15)
     assert ledger.charged["restores"] == 0, "that it is written once more is part of the rewrite"
-    assert (ledger.restored, ledger.reclaimed_tokens) == (1, 20_000)
+    assert (ledger.restored, ledger.reclaimed_tokens) == (1, 15_000)
 
 
 @pytest.mark.parametrize("bookings", [[Cleared(2, 20_000), Undone(4, 20_000)], [Cleared(2, 0)]])
@@ -360,7 +369,7 @@ def test_what_comes_back_and_what_leaves_may_show_in_one_request():
         Request(70, 58_000, 57_000, 1_000, 1_000),
     ]
     ledger = settle(requests, [Cleared(5, 10_000), Undone(30, 10_000), Cleared(40, 25_000)])
-    assert (ledger.confirmed, ledger.reclaimed_tokens, ledger.pending_tokens) == (2, 35_000, 0)
+    assert (ledger.confirmed, ledger.reclaimed_tokens, ledger.pending_tokens) == (2, 25_000, 0)
     assert ledger.saved == pytest.approx((10_000 + 25_000 + 25_000) * FIVE.read)
     assert ledger.charged["rewrite"] == pytest.approx((50_000 + 36_000) * 1.15)
 

@@ -18,7 +18,7 @@ from popkit_retention.core.policy import figures
 from popkit_retention.core.policy.context import Counts
 from popkit_retention.core.views import card, stats
 from tests.reclaim.earlier import answer
-from tests.views.written import Written, long_session, spec_session
+from tests.views.written import Written, spec_session
 
 
 def _ask(written, home: Path, line: str = "stats --json") -> dict:
@@ -32,16 +32,16 @@ def test_counters_become_metrics() -> None:
     counts.expired = {"short": 2}
     counts.expired_tokens = {"short": 200}
     counts.false_expirations = {"short": 1}
-    counts.superseded, counts.compacted = 1, 4
+    counts.superseded = 1
     metrics = tracker.metrics_of(counts, 1.5)
     assert metrics == tracker.metrics_of(counts.to_json(), 1.5)
     assert (metrics.items_expired, metrics.results, metrics.false_expirations, metrics.supersession_events) == (2, 4, 1, 1)
     assert (metrics.results_tokens, metrics.expired_tokens_by_tier) == ({"short": 450}, {"short": 300})
-    assert (metrics.compacted, metrics.contexts, metrics.tokens_reclaimed) == (4, 1, 0)
+    assert (metrics.contexts, metrics.tokens_reclaimed) == (1, 0)
 
 
 def test_counters_that_are_none_count_for_nothing() -> None:
-    broken = {"results": {"short": "many", "medium": True}, "superseded": "x", "expired": [], "compacted": None}
+    broken = {"results": {"short": "many", "medium": True}, "superseded": "x", "expired": []}
     assert tracker.metrics_of(broken) == EfficiencyMetrics(contexts=1)
 
 
@@ -110,14 +110,8 @@ def test_a_person_sees_false_expirations_by_tier_and_what_they_are(tmp_path: Pat
     at = next(place for place, words in enumerate(lines) if words[:2] == ["False", "expirations"])
     assert lines[at][2::2] == ["1", "1", "1"]
     assert lines[at + 1] == ["short", "1", "1", "1"]
-    assert lines[at + 2][:3] == ["Removed", "by", "compactions"], "of the other tiers none was false"
+    assert lines[at + 2][:2] == ["Kept", "out,"], "of the other tiers none was false"
     assert "A false expiration is a result that expired and was then fetched again unchanged, or restored." in " ".join(shown.split())
-
-
-def test_compacted_results_are_counted_and_not_as_expired(tmp_path: Path) -> None:
-    session = _ask(long_session(tmp_path / "a"), tmp_path / "home")["session"]
-    assert session["compacted"] == 8
-    assert session["results"] == 50
 
 
 def test_where_nothing_is_stored_every_figure_is_zero(tmp_path: Path) -> None:
@@ -202,4 +196,4 @@ def test_details_show_what_compactions_were_worth_by_part_and_how_it_is_known() 
     for row in ("Summaries spared", "requests (measured)", "summaries (assumed)", "writing (ours measured)", "-$0.009"):
         assert row in shown, shown
     lines = text.laid_out(stats.stats_lines((none,) * 3, tracker.worth(none, 0.0), "", 0, {}), text.WIDTH)
-    assert [line for line in lines if "ompactions" in line] == [line for line in lines if "Removed by" in line]
+    assert not [line for line in lines if "ompactions" in line]

@@ -96,8 +96,8 @@ class Counts:
     """Counts of what happened in a context since its beginning, compactions included."""
 
     __slots__ = (
-        "compacted", "days", "expired", "expired_tokens", "false_expirations", "ledger", "results", "results_tokens", "settled",
-        "superseded", "triggers",
+        "days", "expired", "expired_tokens", "false_expirations", "ledger", "results", "results_tokens", "settled", "superseded",
+        "triggers",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -111,7 +111,6 @@ class Counts:
         self.days: dict[str, float] = {}  # the same by day (state/rebuild.py)
         self.settled = 0  # bytes of the transcript that the last reconcile found
         self.superseded = 0
-        self.compacted = 0
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}

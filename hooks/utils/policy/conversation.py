@@ -56,8 +56,9 @@ class Conversation:
     `unsent`: estimated tokens since the last request, `unseen`: ids of the results among them · `base`: tokens of system and tools ·
     `carried`: what the newest compaction left of the conversation, as it was said to be, 0 for unknown · `replaced`: ids of the results of
     which it left a placeholder · `inputs`: estimated tokens that calls were made with · `entered`: id -> Entered, of the results that
-    entered shorter than they were · `look_ups`: what was looked up again because of PopKit · `compacted_tokens`: at which the host last
-    compacted the session by itself, `threshold`: the least at which it did, both 0 for never."""
+    entered shorter than they were · `look_ups`: what was looked up again because of PopKit · `compactions`: how many would have come
+    without us · `compacted_tokens`: at which the host last compacted the session by itself, `threshold`: the least at which it did, both
+    0 for never."""
 
     __slots__ = (
         "_again",
@@ -71,6 +72,7 @@ class Conversation:
         "base",
         "carried",
         "compacted_tokens",
+        "compactions",
         "count",
         "entered",
         "inputs",
@@ -104,7 +106,7 @@ class Conversation:
         self._again = 0  # estimated tokens of what was written down again behind the newest compaction
         self._back = 0  # and of the files that it put back
         self.replaced: set[str] = set()
-        self.compacted_tokens = self.threshold = 0
+        self.compacted_tokens = self.threshold = self.compactions = 0
         self.unsent = self.inputs = 0
         self.unseen: set[str] = set()
         self._thought: list[tuple[int, int]] = []  # (number of the request that it answers, tokens of thinking up to here)
@@ -159,6 +161,7 @@ class Conversation:
     def was_due(self) -> None:
         """Note that the newest compaction would have come without us: what had left by then would be gone, except for the files that the
         host puts back."""
+        self.compactions += 1
         self.look_ups.forget(list(self._files)[-FILES:])
 
     def needed(self, id: str) -> None:

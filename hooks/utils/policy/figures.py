@@ -30,7 +30,7 @@ def of(sums: Mapping[str, float]) -> Figures:
     known = not unpriced or bool(cost) or any(saved.values())
     return {
         "kept_out_tokens": round(sums.get("kept_out_tokens", 0)),
-        "cleared_tokens": round(sums.get("reclaimed_tokens", 0)),
+        "cleared_tokens": max(0, round(sums.get("reclaimed_tokens", 0))),  # a day may put back what an earlier one cleared
         "cost_usd": round(cost, 6) if known else None,
         "net_usd": round(sum(saved.values()) - cost, 6) if known else None,
         "saved_usd": round(sum(saved.values()), 6) if known else None,

@@ -29,7 +29,7 @@ _COUNTS = (
 class Ledger:
     """The sums of all bookings.
 
-    `reclaimed_tokens`: seen to be gone, whether they are still out or not · `pending_tokens`: cleared, not yet seen to be gone, counted
+    `reclaimed_tokens`: seen to be gone, without those that were put back · `pending_tokens`: cleared, not yet seen to be gone, counted
     nowhere else · `clears`, of which `confirmed`, with so many `results` · `undone`, `restored`, `refetched`: how often ·
     `advice_tokens`: text that we added · `kept_out`: results of which a part did not enter, and these `kept_out_tokens` (an estimate) ·
     `memory_tokens`: what memory
@@ -89,7 +89,7 @@ class Ledger:
         self._by_day("kept_out_tokens", booking.tokens, booking.at)
 
     def reclaim(self, tokens: int, at: float) -> None:
-        """Add tokens that a request shows to have left."""
+        """Add tokens that a request shows to have left; below 0 those that were put back."""
         self.reclaimed_tokens += tokens
         self._by_day("reclaimed_tokens", tokens, at)
 

@@ -39,7 +39,6 @@ def _on_compacted(state: ContextState, event: events.Compacted, rules: Ruleset, 
     for result in dropped:
         lifecycle.leave(state, result)
         decisions.append(lifecycle.Decision("compact", result, "compacted", state.index, ["the conversation was compacted"]))
-    state.counts.compacted += len(dropped)
     state.expired = {id: result for id, result in state.expired.items() if id in event.kept}
     state.recent = {}
     turns = {str(result.turn) for result in state.live.values()}
@@ -181,19 +180,17 @@ def _on_restored(state: ContextState, event: events.Restored, rules: Ruleset, de
 
 
 def _on_undone(state: ContextState, event: events.Undone, rules: Ruleset, decisions: list[Decision]) -> None:
-    """Revive what was live until the clear."""
+    """Revive what was live until the clear, which no longer counts as ended."""
     state.at = event.at
     back = [state.expired[id] for id in dict.fromkeys(event.ids) if id in state.expired]
     for result in back:
         result.cleared = ""
-    _revive(
-        state,
-        [result for result in back if result.ended and result.ended[0] == "manual"],
-        rules,
-        "undone",
-        "the clear was undone",
-        decisions,
-    )
+    alive = [result for result in back if result.ended and result.ended[0] == "manual"]
+    for result in alive:
+        add(state.counts.expired, result.tier, -1)
+        add(state.counts.expired_tokens, result.tier, -result.tokens)
+        add(state.counts.triggers, "manual", -1)
+    _revive(state, alive, rules, "undone", "the clear was undone", decisions)
 
 
 def _on_profile_chosen(state: ContextState, event: events.ProfileChosen, rules: Ruleset, decisions: list[Decision]) -> None:

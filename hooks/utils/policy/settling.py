@@ -98,6 +98,7 @@ class _Context:
         self.lapsed = self.booked_lapsed = 0.0  # what was out when the host would have compacted, as measured and as estimated
         self.out = 0.0  # tokens that requests would carry but for us, as measured
         self.booked_out: float = 0  # the same as it was estimated
+        self.reclaimed = 0.0  # of these, as the ledger counts them
         self.carried = dict.fromkeys(CAUSES, 0)  # tokens that requests carry because of us
         self.fresh = dict.fromkeys(CAUSES, 0)  # the same, not sent yet
         self.kept_out: dict[str, int] = {}  # id -> tokens that requests go without, because they did not enter
@@ -117,11 +118,11 @@ class _Context:
             self._take_away(booking.ids)
         elif isinstance(booking, Undone):
             ledger.undone += 1
-            self._put_back(booking.tokens, booking.ids)
+            self._put_back(booking)
         elif isinstance(booking, Restored):
             ledger.restored += 1
             if booking.in_place:
-                self._put_back(booking.tokens, booking.ids)
+                self._put_back(booking)
             else:
                 self._charge_words("restores", booking)
         elif isinstance(booking, Refetched):
@@ -157,10 +158,11 @@ class _Context:
                 if id in table:
                     self.cleared_out[id] = table.pop(id)
 
-    def _put_back(self, tokens: float, ids: Iterable[str]) -> None:
+    def _put_back(self, booking: Undone | Restored) -> None:
         """Put tokens back, first from what no request has shown yet, the last clear first: nobody will see it gone. The rest comes back to
         the prompt, and saves nothing from now on."""
-        for id in ids:
+        tokens: float = booking.tokens
+        for id in booking.ids:
             if id in self.cleared_out:
                 self.kept_out[id] = self.cleared_out.pop(id)
         for change in reversed(self.pending):
@@ -174,14 +176,20 @@ class _Context:
             back = self.out * (tokens / self.booked_out)
             self.out -= back
             self.booked_out -= tokens
-            self.pending.append(_Change(-back))
+            self._come_back(back, booking.at)
         elif tokens and self.booked_lapsed:
             tokens = min(tokens, self.booked_lapsed)
             back = self.lapsed * (tokens / self.booked_lapsed)
             self.lapsed -= back
             self.booked_lapsed -= tokens
             self.beside -= back
-            self.pending.append(_Change(-back))
+            self._come_back(back, booking.at)
+
+    def _come_back(self, tokens: float, at: float) -> None:
+        self.pending.append(_Change(-tokens))
+        counted = min(tokens, self.reclaimed)
+        self.reclaimed -= counted
+        self.ledger.reclaim(-round(counted), at)
 
     def send(self, request: Request) -> None:
         """Take a request into account: the changes it shows, its savings, its load."""
@@ -332,6 +340,7 @@ class _Context:
             removed = min(round(missing + back), estimate + estimate // 2)
             self.out += removed
             self.booked_out += estimate
+            self.reclaimed += removed
             self.ledger.reclaim(removed, at)
             self.ledger.confirmed += len(cleared)
             self.ledger.results += sum(change.results for change in cleared)

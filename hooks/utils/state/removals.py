@@ -14,18 +14,17 @@ if TYPE_CHECKING:
 _SAME_S = 30.0
 
 
-def compaction_at(journal: Sequence[Entry], at: float, events: Sequence[str] = ("compact",)) -> Entry | None:
-    """Return the note on the compaction of that time (seconds); None for one of the host's own."""
-    for entry in journal:
-        if entry["event"] in events and abs(time_of(entry) - at) < _SAME_S:
-            return entry
-    return None
+def compaction_at(journal: Sequence[Entry], at: float) -> Entry | None:
+    """Return our note on what the host wrote down as a compaction at that time (seconds): that we answered it, or put something back by
+    it; None for one of the host's own."""
+    noted = [entry for entry in journal if entry["event"] in ("compact", "back") and abs(time_of(entry) - at) < _SAME_S]
+    return min(noted, key=lambda entry: (abs(time_of(entry) - at), entry["event"] == "back"), default=None)
 
 
 def is_in_place(compaction: Entry | None) -> bool:
-    """Return whether a compaction was a clear: one of ours that only we had called for. Any other was due, and would have come without
-    us."""
-    return compaction is not None and compaction.get("why") in ("asked", "cold", "long")
+    """Return whether a compaction was a clear or its undo: one of ours that only we had called for. Any other was due, and would have come
+    without us."""
+    return compaction is not None and (compaction["event"] == "back" or compaction.get("why") in ("asked", "cold", "long"))
 
 
 def taken_by(compaction: Entry | None) -> float:

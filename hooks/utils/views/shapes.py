@@ -137,7 +137,8 @@ class Report(TypedDict):
     """One context. `profile_source`: session or configuration · `context`: None before the first request · `calibration`: tokens for one
     that is estimated, of which `scaled` is what the session's own usage shows beyond what its model is known for, 1.0 where that was not
     measured · `expired`: still in the context · `cleared`: archived, with a placeholder in its place · `figures`: what PopKit did in this
-    session, its subagents included; {} where nothing was ever booked · `compacted`: results of which `compactions` took something ·
+    session, its subagents included; {} where nothing was ever booked · `compacted`: results that have left, whole or in part, by whatever ·
+    `compactions`: by the host or instead of it, without clears and their undos ·
     `abandoned`: results on a rewound branch · `results` by number · `doubt`: what of the transcript is not understood, so that PopKit does
     not change it."""
 

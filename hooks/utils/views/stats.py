@@ -44,7 +44,6 @@ def stats_lines(
     lines.append(_row("Superseded by newer results", [f"{each.supersession_events:,}" for each in scopes]))
     lines.append(_row("False expirations", [_false(each) for each in scopes]))
     lines += _false_rows(scopes)
-    lines.append(_row("Removed by compactions", [f"{each.compacted:,}" for each in scopes]))
     lines += _figure_rows([each.figures for each in scopes], details)
     lines += ["", *text.wrap("Tokens count as cleared once a request shows that they are gone. Money is API-equivalent.")]
     lines += text.wrap("A false expiration is a result that expired and was then fetched again unchanged, or restored. ~ marks estimates.")

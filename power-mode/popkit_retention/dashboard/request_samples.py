@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from popkit_retention.core.views.shapes import Report
 
 MOST = 300
-_IN_PLACE = ("compact", "back")
 
 
 class _Sample(NamedTuple):
@@ -136,7 +135,7 @@ def _marks(journal: Sequence[Entry], compactions: Iterable[float]) -> list[Mark]
         done = _words_of(entry)
         if done:
             words.setdefault(time_of(entry), done)  # what left by a compaction is also noted as cleared
-    host_made = [at for at in compactions if removals.compaction_at(journal, at, _IN_PLACE) is None]
+    host_made = [at for at in compactions if removals.compaction_at(journal, at) is None]
     return [Mark(at=at, words=done) for at, done in sorted({**dict.fromkeys(host_made, "compacted"), **words}.items())]
 
 
