@@ -41,7 +41,7 @@ SCRIPTS = {
 def asked(home: ClientHome, *words: str) -> dict:
     """What `popkit context WORDS` says of the session in a shell."""
     [transcript] = home.config.glob("projects/*/*.jsonl")
-    command = [sys.executable, str(ROOT / "hooks" / "popkit.py"), "context", *words, "--json", "--transcript", str(transcript)]
+    command = [sys.executable, str(ROOT / "hooks" / "popkit.py"), "context", *words, "--json", "--session", transcript.stem]
     done = subprocess.run(command, env=home.env(), cwd=home.work, capture_output=True, timeout=HANG_S, check=False)
     return json.loads(done.stdout)
 

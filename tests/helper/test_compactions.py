@@ -61,7 +61,7 @@ def test_what_left_is_archived_and_restored_by_the_handle_in_its_place(busy: Hel
 
 def test_the_state_after_it_is_that_of_the_transcript(busy: Helper):
     Running(busy).compacts()
-    timeline = busy.run("context", "timeline", "--transcript", str(busy.transcript))
+    timeline = busy.run("context", "timeline", "--session", busy.session)
     assert "Read app.py" in timeline
     assert "cleared: restore" in timeline
     assert "Read other.py" in timeline
@@ -214,8 +214,8 @@ def test_the_pane_asks_once_whether_dead_results_may_leave_when_the_cache_is_col
     view = busy.ask("/view", {})
     assert view.get("compact") is None, "nothing leaves before somebody has said yes"
     (question,) = [operation["sum"] for operation in view["pane"]["operations"] if operation["id"] == "auto on"]
-    shown = json.loads(busy.run("context", "auto", "show", "--json", "--transcript", str(busy.transcript)))
-    words = " ".join(busy.run("context", "auto", "show", "--transcript", str(busy.transcript)).split())
+    shown = json.loads(busy.run("context", "auto", "show", "--json", "--session", busy.session))
+    words = " ".join(busy.run("context", "auto", "show", "--session", busy.session).split())
     assert shown["look_ups"] == 0
     so_far = f"so far 0 in {shown['requests']}"
     assert question == f"let this happen by itself when it pays, held back near 5 look-ups in 100 requests because of PopKit ({so_far})"
@@ -234,7 +234,7 @@ def test_where_no_result_is_worth_clearing_by_itself_what_is_needed_least_leaves
         path = str(helper.project / f"app{number}.py")
         transcript.called(f"toolu_{number}", "Read", {"file_path": path}, numbered(lines(400, f"of_{number}")))
     transcript.answered(50_000)
-    report = json.loads(helper.run("context", "retention", "--json", "--transcript", str(helper.transcript)))
+    report = json.loads(helper.run("context", "retention", "--json", "--session", helper.session))
     now = report["reclaimable"]["now"]
     assert (now["items"], now["tokens"]) == (0, now["further"])
     assert (report["verdict"]["kind"], report["verdict"]["tokens"]) == ("clear", now["tokens"])
@@ -274,7 +274,7 @@ def test_near_the_bound_more_stays_and_only_a_person_s_clear_removes_results(hel
             transcript.called(f"toolu_{number}", "Read", {"file_path": path}, numbered(lines(400, f"of_{number}")))
         transcript.answered(100_000)
         assert helper.ask("/view", {}).get("compact") is (True if most else None)
-        words = " ".join(helper.run("context", "auto", "show", "--transcript", str(helper.transcript)).split())
+        words = " ".join(helper.run("context", "auto", "show", "--session", helper.session).split())
         assert f"because of PopKit; held back near {most} in 100." in words
         assert ("nothing leaves by itself until more requests have come" in words) is (most == 0)
         assert ("of the conversation stays at least" in words) is (most == 2)
@@ -335,7 +335,7 @@ def test_a_configuration_that_says_on_or_off_holds_whatever_was_answered(helper_
         assert view.get("compact") is leaves
         assert "auto on" not in operations_of(view)
         assert f"compact_when_cold: {setting}" in helper.run(
-            "context", "auto", "on" if setting == "off" else "off", "--transcript", str(helper.transcript)
+            "context", "auto", "on" if setting == "off" else "off", "--session", helper.session
         )
 
 
@@ -355,11 +355,11 @@ def test_a_reference_whose_source_leaves_is_whole_again_for_client_and_tracker(h
         if number == 10:
             transcript.called(id, "Read", again, entered)
     transcript.answered(60_000)
-    helper.run("context", "--transcript", str(helper.transcript))
+    helper.run("context", "--session", helper.session)
     remaining = results(Running(helper).compacts()["rows"])
     assert remaining.get("toolu_00") != numbered(shown)
     assert remaining[id] == numbered([*shown[:250], *other])
-    explanation = helper.run("context", "why", id, "--transcript", str(helper.transcript))
+    explanation = helper.run("context", "why", id, "--session", helper.session)
     assert "whole again: what it referred to was taken out" in " ".join(explanation.split())
     assert helper.failures() == ""
 

@@ -47,7 +47,7 @@ class Working:
         self.whole += paired(self.messages())[before:]
 
     def report(self) -> dict:
-        return json.loads(self.helper.run("context", "retention", "--json", "--transcript", str(self.helper.transcript)))
+        return json.loads(self.helper.run("context", "retention", "--json", "--session", self.helper.session))
 
     def lists(self) -> list[str]:
         return [message.text for message in self.messages() if handle_of_list(message)]
@@ -103,7 +103,7 @@ def test_undone_one_after_another_they_give_the_whole_conversation_back(working:
     report = working.report()
     assert {row["id"] for row in report["results"]} == set(working.paths)
     assert (report["calls"], report["compacted"]) == (len(working.paths), 0)
-    why = working.helper.run("context", "why", "T1", "--transcript", str(working.helper.transcript))
+    why = working.helper.run("context", "why", "T1", "--session", working.helper.session)
     assert why.startswith("T1  Read part0_0.py")
     assert "Its id: toolu_0000" in why
 

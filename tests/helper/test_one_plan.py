@@ -45,7 +45,7 @@ def busy(helper: Helper, request: pytest.FixtureRequest) -> Helper:
 
 
 def said(helper: Helper, *words: str) -> dict[str, Any]:
-    return json.loads(helper.run("context", *words, "--json", "--transcript", str(helper.transcript)))
+    return json.loads(helper.run("context", *words, "--json", "--session", helper.session))
 
 
 def site_of(helper: Helper) -> Site:

@@ -121,10 +121,10 @@ def test_the_window_and_the_cost_are_what_the_client_says(helper: Helper):
     transcript.answered(9_000)
     helper.ask("/rows", {"usage": {"window": 345_678, "usd": 0.42}})
     shown = " ".join(" ".join(helper.ask("/view")["pane"]["lines"]).split())
-    assert "Context 9,000 of 312,678 tokens (3%), where Claude Code compacts" in shown
-    assert "9,000 of 312,678 tokens" in helper.run("context", "--transcript", str(helper.transcript))
+    assert "Context 9,000 of the 312,678 tokens at which Claude Code compacts (3%)" in shown
+    assert "9,000 of the 312,678 tokens" in helper.run("context", "--session", helper.session)
     helper.ask("/breakdown", {"breakdown": {"isAutoCompactEnabled": True, "autoCompactThreshold": 200_000}})
-    assert "9,000 of 200,000 tokens" in helper.run("context", "--transcript", str(helper.transcript)), "it says so itself"
+    assert "9,000 of the 200,000 tokens" in helper.run("context", "--session", helper.session), "it says so itself"
     saved = helper.ask("/view", {"page": "saved", "usage": {"window": 345_678, "usd": 1.5}})["pane"]["lines"]
     assert "Claude Code counts $1.50 for the whole session so far." in saved
 
@@ -176,7 +176,7 @@ def test_once_a_session_a_person_is_told_how_much_was_kept_out_when_it_is_much(h
     assert toasts[0] == "", "a little is not worth a word"
     (toast,) = filter(None, toasts)
     assert re.fullmatch(r"kept \d+k tokens out of this session", toast)
-    figures = json.loads(helper.run("context", "--json", "--transcript", str(helper.transcript)))["figures"]
+    figures = json.loads(helper.run("context", "--json", "--session", helper.session))["figures"]
     assert figures["kept_out_tokens"] >= 10_000
 
 

@@ -37,13 +37,16 @@ def pane(helper: Helper, columns: int = 76, rows: int = 40) -> dict[str, Any]:
     return helper.ask("/view", {"page": "saved", "columns": columns, "rows": rows})["pane"]
 
 
+LESS = "Placeholders are subtracted from their sizes."
+
+
 def answer_of(helper: Helper, *words: str) -> str:
     """An answer of `popkit context` in one line."""
-    return " ".join(helper.run("context", *words, "--transcript", str(helper.transcript)).split())
+    return " ".join(helper.run("context", *words, "--session", helper.session).split())
 
 
 def receipts(helper: Helper) -> list[dict[str, Any]]:
-    return json.loads(helper.run("context", "why", "--json", "--transcript", str(helper.transcript)))["receipts"]
+    return json.loads(helper.run("context", "why", "--json", "--session", helper.session))["receipts"]
 
 
 def row_of(receipt: dict[str, Any], id: str) -> str:
@@ -82,7 +85,7 @@ def test_pane_words_and_data_say_the_same_and_what_was_noted(busy: Helper):
     shown = pane(busy)
     head = " ".join(shown["head"])
     assert head.startswith("Just now, because the context was nearly full: ~60k to ")
-    assert head.endswith(f"{len(found['calls'])} results left the context, and all can be restored.")
+    assert head.endswith(f"{len(found['calls'])} results left the context, and all can be restored. {LESS}")
     assert [operation["id"] for operation in shown["operations"]] == ["undo"]
     at = shown["lines"].index("Its file was edited: Edit app.py")
     row, other = (row_of(found, id) for id in ("toolu_00", "toolu_02"))
@@ -116,7 +119,7 @@ def test_what_was_put_back_says_so_on_the_receipt(busy: Helper):
     assert "1 put back" in " ".join(pane(busy)["head"])
     assert busy.ask("/press", {"id": "undo"})["compact"] is True
     client.compacts(own=True)
-    assert " ".join(pane(busy)["head"]).endswith("and all were put back.")
+    assert " ".join(pane(busy)["head"]).endswith(f"and all were put back. {LESS}")
     assert pane(busy)["operations"] == [], "there is nothing left to undo"
 
 
@@ -125,7 +128,7 @@ def test_a_result_that_was_asked_for_says_so_and_an_earlier_receipt_is_shown_bel
     busy.ask("/command", {"words": "clear --id T3 --now"})
     client.compacts(own=True)
     assert [(call["number"], call["left"][0]["why"]) for call in receipts(busy)[0]["calls"]] == [(3, "cleared by the user")]
-    assert " ".join(pane(busy)["head"]).endswith("1 result left the context, 1 can be restored.")
+    assert " ".join(pane(busy)["head"]).endswith(f"1 result left the context, 1 can be restored. {LESS}")
     client.compacts()
     shown = pane(busy)
     assert " ".join(shown["head"]).startswith("Just now, by /compact: ")
@@ -154,7 +157,7 @@ def test_content_the_archive_lost_is_gone_and_an_unreadable_archive_claims_nothi
     pane(busy)  # which waits for what the helper still writes: it would go on in the file that is spoilt
     spoil(busy.home / "archive.sqlite")
     assert {call["state"] for call in receipts(busy)[0]["calls"]} == {state}
-    assert " ".join(pane(busy)["head"]).endswith(ending)
+    assert " ".join(pane(busy)["head"]).endswith(f"{ending} {LESS}")
 
 
 def test_calls_that_left_whole_say_why_they_left_and_come_back(helper: Helper):
@@ -168,12 +171,21 @@ def test_calls_that_left_whole_say_why_they_left_and_come_back(helper: Helper):
     remaining = {row["tool_use_id"] for each in client.rows() for row in each["toolResults"]}
     assert "toolu_110" not in remaining
     assert f"Because the whole call was taken out {ROOM}" in answer_of(helper, "why", "T12")
-    printed = helper.run("context", "restore", "T12", "--transcript", str(helper.transcript))
+    printed = helper.run("context", "restore", "T12", "--session", helper.session)
     assert 'Bash {"command": "echo 10 of many, to be looked at"}\n' + before["toolu_110"] + "\n" in printed
     assert helper.ask("/command", {"words": "restore T12 --in-place"})["compact"] is True
     client.compacts(own=True)
     assert {row["tool_use_id"]: row["text"] for each in client.rows() for row in each["toolResults"]}["toolu_110"] == before["toolu_110"]
     assert helper.failures() == ""
+
+
+def test_since_a_time_everything_is_printed_that_a_compaction_took_in_place(busy: Helper):
+    Running(busy).compacts("auto")
+    busy.ask("/view")  # the archive is written after the answer
+    handles = {part["handle"] for call in receipts(busy)[0]["calls"] for part in call["left"]}
+    printed = json.loads(busy.run("context", "restore", "--since", "1h", "--json", "--session", busy.session))["records"]
+    assert {record["handle"] for record in printed} >= handles
+    assert answer_of(busy, "restore", "--since", "2999-01-01") == "", "it says on the other stream that there is nothing"
 
 
 def test_a_journal_of_an_older_version_gives_a_receipt_as_well(busy: Helper):
@@ -199,7 +211,7 @@ def test_why_lists_what_left_the_contexts_of_subagents_apart(busy: Helper):
     folder = busy.home / "sessions" / busy.transcript.stem
     for kept in ("state.json", "journal.jsonl", "receipts.jsonl"):
         shutil.copy(folder / f"main.{kept}", folder / f"agent-a1b2c3.{kept}")
-    data = json.loads(busy.run("context", "why", "--json", "--transcript", str(busy.transcript)))
+    data = json.loads(busy.run("context", "why", "--json", "--session", busy.session))
     assert [receipt["agent"] for receipt in data["agents"]] == ["a1b2c3"]
     assert data["agents"][0]["calls"] == data["receipts"][0]["calls"]
     words = answer_of(busy, "why")

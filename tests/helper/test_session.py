@@ -226,7 +226,7 @@ WORDS = {
 
 def test_popkit_context_answers(stopped: Helper):
     with ThreadPoolExecutor(len(WORDS)) as at_once:
-        answers = at_once.map(lambda words: stopped.run(*words.split(), "--transcript", str(stopped.transcript)), WORDS)
+        answers = at_once.map(lambda words: stopped.run(*words.split(), "--session", stopped.session), WORDS)
         assert {words: expected for (words, expected), answer in zip(WORDS.items(), answers) if expected not in answer} == {}
 
 
@@ -235,7 +235,7 @@ def test_popkit_context_waits_once_for_all_that_is_held(stopped: Helper):
         "import os, sys; from popkit_retention.core.io import files; from popkit_retention.cli.main import main;"
         " main(['context', *sys.argv[1:]], os.environ); print('left', files.patience.left_s)"
     )
-    asked = ["retention", "--transcript", str(stopped.transcript)]
+    asked = ["retention", "--session", stopped.session]
     done = subprocess.run(
         [sys.executable, "-c", code, *asked],
         env={**stopped.env, "PYTHONPATH": PYTHONPATH},

@@ -215,11 +215,10 @@ def _announcement(site: Site, checked: dict[str, Any]) -> str | None:
     suggestion = checked["retention"]["suggestion"]
     if not suggestion:
         return None
-    from ..views.phrases import WINDOW_FROM
+    from ..views.phrases import of_window
 
-    window_from = WINDOW_FROM.get(checked["window_source"], "")
-    tokens, window = (_short(checked[name]) for name in ("tokens", "window"))
-    full = f"PopKit: the context is {checked['usage_ratio']:.0%} full ({tokens} of {window}{window_from})."
+    of_which = of_window(_short(checked["tokens"]), _short(checked["window"]), checked["window_source"])
+    full = f"PopKit: the context is {checked['usage_ratio']:.0%} full ({of_which})."
     return f"{full}\n{suggestion}" + ("" if "/" in suggestion else f" ({_called(site)} clear)")
 
 

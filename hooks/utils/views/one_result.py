@@ -79,7 +79,9 @@ def _weighed(report: Report, row: ResultRow, plan: PlannedResult) -> list[text.L
     if plan["value"] is not None:
         without = ", not counting the rewrite" if report["context"] and report["context"]["cache"] == "warm" else ""
         verb = "saves" if plan["value"] >= 0 else "loses"
-        lines += text.pair("Worth", f"clearing it {verb} {units.long_tokens(abs(plan['value']))} of input{without}")
+        lines += text.pair(
+            "Worth", f"clearing it {verb} {units.long_tokens(abs(plan['value']))} of input over the requests to come{without}"
+        )
     return lines
 
 
@@ -145,7 +147,7 @@ def _end(row: ResultRow, command: str, left: str) -> list[text.Line]:
     by = f" (T{ended['by_number']})" if ended["by_number"] is not None and ended["by_number"] != ended["at_call"] else ""
     cleared = row["state"] == "cleared"
     lines = text.pair(
-        "State", f"expired at T{ended['at_call']}{by}: {phrases.why_ended(row)}; {'cleared' if cleared else 'still in the context'}"
+        "State", f"expired {phrases.ended_at(row)}{by}: {phrases.why_ended(row)}; {'cleared' if cleared else 'still in the context'}"
     )
     for name, reason in zip(("Because", *[""] * 20), ended["reasons"]):
         lines += text.pair(name, reason)

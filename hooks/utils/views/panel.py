@@ -64,9 +64,8 @@ def context(report: Report) -> list[text.Line]:
     if not have:
         return []
     tokens = f"{have['tokens']:,}" if have["measured"] else units.estimate(have["tokens"])
-    full = f"{tokens} of {have['window']:,} tokens ({have['ratio']:.0%})"
-    full += phrases.WINDOW_FROM.get(have["window_source"], "")
-    return text.folded("Context   " + full, _ASIDE)
+    full = phrases.of_window(tokens, f"{have['window']:,}", have["window_source"])
+    return text.folded(f"Context   {full} ({have['ratio']:.0%})", _ASIDE)
 
 
 def cache_and_calls(report: Report, counts_down: bool) -> list[text.Line]:
@@ -242,9 +241,10 @@ def notes(report: Report) -> list[text.Line]:
     """Return further notes, one paragraph each."""
     parts = []
     if report["compacted"]:
-        has = "has" if report["compactions"] == 1 else "have"
         many = units.counted(report["compacted"], "result")
-        parts.append(f"{units.counted(report['compactions'], 'compaction')} {has} taken {many} out of the context, whole or in part.")
+        are = "is" if report["compacted"] == 1 else "are"
+        so_far = f"; {units.counted(report['compactions'], 'compaction')} so far" if report["compactions"] else ""
+        parts.append(f"{many} {are} no longer in the context, whole or in part{so_far}.")
     if report["abandoned"]:
         parts.append(f"{units.counted(report['abandoned'], 'result')} on rewound branches, not in the context.")
     if report["agents"]:

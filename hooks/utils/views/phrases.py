@@ -33,11 +33,12 @@ _UNTIL = {
     "manual": "you clear it",
     "unpin": "unpinned",
 }
-# After the size of a window that neither the user nor the host has stated: where it comes from.
 # When what was asked of a session that does not run is done.
 RESUMED = "when the session is resumed in Claude Code 2.1.326 or later"
-WINDOW_FROM = {
-    "transcript": ", where it was compacted", "compaction": ", where Claude Code compacts", "assumed": ", window assumed",
+# By where the size of a window comes from.
+_OF_WINDOW = {
+    "transcript": "the {} tokens at which it was compacted", "compaction": "the {} tokens at which Claude Code compacts",
+    "assumed": "{} tokens, window assumed",
 }  # fmt: skip
 _AT = {
     "same_content": "same content",
@@ -188,25 +189,36 @@ def ends_until(row: ResultRow) -> str:
     return "until " + " or ".join(soon)
 
 
+def of_window(tokens: str, window: str, source: str) -> str:
+    """Return `12k of 200k tokens`, with where that comes from unless it was stated."""
+    return f"{tokens} of " + _OF_WINDOW.get(source, "{} tokens").format(window)
+
+
+def ended_at(row: ResultRow) -> str:
+    """Return `at T7`; `after T7` of what changed on disk before the next call was seen."""
+    ended = row["ended"]
+    return f"{'after' if ended['trigger'] == 'changed_on_disk' else 'at'} T{ended['at_call']}"
+
+
 def how_ended(row: ResultRow, columns: int = text.WIDTH) -> str:
     """Return what ended an expired result, in a few words: `superseded at T7: npm test`, `expired at T17`. The cause is named if it
     fits."""
     ended = row["ended"]
-    trigger, at = ended["trigger"], "T" + str(ended["at_call"])
+    trigger, at = ended["trigger"], ended_at(row)
     if row["state"] == "cleared":
         return f"cleared: restore {row['handle']}"
     if trigger in ("session_end", "manual"):
         return _TRIGGERS[trigger]
     if trigger != "superseded":
-        return _AT.get(trigger, text.clean(trigger)) + " at " + at
+        return f"{_AT.get(trigger, text.clean(trigger))} {at}"
     if row["kind"] in _ENDED_BY_ITS_LIKE:
-        return _ENDED_BY_ITS_LIKE[row["kind"]] + " at " + at
+        return f"{_ENDED_BY_ITS_LIKE[row['kind']]} {at}"
     by = caused_by(row)
-    room = columns - len("superseded at : " + at)
+    room = columns - len("superseded : " + at)
     same = text.clean(row["label"]).endswith(by) and text.width(by) > room
     if not by or room < _LEAST_CAUSE or same:
-        return "superseded at " + at
-    return f"superseded at {at}: {shortened(by, room)}"
+        return "superseded " + at
+    return f"superseded {at}: {shortened(by, room)}"
 
 
 def caused_by(row: ResultRow) -> str:

@@ -97,13 +97,14 @@ def when(receipt: Receipt, now: float) -> str:
 
 def _head(receipt: Receipt, now: float) -> list[text.Line]:
     """Return the time and cause of a receipt, its sum, and how much of it can be restored."""
-    words = when(receipt, now) + ": "
+    words, less = when(receipt, now) + ": ", ""
     if receipt["before"] is not None:
         words += f"{units.tokens(receipt['before'])} to {units.tokens(receipt['after'])} tokens"
         words += f" ({units.tokens(receipt['thinking'])} of them reasoning)" if receipt["thinking"] >= _WORTH_SAYING else ""
+        less = " Placeholders are subtracted from their sizes."
     else:
         words += units.short_tokens(receipt["tokens"] or 0)
-    shown = text.wrap(f"{words}. {_count(receipt)} left the context, {_restorable(receipt)}.")
+    shown = text.wrap(f"{words}. {_count(receipt)} left the context, {_restorable(receipt)}.{less}")
     if receipt["summarised"]:
         older = "the older part of " if receipt["why"] == "auto" else ""
         shown += text.wrap(f"Claude Code then summarised {older}what was left.")

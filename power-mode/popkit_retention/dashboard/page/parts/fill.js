@@ -18,12 +18,11 @@ export const levelOf = (ratio) => (ratio >= 0.8 ? "meter-full" : ratio >= 0.6 ? 
 
 /** 14,339 of 1,000,000 tokens (1%) */
 export const fillWords = (fill) =>
-  `${fill.measured ? whole(fill.tokens) : estimate(fill.tokens)} of ${whole(fill.window)} tokens (${percent(fill.ratio)})${
+  `${fill.measured ? whole(fill.tokens) : estimate(fill.tokens)} of ${whole(fill.window)} tokens${
     WINDOW_FROM[fill.window_source] ?? ""
-  }`;
+  } (${percent(fill.ratio)})`;
 
-// Behind a window that neither a person nor Claude Code has told.
-const WINDOW_FROM = { transcript: ", where it was compacted", assumed: ", window assumed" };
+const WINDOW_FROM = { transcript: " at which it was compacted", compaction: " at which Claude Code compacts", assumed: ", window assumed" };
 
 /** warm, 4 min 30 s left: it counts down. */
 export function Cache({ fill, short }) {
