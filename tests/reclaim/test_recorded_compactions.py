@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import random
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 from popkit_retention.core.operations import compaction_losses
 from popkit_retention.core.policy.losses import ADDED, CALLED, ERROR, RESULT, SAID, WROTE
 from popkit_retention.core.reclaim.recorded_compactions import RecordedCompaction, compactions
+from popkit_retention.core.state.store import ContextFiles
+from popkit_retention.core.views import losses
 from tests.hosts.lines import Lines
 from tests.hosts.test_rewritten import Rewritten
 from tests.lab.test_robust import altered
@@ -92,6 +95,41 @@ def test_a_compaction_without_a_model_keeps_words_and_names_no_sentence_of_them(
     assert rows
     assert all(kind != SAID for kind, _ in rows)
     assert only(worked, tmp_path).without_model
+
+
+def test_ours_and_what_the_host_only_writes_down_are_no_loss(worked: Rewritten, tmp_path: Path) -> None:
+    notice = "[PopKit cleared Bash node gen.js (a newer one follows). To see it: popkit restore abcdefgh]\nname_beside_it"
+    worked.bash("t3", "node gen.js", notice, error=True)
+    worked.bash("t4", "cat b.js", "const of_b = 1\n[lines 2–40 as in your Read of b.js above: from «twenty_names» to «forty_names»]")
+    worked.prompt("[PopKit left out Read src/listed.js: popkit restore abcdefgh]")
+    for kind, content in (("prompt_snapshot", "a_snapshot"), ("tool_offer_record", "an_offer"), ("hook_success", "")):
+        worked.add(
+            "attachment", attachment={"type": kind, "content": content, "hookName": "SessionStart:startup", "stdout": "their_output"}
+        )
+    worked.compact()
+    before = "\n".join(passage.text for passage in only(worked, tmp_path).before)
+    assert "const of_b = 1" in before
+    for word in ("PopKit", "name_beside_it", "twenty_names", "listed.js", "a_snapshot", "an_offer", "SessionStart", "their_output"):
+        assert word not in before, word
+
+
+def test_an_undo_is_no_loss_and_a_clear_is_called_one(worked: Rewritten, tmp_path: Path) -> None:
+    session, home = "5e551011-0000-4000-8000-0000000000aa", tmp_path / "home"
+    worked.compact()
+    worked.say("cleared")
+    worked.compact()
+    worked.say("undone")
+    path = worked.write(tmp_path / f"{session}.jsonl")
+    clear, undo = (compaction.at for compaction in compactions(path))
+    assert len(compaction_losses.of_transcript(path, str(home))) == 2
+    paths = ContextFiles(str(home), session)
+    Path(paths.folder).mkdir(parents=True)
+    entries = [{"event": "compact", "at": clear, "why": "asked", "handles": ["a"]}, {"event": "back", "at": undo, "handles": ["a"]}]
+    Path(paths.journal).write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    [found] = compaction_losses.of_transcript(path, str(home))
+    assert (found["line"], found["why"]) == (7, "asked")
+    assert ", by a clear (" in losses.when(found)
+    assert compaction_losses.of_transcript(path, str(home), newest=True) == [found]
 
 
 def test_of_two_compactions_each_begins_where_the_one_before_it_ended(worked: Rewritten, tmp_path: Path) -> None:

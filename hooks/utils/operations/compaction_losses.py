@@ -12,13 +12,15 @@ from itertools import islice
 from ..errors import PopkitError
 from ..hosts import CLAUDE_CODE
 from ..hosts.transcripts import entries
+from ..hosts.transcripts.projects import session_id_of
 from ..io import files, home
 from ..io.codec import loads
 from ..policy import losses
 from ..policy.losses import RESULT, Standing
 from ..policy.masking import mask
 from ..reclaim.recorded_compactions import compactions
-from ..state import archived
+from ..state import archived, journal, removals
+from ..state.store import ContextFiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from ..hosts.transcripts.transcript import Index
     from ..policy.losses import Loss, Passage
     from ..reclaim.recorded_compactions import RecordedCompaction
+    from ..state.journal import Entry
     from ..views.shapes import CompactionLosses, LossRow, LossWay
 
 ROWS, FEW_ROWS = 20, 8  # of a list, and of one beside something else
@@ -47,13 +50,13 @@ class NoPassage(PopkitError):
 def of_transcript(
     path: str, popkit_home: str, most: int = ROWS, newest: bool = False, index: Index | None = None
 ) -> list[CompactionLosses]:
-    """Return what the compactions of a transcript lost, the newest first, in at most so many rows each; `newest`: of that alone; `index`:
-    of the transcript, where it is known. OSError when it cannot be read."""
+    """Return what the compactions of a transcript lost, ways back apart, the newest first, in at most so many rows each; `newest`: of that
+    alone; `index`: of the transcript, where it is known. OSError when it cannot be read."""
     host = entries.host_of(path)
-    found = list(compactions(path, index))
-    if newest:
-        found = found[-1:]
-    return [_losses(compaction, path, popkit_home, most, host) for compaction in reversed(found)]
+    noted = journal.read(ContextFiles(popkit_home, session_id_of(path))) if host == CLAUDE_CODE else []
+    found = [(compaction, removals.change_at(noted, compaction.at)) for compaction in compactions(path, index)]
+    found = [(compaction, change) for compaction, change in reversed(found) if change is None or change["event"] != "back"]
+    return [_losses(compaction, change, path, popkit_home, most, host) for compaction, change in found[: 1 if newest else None]]
 
 
 def text_at(path: str, number: int) -> str:
@@ -88,7 +91,7 @@ def _values_in(value: object) -> list[str]:
     return [text for item in value for text in _values_in(item)] if isinstance(value, list) else []
 
 
-def _losses(compaction: RecordedCompaction, path: str, popkit_home: str, most: int, host: str) -> CompactionLosses:
+def _losses(compaction: RecordedCompaction, change: Entry | None, path: str, popkit_home: str, most: int, host: str) -> CompactionLosses:
     lost = losses.ranked(compaction.before, Standing(compaction.after), most)
     ways = [passage for row in lost.rows for passage in row.ways]
     handles = _handles(popkit_home, ways)
@@ -100,6 +103,7 @@ def _losses(compaction: RecordedCompaction, path: str, popkit_home: str, most: i
         "line": None if is_translated else compaction.line,
         "at": compaction.at,
         "asked": compaction.asked,
+        "why": (change.get("why") if change is not None else None) or "",
         "without_model": compaction.without_model,
         "partly_known": compaction.is_partly_known,
         "tokens": compaction.tokens,

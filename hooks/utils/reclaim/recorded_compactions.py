@@ -9,12 +9,15 @@ from __future__ import annotations
 from ..hosts import CLAUDE_CODE
 from ..hosts.tools import tool as tool_named
 from ..hosts.transcripts import entries, fates, transcript
+from ..hosts.transcripts.attachments import RENEWED, SAID_AGAIN
 from ..hosts.transcripts.blocks import text_of_blocks
 from ..hosts.transcripts.boundaries import metadata_of, preserved_in
 from ..hosts.transcripts.chain import Chain
 from ..hosts.transcripts.stamps import seconds_of
+from ..policy import own_lines
 from ..policy.losses import ADDED, CALLED, RESULT, SAID, WROTE, Passage
 from ..policy.messages import texts_in
+from ..policy.placeholder import handle_in
 from ..policy.tools import PLAN, TASKS
 
 TYPE_CHECKING = False
@@ -27,10 +30,11 @@ if TYPE_CHECKING:
     from ..hosts.transcripts.transcript import Index
     from ..policy.tools import Tool
 
-_ADDED_AGAIN = frozenset(  # by the host, in every request or behind every compaction
-    "environment model deferred_tools_delta agent_listing_delta skill_listing instructions session_context date remote_session_change"
-    " auto_mode mcp_instructions_delta command_permissions hook_system_message todo_reminder task_reminder token_usage".split()
+# What the host adds in every request or behind every compaction, or only writes down.
+_NO_LOSS = SAID_AGAIN.union(
+    RENEWED, "mcp_instructions_delta command_permissions hook_system_message prompt_snapshot tool_offer_record".split()
 )
+_OF_HOOKS = ("hook_additional_context", "hook_success")  # of which only the content is sent
 _TYPED = "queued_command"  # words that the person typed while the assistant worked
 _NOT_WORDS = ("<", "[Request interrupted", "Caveat:", "This session is being continued from a previous conversation")
 _SAID_INSTEAD = "the user said:"
@@ -136,7 +140,7 @@ class _Reader:
         if self.open is not None:
             self.open.after += [passage.text for passage in passages]
             self.open.without_model = self.open.without_model and not entries.is_summary(entry)
-        self.passages += passages
+        self.passages += filter(_without_own_lines, passages)
 
     def _is_of_branch(self, entry: Entry) -> bool:
         if entry.get("uuid") in self.chain:
@@ -206,17 +210,25 @@ class _Reader:
 
     def _attached(self, attached: dict[str, Any], number: int) -> Iterator[Passage]:
         kind = attached.get("type")
-        if not isinstance(kind, str) or kind in _ADDED_AGAIN:
+        if not isinstance(kind, str) or kind in _NO_LOSS:
             return
         if kind == _TYPED:
             texts = texts_in(attached.get("prompt"))
             text = "\n".join(text for text in texts if text not in ("type", "text"))
             yield Passage(SAID if attached.get("commandMode") == "prompt" else ADDED, text, number, self.requests)
             return
-        text = "\n".join(texts_in([value for name, value in attached.items() if name != "type"]))
+        fields = ("content",) if kind in _OF_HOOKS else attached.keys() - {"type"}
+        text = "\n".join(texts_in([value for name, value in attached.items() if name in fields]))
         path = attached.get("filename")
         subject = path if isinstance(path, str) else ""
         yield Passage(ADDED, text, number, self.requests, subject, subject, "", False, bool(subject))
+
+
+def _without_own_lines(passage: Passage) -> bool:
+    """Take our lines out of a passage; return whether it is more than a placeholder with names."""
+    for line in own_lines.found_in(passage.text) if not handle_in(passage.text) else ():
+        passage.text = passage.text.replace(line.line, "")
+    return not handle_in(passage.text)
 
 
 def _without_folder(line: str) -> str:

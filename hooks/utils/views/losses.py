@@ -6,6 +6,7 @@ import shlex
 
 from .. import text, units
 from ..policy.losses import ERROR, SAID, TASKS, WROTE
+from .receipt import BY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,10 +88,10 @@ def head(losses: CompactionLosses) -> list[text.Line]:
 def when(losses: CompactionLosses) -> str:
     """Return whose compaction it was, of what size, and why, in words."""
     by = "PopKit's compaction" if losses["without_model"] else f"{losses['host']}'s summary"
-    why = {True: ", by /compact", False: ", because the context was nearly full", None: ""}[losses["asked"]]
+    why = BY.get(losses["why"]) or {True: BY["manual"], False: BY["auto"], None: ""}[losses["asked"]]
     size = f" of {units.tokens(losses['tokens'])} tokens" if losses["tokens"] else ""
     where = f" (line {losses['line']:,})" if losses["line"] is not None else ""
-    return f"{by}{size}{why}{where}"
+    return f"{by}{size}{', ' if why else ''}{why}{where}"
 
 
 def sums(losses: CompactionLosses) -> str:

@@ -22,7 +22,7 @@ _EARLIER = 3  # earlier receipts in the pane
 _TOKENS = 6
 _JUST_S = 60.0
 _WORTH_SAYING = 500  # tokens
-_BY = {
+BY = {
     "asked": "by a clear",
     receipts.CLEAR: "by a clear",
     "manual": "by /compact",
@@ -92,7 +92,7 @@ def when(receipt: Receipt, now: float) -> str:
     """Return `5 min ago, by /compact`; of a subagent's `5 min ago, in agent a1b2c3, because the context was nearly full`."""
     ago = now - receipt["at"]
     where = f"in agent {text.clean(receipt['agent'])}, " if "agent" in receipt else ""
-    return f"{units.span(ago) + ' ago' if ago >= _JUST_S else 'Just now'}, {where}{_BY.get(receipt['why'], 'by PopKit')}"
+    return f"{units.span(ago) + ' ago' if ago >= _JUST_S else 'Just now'}, {where}{BY.get(receipt['why'], 'by PopKit')}"
 
 
 def _head(receipt: Receipt, now: float) -> list[text.Line]:

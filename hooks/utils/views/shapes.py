@@ -274,15 +274,16 @@ class LossRow(TypedDict):
 
 
 class CompactionLosses(TypedDict):
-    """What a compaction lost: where it is (`transcript`, `line`), of which host, its time, whether a person `asked` for it, whether it was
-    `without_model`, whether its summary is only `partly_known`, the tokens before it (0: unknown), how many sentences, open errors, names
-    and lines are lost, and the first rows of the list."""
+    """What a compaction lost: where it is (`transcript`, `line`), of which host, its time, whether a person `asked` for it, `why` PopKit
+    did it ("" where it did not), whether it was `without_model`, whether its summary is only `partly_known`, the tokens before it (0:
+    unknown), how many sentences, open errors, names and lines are lost, and the first rows of the list."""
 
     transcript: str
     host: str
     line: int | None
     at: float
     asked: bool | None
+    why: str
     without_model: bool
     partly_known: bool
     tokens: int
