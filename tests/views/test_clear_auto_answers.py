@@ -65,6 +65,16 @@ def test_what_leaves_a_cold_cache_goes_on_to_what_is_needed_least(tmp_path: Path
     golden(GOLDENS / f"compacts-{waits}.txt", asking.dialogue("retention", "clear --dry-run", "auto show"))
 
 
+def test_where_only_a_cold_cache_lets_anything_leave_now_says_so_and_how_to_choose(tmp_path: Path, golden, monkeypatch) -> None:
+    monkeypatch.setattr(shipped, "need_model", lambda: NeedModel({**NEED, "bias": 9.0}))
+    written = Written(tmp_path / "projects")
+    written.say("read it all")
+    for number in range(8):
+        written.bash(f"cat part{number}.py", "".join(f"answer_{number}_{line} = compute({line})\n" for line in range(400)))
+    asking = Asking(written, tmp_path / "home", "")
+    golden(GOLDENS / "auto-nothing-now.txt", asking.dialogue("clear", "clear --now", "clear --now --dry-run"))
+
+
 def _placeholders(asking: Asking) -> list:
     return [content for content in asking.contents() if handle_in(content)]
 

@@ -67,7 +67,7 @@ CONTEXT = Table(
         "remove what is no longer needed from the context, when that pays off",
         Flag("--tier T", "clear this tier, even its live results", choice(*TIERS)),
         Flag("--id ID", "clear these results, even live ones: T12, or T12,T15"),
-        Flag("--now", "also clear expired results that are held back, even if that does not pay off yet"),
+        Flag("--now", "also clear expired results that are held back, and live ones that wait for a cold cache"),
         Flag("--dry-run", "only show what would be cleared, and whether that pays off"),
         _ALL,
         effect=DESTROYS,

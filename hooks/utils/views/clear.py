@@ -114,16 +114,21 @@ def _instead_lines(report: Report, but: tuple[str, ...]) -> list[text.Line]:
 
 def _head(clear: Clear) -> str:
     """Return the first line: what was done, or when it would pay."""
-    goes = clear["pays"] or clear["now"]
+    goes = _goes(clear)
     if clear["cleared"]:
         is_paid = clear["pays"] or clear["sum"]["pays_after"] == 0
         done = "Noted" if clear["later"] else "Cleared"
         return done if is_paid else f"{done}, though it " + _when(clear).replace("pays after", "pays only after")
-    if not clear["tokens"] and not clear["cold"]["tokens"]:
-        return "Nothing to clear"
+    if not clear["tokens"] and (clear["now"] or not clear["cold"]["tokens"]):
+        return "Nothing to clear" + (" now" if clear["cold"]["tokens"] else "")
     if clear["dry_run"]:
         return "Dry run: this clear " + (_when(clear) if goes else _later(clear))
     return "Not cleared: it " + _later(clear)
+
+
+def _goes(clear: Clear) -> bool:
+    """Return whether what was asked for takes anything now."""
+    return bool(clear["tokens"]) and (clear["pays"] or clear["now"])
 
 
 def _when(clear: Clear) -> str:
@@ -136,7 +141,7 @@ def _when(clear: Clear) -> str:
 
 def _later(clear: Clear) -> str:
     if clear["cold"]["tokens"] and clear["wait_s"]:
-        return f"pays in {units.countdown(clear['wait_s'])}, once the cache is cold"
+        return "pays once the cache is cold"
     after = clear["sum"]["pays_after"]
     return "never pays" if after is None else f"pays only after {units.counted(after, 'request')}"
 
@@ -259,7 +264,7 @@ def _kept_lines(clear: Clear, command: str) -> list[text.Line]:
 
 def _undone_lines(clear: Clear, command: str, words: str) -> list[text.Line]:
     """Return that nothing was changed, with the command that would do it, unless it would lose reasoning and not pay."""
-    goes = clear["pays"] or clear["now"]
+    goes = _goes(clear)
     lines = text.wrap("Nothing was changed." + (" To clear:" if goes else ""))
     if goes:
         return lines + _command(command, words, _NOW if clear["now"] else "")
@@ -267,6 +272,8 @@ def _undone_lines(clear: Clear, command: str, words: str) -> list[text.Line]:
         lines += text.wrap("With this model a clear also loses the reasoning that followed these results, so it is better not to force it.")
     if clear["cold"]["tokens"] and clear["wait_s"]:
         lines += ["To clear once the cache is cold:", *_command(command, words)]
+    if not clear["tokens"] and not (_has_held(clear) and not clear["now"]):
+        return [*lines, "To clear some now, name them, for example:", *_command(command, "--id T1,T2", _NOW)]
     if not clear["thinking"]:
         held = ", including results held back:" if _has_held(clear) else ":"
         lines += ["To clear now anyway" + held, *_command(command, words, _NOW)]

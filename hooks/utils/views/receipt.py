@@ -8,6 +8,7 @@ that it saves, None where that is unknown. A subagent's has the id of its `agent
 from __future__ import annotations
 
 from .. import text, units
+from ..policy.occasions import CLEARED_BY_USER
 from ..state import receipts
 from . import phrases
 
@@ -34,6 +35,7 @@ _KINDS = {"input": "its input was taken out: {}", "calls": "the whole call was t
 # The state of one result, and of several, in words.
 _STATES = {"archived": "can be restored", "back": "put back", "gone": "gone for good", "unknown": "may be restorable"}
 _ALL = {"archived": "all can be restored", "back": "all were put back", "gone": "all are gone for good", "unknown": "all may be restorable"}
+_LIVE = "it was live when you cleared it"
 _NOTHING = "No clear or compaction of PopKit has taken anything out of this context."
 
 
@@ -164,5 +166,6 @@ def _number(call: dict[str, Any]) -> str:
 
 
 def _why(call: dict[str, Any]) -> str:
-    parts = [_KINDS.get(part["kind"], "{}").format(text.clean(part["why"])) for part in call["left"]]
+    whys = [_LIVE if part["why"] == CLEARED_BY_USER else text.clean(part["why"]) for part in call["left"]]
+    parts = [_KINDS.get(part["kind"], "{}").format(why) for part, why in zip(call["left"], whys)]
     return "; ".join(filter(None, parts)) or "no reason was noted"
