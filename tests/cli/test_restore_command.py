@@ -115,11 +115,12 @@ def test_it_changes_nothing_but_the_count_of_mistakes(cleared: Cleared) -> None:
 def test_in_place_of_a_session_that_does_not_run_is_noted_for_when_it_is_resumed(cleared: Cleared) -> None:
     before = cleared.written.path.read_bytes()
     code, shown, _ = cleared("restore", "T5", "--in-place", "--session", SESSION)
-    assert (code, "Puts 1 content back in place when the session is resumed" in " ".join(shown.split())) == (0, True)
+    assert (code, "It comes back in place when the session is resumed" in " ".join(shown.split())) == (0, True)
     assert cleared.original[5] not in shown
     assert cleared.noted().back == [cleared.handles[5]]
     assert json.loads(cleared("restore", "T1", "T5", "--in-place", "--json", "--session", SESSION)[1]) == {
         "restored": [cleared.handles[1], cleared.handles[5]],
+        "stays_out": [],
         "later": True,
     }
     assert cleared.noted().back == [cleared.handles[5], cleared.handles[1]], "each once"
@@ -178,7 +179,7 @@ def test_in_place_of_what_was_pruned_is_refused_and_the_rest_is_noted(cleared: C
     assert "nothing can be put back. Gone for good (pruned, or no longer in git): Bash npm test" in " ".join(error.split())
     assert cleared.noted().back == []
     code, shown, _ = cleared("restore", "T5", kept, "--in-place", "--session", SESSION)
-    assert (code, "Puts 1 content back" in shown, "git): Bash npm test" in " ".join(shown.split())) == (0, True, True)
+    assert (code, "It comes back in place" in shown, "git): Bash npm test" in " ".join(shown.split())) == (0, True, True)
     assert cleared.noted().back == [kept]
 
 

@@ -148,7 +148,7 @@ def in_the_band(terminal: ClientTerminal, key: str) -> None:
 def undo(terminal: ClientTerminal) -> None:
     """Take the last clear back by its key, and wait until that is done."""
     terminal.wait("[ u: Undo the last clear ]")
-    terminal.press_until("u", lambda shown: re.search("Put(ting 3 contents)? back in place", shown))
+    terminal.press_until("u", lambda shown: re.search("Put(ting it)? back in place", shown))
     terminal.wait(lambda shown: "Put back in place: 3 results" in shown and "Putting" not in shown)
     terminal.wait(lambda shown: "Undo the last clear" not in shown and "not counted until" not in shown)
 

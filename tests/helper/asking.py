@@ -136,13 +136,13 @@ class Transcript:
         self.path, self.project, self.last, self.count = path, project, None, 0
         self._add("user", {"role": "user", "content": "go"})
 
-    def called(self, id: str, tool: str, tool_input: dict[str, Any], content: str, prompt: int = 0, managed: object = None) -> None:
+    def called(self, id: str, tool: str, tool_input: dict[str, Any], content: Any, prompt: int = 0, managed: object = None) -> None:
         """An answer that calls a tool, after a request of so many tokens, and the result."""
         use = {"type": "tool_use", "id": id, "name": tool, "input": tool_input}
         self._answer([use], prompt, managed)
         self._add("user", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": content}]})
 
-    def asked(self, text: str) -> None:
+    def asked(self, text: str | list[dict[str, Any]]) -> None:
         """A prompt of the user's."""
         self._add("user", {"role": "user", "content": text})
 

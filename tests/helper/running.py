@@ -56,7 +56,7 @@ class Running:
 
 
 def _bare(block: dict[str, Any]) -> dict[str, Any]:
-    if block["type"] in ("tool_use", "tool_result"):
+    if block["type"] in ("tool_use", "tool_result") and not isinstance(block.get("content"), list):
         return {name: value for name, value in block.items() if name not in ("input", "content")} | {"as_row": True}
     return block
 
@@ -79,8 +79,12 @@ def _row(entry: dict[str, Any]) -> dict[str, Any]:
     return {
         "role": entry["type"], "text": "\n".join(texts), "handle": entry["uuid"],
         "toolUses": [{"tool_use_id": use["id"], "tool": use["name"], "input": use["input"]} for use in uses],
-        "toolResults": [{"tool_use_id": each["tool_use_id"], "text": each["content"], "isError": False} for each in results],
+        "toolResults": [{"tool_use_id": each["tool_use_id"], "text": _text(each["content"]), "isError": False} for each in results],
     }  # fmt: skip
+
+
+def _text(content: str | list[dict[str, Any]]) -> str:
+    return content if isinstance(content, str) else "\n".join(block["text"] for block in content if block["type"] == "text")
 
 
 def _message(row: dict[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.core.helper.compactions import Compactions
 from popkit_retention.core.reclaim import undoing
+from popkit_retention.core.reclaim.access import ClearRefused
 from popkit_retention.core.state import reconciling
 from popkit_retention.core.state.site import Site
 from tests.examples import examples
@@ -250,7 +251,10 @@ class Place:
         if "clear" in wanted:
             compactions.clear([wanted["clear"]])
         elif is_own:
-            compactions.put_back(undoing.taken_last(site, str(self.transcript)))
+            try:
+                compactions.put_back(undoing.taken_last(site, str(self.transcript))[0])
+            except ClearRefused:  # nothing that left can come back
+                return {}
         request = {"trigger": "auto" if way == "auto" else "manual", "own": is_own, "rows": client.rows(), "sent": client.handed()}
         answer = json.loads(json.dumps(compactions.answer(site, str(self.transcript), json.loads(json.dumps(request)), NOW)))
         done = compactions.confirm("rows" in answer)

@@ -16,7 +16,7 @@ def undone(shop: Shop) -> set[str]:
     """ids of what an undo notes."""
     done = shop.context("undo", "--json")
     assert done.code == 0, done
-    assert done.json == {"restored": shop.noted().back, "later": True}
+    assert done.json == {"restored": shop.noted().back, "stays_out": [], "later": True}
     ids = {handle: id for id, handle in shop.cleared().items()}
     return {ids[handle] for handle in done.json["restored"]}
 

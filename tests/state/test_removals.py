@@ -70,12 +70,12 @@ def test_the_newest_change_says_what_stood() -> None:
 
 def test_the_newest_compaction_of_which_anything_is_out_names_it() -> None:
     first, second = compact(handles=["a", "b"]), compact(handles=["c", 4, "d"])
-    assert removals.last_compacted(entries_of([first, second])) == ["c", "d"]
-    assert removals.last_compacted(entries_of([first, second, {"event": "back", "handles": ["c", []]}])) == ["d"]
-    assert removals.last_compacted(entries_of([first, second, {"event": "back", "handles": ["c", "d"]}])) == ["a", "b"]
-    assert removals.last_compacted(entries_of([first, {"event": "other", "handles": ["a"]}, *ODD])) == ["a", "b"]
-    assert removals.last_compacted(entries_of([{"event": "back", "handles": ["a"]}, first])) == ["a", "b"]
-    assert removals.last_compacted(entries_of([compact(handles="ab"), compact()])) == []
+    assert next(removals.compacted(entries_of([first, second])), []) == ["c", "d"]
+    assert next(removals.compacted(entries_of([first, second, {"event": "back", "handles": ["c", []]}])), []) == ["d"]
+    assert next(removals.compacted(entries_of([first, second, {"event": "back", "handles": ["c", "d"]}])), []) == ["a", "b"]
+    assert next(removals.compacted(entries_of([first, {"event": "other", "handles": ["a"]}, *ODD])), []) == ["a", "b"]
+    assert next(removals.compacted(entries_of([{"event": "back", "handles": ["a"]}, first])), []) == ["a", "b"]
+    assert next(removals.compacted(entries_of([compact(handles="ab"), compact()])), []) == []
 
 
 def test_a_clear_is_known_by_exactly_its_results() -> None:

@@ -348,6 +348,6 @@ def test_retention_that_is_off_is_shown_as_off():
 
 
 def test_there_are_words_for_every_reason_of_a_plan() -> None:
-    goes = {"worth", "expired", "asked", "with_others"}
+    goes = {"worth", "expired", "asked", "with_others", "not_text"}
     assert set(one_result._REASONS) == set(REASONS)
     assert set(phrases.WHY_KEPT) == set(REASONS) - goes

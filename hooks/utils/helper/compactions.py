@@ -16,6 +16,7 @@ from ..hosts.transcripts.usage import newest_usage
 from ..policy import kinds
 from ..policy.messages import ShownResult
 from ..policy.outlines import LEAST_CHARS, Findings, findings
+from ..policy.remaining import INPUT, NOT_TEXT, RESULT
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..policy.ways import Pair
 from ..reclaim import in_place
@@ -226,13 +227,14 @@ def notice(done: Answer) -> str:
     if done.back:
         return f"Put back in place: {units.counted(len(done.back), 'result')}, {sizes}."
     things = units.counted(len(_calls_of(done)), "result")
-    return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored."
+    files = ", pictures as files" if any(one.why == NOT_TEXT for one in done.left) else ""
+    return f"Compacted without a model: {sizes}. {things} taken out, and all can be restored{files}."
 
 
 def _calls_of(done: Answer) -> set[str]:
     """Return the ids of the calls of which something left."""
     uses = (use for one in done.left if isinstance(one.content, list) for row in one.content for use in row["toolUses"])
-    return {one.id for one in done.left if one.id} | {use["tool_use_id"] for use in uses}
+    return {one.id for one in done.left if one.kind in (RESULT, INPUT)} | {use["tool_use_id"] for use in uses}
 
 
 class Outlines:

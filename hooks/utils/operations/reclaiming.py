@@ -7,7 +7,7 @@ import os
 from .. import flag_parser, text
 from ..policy.plans import Selection
 from ..reclaim import access, outlook, restoring
-from ..state import archived, reconciling
+from ..state import reconciling
 from ..state.noted import BACK
 from ..views import clear as views
 from ..views import phrases, report, restored
@@ -70,7 +70,8 @@ def _cleared(request: Request, wanted: Callable[[Rebuilt], Selection], dry_run: 
     seen = outlook.of(site, path, rebuilt, request.now)
     outlook.remember(seen, site)
     shown = report.build(seen)
-    return views.clear_data(plan, cold, done, done and request.in_place.is_later, shown, dry_run), shown
+    is_later, pictures = done and request.in_place.is_later, rebuilt.conversation.shown
+    return views.clear_data(plan, cold, done, is_later, shown, dry_run, pictures), shown
 
 
 def undo(request: Request) -> Answer:
@@ -80,13 +81,16 @@ def undo(request: Request) -> Answer:
     if cancelled:
         words = "What was to come back had not come back yet, and stays out." if cancelled == BACK else _CANCELLED
         return Answer(["", *text.wrap(words)], {"restored": [], "later": False})
-    return _put_back(request, undoing.taken_last(request.site, request.transcript_path))
+    return _put_back(request, *undoing.taken_last(request.site, request.transcript_path))
 
 
-def _put_back(request: Request, handles: list[str]) -> Answer:
+def _put_back(request: Request, handles: list[str], pictures: list[Record]) -> Answer:
     request.in_place.put_back(handles)
     is_later = request.in_place.is_later
-    return Answer(restored.begun_lines(len(handles), is_later, request.command), {"restored": handles, "later": is_later})
+    lines = restored.begun_lines(is_later, request.command)
+    if pictures:
+        lines += ["", *text.wrap(restoring.stays_out(pictures))]
+    return Answer(lines, {"restored": handles, "stays_out": [record.id for record in pictures], "later": is_later})
 
 
 def restore(request: Request) -> Answer:
@@ -102,14 +106,14 @@ def restore(request: Request) -> Answer:
         else:
             shown = request.report()
             records = [record for word in request.arguments for record in _records(db, shown, word, site)]
-        gone = [record for record in records if in_place and archived.content_of(db, record.id) is None]
+        back, pictures = restoring.parted(db, records) if in_place else ([], [])
+        gone = [record for record in records if in_place and record not in (*back, *pictures)]
         printed = [] if in_place else restoring.printed(db, records, "" if site.only_reads else site.home)
         trouble = restoring.book_printed(site, db, records, request.now) if printed and not site.only_reads else ""
     if in_place:
-        kept = [record.id for record in records if record not in gone]
-        if not kept:
-            raise access.ClearRefused("nothing can be put back. " + restored.gone(gone))
-        answer = _put_back(request, kept)
+        if not back:
+            raise access.ClearRefused("nothing can be put back. " + (restoring.stays_out(pictures) or restored.gone(gone)))
+        answer = _put_back(request, [record.id for record in back], pictures)
         answer.lines += text.wrap(restored.gone(gone)) if gone else []
         return answer
     words = ["", *text.wrap("PopKit: " + trouble)] if trouble else []

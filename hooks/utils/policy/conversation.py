@@ -56,9 +56,9 @@ class Conversation:
     `unsent`: estimated tokens since the last request, `unseen`: ids of the results among them · `base`: tokens of system and tools ·
     `carried`: what the newest compaction left of the conversation, as it was said to be, 0 for unknown · `replaced`: ids of the results of
     which it left a placeholder · `inputs`: estimated tokens that calls were made with · `entered`: id -> Entered, of the results that
-    entered shorter than they were · `look_ups`: what was looked up again because of PopKit · `compactions`: how many would have come
-    without us · `compacted_tokens`: at which the host last compacted the session by itself, `threshold`: the least at which it did, both
-    0 for never."""
+    entered shorter than they were · `pictures`: ids of the results that show more than text, `shown`: how many pictures and documents
+    the person has shown · `look_ups`: what was looked up again because of PopKit · `compactions`: how many would have come without us ·
+    `compacted_tokens`: at which the host last compacted the session by itself, `threshold`: the least at which it did, both 0 for never."""
 
     __slots__ = (
         "_again",
@@ -77,12 +77,14 @@ class Conversation:
         "entered",
         "inputs",
         "look_ups",
+        "pictures",
         "places",
         "prompts",
         "replaced",
         "requests",
         "rules",
         "rules_for",
+        "shown",
         "state",
         "threshold",
         "unseen",
@@ -100,6 +102,8 @@ class Conversation:
         self.places: dict[str, Place] = {}
         self.entered: dict[str, Entered] = {}
         self.look_ups = LookUps()
+        self.pictures: set[str] = set()
+        self.shown = 0
         self.base = 0
         self.carried = 0
         self._is_noted = False  # whether that is known to be all of it
@@ -202,7 +206,7 @@ class Conversation:
         self.requests.append((compaction, self.unsent))
         self.places = {id: Place(self.base, self.count) for id in self.places if id in self.state.live or id in self.state.expired}
         self.unseen.intersection_update(self.places)
-        self.unsent, self.inputs, self._thought = 0, 0, []
+        self.unsent, self.inputs, self.shown, self._thought = 0, 0, 0, []
         self.carried, self._again, self._back, self._is_noted, self.replaced = 0, 0, 0, False, set()
 
     def carry(self, tokens: int, is_all: bool = True) -> None:

@@ -63,11 +63,12 @@ class Decision:
 # `waits` (worth it once the cache is cold), `grace` (expired, but used lately); `leaned_on` (a result that stays refers to it);
 # `pinned`, `small` (hardly larger than its placeholder), `unseen` (the model has not had it yet),
 # `last_word` (the newest run of something, and no line says how it went), `preserved`, `in_use`, `likely` (likelier needed again than not),
-# `worth_keeping`, `thinking` (worth less than the thinking that would leave with it), `live`.
+# `worth_keeping`, `thinking` (worth less than the thinking that would leave with it), `live`;
+# `not_text` (it shows a picture or a document, and leaves with whatever leaves in place).
 REASONS = (
     "worth", "expired", "asked", "with_others", "waits", "grace", "leaned_on",
     "pinned", "small", "unseen", "last_word", "preserved", "in_use", "likely", "worth_keeping",
-    "thinking", "live",
+    "thinking", "live", "not_text",
 )  # fmt: skip
 
 
@@ -76,7 +77,7 @@ class Plan:
     where there are none or the user said now, what waits for the cache · `pays`: whether the clear is worth doing now ·
     `likely_requests`: over how many requests that is reckoned · `selection`, `prices` · `further`: tokens of what is needed least that
     go, too, until only this `share` of the conversation stays (1 where none go, None where nothing may go on) · `least`: tokens that have
-    to leave for that to pay, of the conversation's `tokens` · `usd`: dollars that it saves, None where nobody has said."""
+    to leave for that to pay, of the conversation's `tokens` · `usd`: dollars that it saves, None where nobody has said"""
 
     __slots__ = ("decisions", "further", "least", "likely_requests", "pays", "prices", "selection", "share", "sum", "tokens", "usd")
 
@@ -98,7 +99,7 @@ class Plan:
     @property
     def going(self) -> list[Result]:
         """Return the results that a clear takes; where it does not pay, those that it would take."""
-        chosen = self.having(CLEAR) or [decision for decision in self.decisions if decision.reason == "waits"]
+        chosen = self.having(CLEAR) or [decision for decision in self.decisions if decision.reason in ("waits", "not_text")]
         return [decision.result for decision in chosen]
 
     @property

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 RESULT, INPUT, CALLS = "result", "input", "calls"
 NEEDED_ROOM = "to make room: it was the least likely to be needed"
-NOT_TEXT = "it shows a picture or a document, which a compaction cannot carry"
+NOT_TEXT = "it shows a picture or a document, which a compaction cannot carry; popkit restore saves it as a file"
 
 
 class Removal:
@@ -290,6 +290,8 @@ def _no_handle(_id: str, _content: Content) -> str:
 def _why(pair: Pair, alive: str) -> str:
     """Return why a result left, for people; `alive`: the reason for which a live one did."""
     result = pair.result
+    if pair.lost:
+        return NOT_TEXT
     if result is not None and result.ended:
         return result.reasons[0] if result.reasons else "expired"
-    return NOT_TEXT if pair.lost else alive
+    return alive

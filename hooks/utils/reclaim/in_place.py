@@ -84,10 +84,10 @@ class Handover:
 
 
 class Answer:
-    """`rows`: the messages that stay, as the host takes them · `sizes` of the context · `left`: what left · `back`: ids of the results that
-    came back · `met`: whether the target was reached · `loaded`: names of the tools whose definitions the conversation had asked for, which
-    have to stay · `note`: to call once it is done; it writes that to the journal, with whether the rest was `summarised`, and returns what
-    is left to do, which the host need not wait for. Errors of the archive where it cannot be done."""
+    """`rows`: the messages that stay, as the host takes them · `sizes` of the context · `left`: what left · `back`: ids of the calls that
+    came back, or something of them · `met`: whether the target was reached · `loaded`: names of the tools whose definitions the
+    conversation had asked for, which have to stay · `note`: to call once it is done; it writes that to the journal, with whether the rest
+    was `summarised`, and returns what is left to do, which the host need not wait for. Errors of the archive where it cannot be done."""
 
     __slots__ = ("back", "left", "loaded", "met", "note", "rows", "sizes")
 
@@ -231,7 +231,7 @@ def _with_back(
     back = put_back(current, contents.get, site.tools, is_of)
     records = [record for record in records if record.id in named]
     if [message.to_json() for message in back] == [message.to_json() for message in current]:
-        raise AnswerDeclined("the conversation has no placeholder for it, its content is gone for good, or it shows more than text")
+        raise AnswerDeclined("the conversation has no placeholder for it any more")
     done = compacting.compact(back, conversation, shipped.need_soon_model(), _NO_TARGET, keeper.name, (), sent.lost)
     left = done.left + keeper.shown
     if left:
@@ -257,7 +257,9 @@ def _with_back(
             note_size(site, sizes.after, now)
         return keeper.take_in if left else lambda: None
 
-    return Answer(_rows(back), sizes, left, [record.tool_use_id for record in records], True, sent.loaded, note)
+    listed = [row for record in records if record.type == compacting.CALLS for row in contents[record.id]]
+    calls = {record.tool_use_id for record in records} - {""} | {use["tool_use_id"] for row in listed for use in row["toolUses"]}
+    return Answer(_rows(back), sizes, left, sorted(calls), True, sent.loaded, note)
 
 
 def _rows(current: Sequence[Message]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from ..policy import compacting
 from ..policy.remaining import NOT_TEXT, Removal
 from ..state import watched_files
 from ..state.archived import task_id
+from ..state.receipts import REMINDERS, SHOWN
 from . import cooling
 from .contents import stamp_of
 
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
     from ..policy.context import ContextState
     from ..state.site import Site
 
-# What the person showed beside text, in the archive and where it was.
-SHOWN = "shown"
-# What the host counts or lists anew, but for the newest.
-REMINDERS = "reminders"
 _NOT_HERE = "[{} was here. A compaction cannot carry it; it is archived: popkit restore {}]"
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: a conversation has thousands of contents
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from .. import archive
 from ..archive.content import stamp
 from ..errors import PopkitError
+from ..hosts.transcripts.blocks import media_in
 from ..io import codec, files, home
 from ..io.system import os
 from ..state import archived, journal, store
 from ..state.archived import THINKING, content_of, errors, task_id
+from ..text import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from sqlite3 import Connection
     from typing import Any
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 # How long a call waits for an archive that another process is writing, before the user is asked. A question interrupts more than a wait
 # does, and where nobody can be asked the model goes without; the host gives the hook ten seconds.
 WAIT_S = 2.0
+_NAMED = 4  # pictures that stay out
 _ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp", "application/pdf": "pdf"}
 
 
@@ -203,6 +207,27 @@ def _parts(db: Connection, record: Record, content: str) -> list[str]:
                 break
             parts.append(codec.dumps([row]))
     return parts
+
+
+def parted(db: Connection, records: Iterable[Record]) -> tuple[list[Record], list[Record]]:
+    """Return (the Records that can come back into a conversation, those that show more than text: a compaction carries nothing else)."""
+    back: list[Record] = []
+    pictures: list[Record] = []
+    for record in records:
+        content = content_of(db, record.id)
+        if content is not None and media_in(archive.value_of(content)):
+            pictures.append(record)
+        elif content is not None:
+            back.append(record)
+    return back, pictures
+
+
+def stays_out(pictures: list[Record]) -> str:
+    """Return for a person why these do not come back, and how to see them; "" for none."""
+    named = [f"popkit restore {record.id} ({clean(record.label)})" for record in pictures]
+    rest = ["popkit restore list names the others"] if named[_NAMED:] else []
+    stay = "Pictures and documents stay out, for only text can come back. To see them: "
+    return stay + "; ".join(named[:_NAMED] + rest) if named else ""
 
 
 def book_printed(site: Site, db: Connection, records: list[Record], now: float) -> str:

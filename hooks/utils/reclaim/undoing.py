@@ -7,7 +7,8 @@ from .. import archive
 from ..hosts.transcripts import transcript
 from ..state import journal, removals
 from ..state.archived import THINKING, content_of
-from . import contents
+from ..state.receipts import REMINDERS
+from . import contents, restoring
 from .access import ClearRefused, Opened, check_understood
 
 TYPE_CHECKING = False
@@ -18,17 +19,24 @@ if TYPE_CHECKING:
 _NAMED = 8  # contents that are gone for good, in a message
 
 
-def taken_last(site: Site, transcript_path: str) -> list[str]:
-    """Return the handles of what comes back; compactions first. A clear may be another session's, of which this one is a fork. Refused
-    where nothing can come back, or the transcript is not understood."""
-    compacted = removals.last_compacted(journal.read(site.paths()))
-    if compacted:
-        return compacted
+def taken_last(site: Site, transcript_path: str) -> tuple[list[str], list[Record]]:
+    """Return (the handles of what comes back, the Records of pictures and documents that left with it, and cannot); compactions first. A
+    clear may be another session's, of which this one is a fork. Refused where nothing can come back, or the transcript is not
+    understood."""
+    stays: list[Record] = []
+    for handles in removals.compacted(journal.read(site.paths())):
+        with Opened(site.home) as db:
+            found = filter(None, (archive.record(db, handle) for handle in handles))
+            back, pictures = restoring.parted(db, [record for record in found if record.type != REMINDERS])
+        if back:
+            return [record.id for record in back], pictures
+        stays += pictures
     index = transcript.index(transcript_path)
     check_understood(index)
-    placed = set(contents.placeholders(transcript_path, index))
+    placed = set(contents.placeholders(transcript_path, index)) - {record.id for record in stays}
     if not placed:
-        raise ClearRefused("there is nothing to undo: nothing that was cleared can come back into this conversation")
+        why = ". " + restoring.stays_out(stays) if stays else ": nothing that was cleared can come back into this conversation"
+        raise ClearRefused("there is nothing to undo" + why)
     lost: list[Record] = []
     with Opened(site.home) as db:
         for number in archive.clears_of_records(db, placed):
@@ -36,7 +44,7 @@ def taken_last(site: Site, transcript_path: str) -> list[str]:
             check_understood(index, [record.tool_use_id for record in records])
             kept = [record.id for record in records if content_of(db, record.id) is not None]
             if kept:
-                return kept
+                return kept, []
             lost += records
     raise ClearRefused(_nothing(len(placed), lost))
 

@@ -7,7 +7,7 @@ disk, git's answers, what was cleared and restored. An entry that names a call b
 from __future__ import annotations
 
 from ..hosts.transcripts import entries, transcript, usage
-from ..hosts.transcripts.blocks import text_of_blocks
+from ..hosts.transcripts.blocks import media_in, text_of_blocks
 from ..hosts.transcripts.stamps import seconds_of
 from ..io.system import day_of, days_before
 from ..policy import engine, events, kinds, lifecycle, parts
@@ -127,6 +127,10 @@ class _Replay:
             self._take_back(entry)
         on_branch = entry.get("uuid") in self.index.chain or self._calls(entry)
         self._add_message(entry, on_branch, again)
+        if entry.get("type") == "user":
+            blocks = entries.blocks_of(entry)
+            self.conversation.shown += on_branch and media_in(blocks)
+            self.conversation.pictures.update([block["tool_use_id"] for block in blocks if media_in(block.get("content"))])
         if self.listener is not None:
             self.listener.listen(entry, on_branch)
 
@@ -239,7 +243,7 @@ class _Replay:
         counts, calibration = self.conversation.state.counts, self.conversation.state.calibration
         counts.settled = self.index.size
         booked = journal_bookings.bookings(journal, cleared.keys(), self.index.calls, self.conversation.as_counted)
-        if booked or removals.last_compacted(journal):
+        if booked or any(removals.compacted(journal)):
             removed = {*cleared, *journal_bookings.ids_outside(journal, by_user=True)}
             booked += self.refetches.bookings(removed, self.clear_times, calibration)
             booked += [Restored(at, round(tokens * calibration)) for at, tokens in self.printed]

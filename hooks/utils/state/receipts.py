@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 CLEAR = "clear"
 RESULT = "result"
+# What leaves beside calls: pictures of the person's, and what the host has said anew.
+SHOWN, REMINDERS = BESIDE = ("shown", "reminders")
 _CHARS = 200  # of a label or a reason in a journal
 
 

@@ -6,7 +6,7 @@ from .journal import time_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from .journal import Entry
 
@@ -62,8 +62,8 @@ def stood_after(journal: Sequence[Entry], at: float) -> int | None:
     return None
 
 
-def last_compacted(journal: Sequence[Entry]) -> list[str]:
-    """Return the handles that the newest compaction of ours took out and that were not put back; [] where there is none."""
+def compacted(journal: Sequence[Entry]) -> Iterator[list[str]]:
+    """Yield the handles that each compaction of ours took out and that were not put back, the newest first."""
     back: set[str] = set()
     for entry in reversed(journal):
         handles = entry.get("handles")
@@ -74,8 +74,7 @@ def last_compacted(journal: Sequence[Entry]) -> list[str]:
         elif entry["event"] == "compact":
             left = [handle for handle in handles if handle not in back]
             if left:
-                return left
-    return []
+                yield left
 
 
 def cleared_tokens(journal: Sequence[Entry], ids: list[str]) -> int:

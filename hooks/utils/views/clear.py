@@ -28,10 +28,10 @@ _NOTHING = ("nothing",)
 _SAID_ABOVE = ("nothing", "clear", "wait")
 
 
-def clear_data(plan: Plan, cold: Plan, done: bool, later: bool, report: Report, dry_run: bool) -> Clear:
+def clear_data(plan: Plan, cold: Plan, done: bool, later: bool, report: Report, dry_run: bool, shown: int = 0) -> Clear:
     """Return what `--json` prints: the sum, what goes (`results`), which expired results stay and why (`kept`: reason -> {items, tokens}),
     and what would go once the cache is cold (`cold`), by the plan `cold`. `done`: it has begun, or, with `later`, begins as the session is
-    resumed."""
+    resumed. `shown`: how many pictures and documents the person has shown."""
     rows = {row["id"]: row for row in report["results"]}
     decisions = {decision.result.id: decision for decision in plan.decisions}
     going = [rows[result.id] for result in plan.going if result.id in rows]
@@ -55,6 +55,8 @@ def clear_data(plan: Plan, cold: Plan, done: bool, later: bool, report: Report, 
         "usd": plan.usd,
         "cold": {**verdict.takes(cold), "pays_after": cold.sum.pays_after, "usd": cold.usd},
         "wait_s": context["cache_seconds_left"] if context and plan.sum.warm else 0,
+        "pictures": [row["number"] for row in going if decisions[row["id"]].reason == "not_text"],
+        "shown": 0 if plan.is_empty else shown,
         "results": [_going(row, decisions[row["id"]].need) for row in going],
         "kept": _held_back(plan),
         "session": report["session"],
@@ -101,7 +103,7 @@ def clear_lines(clear: Clear, report: Report, command: str, words: str = "", eve
         lines += [*_sum_lines(clear), *_result_lines(clear, report, everything)]
     else:
         lines += _cold_lines(clear)
-    lines += [*_kept_lines(clear, command), ""]
+    lines += [*_pictures(clear, command), *_kept_lines(clear, command), ""]
     if clear["cleared"]:
         return lines + _done_lines(clear, command)
     return [*lines, *_undone_lines(clear, command, words), *_instead_lines(report, _SAID_ABOVE)]
@@ -236,6 +238,8 @@ def _result_lines(clear: Clear, report: Report, everything: bool) -> list[text.L
 
 def _unused(row: ResultRow, clear: Clear) -> str:
     """Return why a live result goes that the user did not name; "" for any other."""
+    if row["number"] in clear["pictures"]:
+        return "shows more than text"
     return f"unused for {units.counted(row['quiet_age'], 'call')}" if row["state"] == "live" and _is_weighed(clear) else ""
 
 
@@ -246,6 +250,18 @@ def _smaller_ones(rows: list[ResultRow], shown: int, hint: str = "") -> list[str
 
 def _tokens(rows: list[ResultRow]) -> int:
     return sum(row["tokens"] for row in rows)
+
+
+def _pictures(clear: Clear, command: str) -> list[text.Line]:
+    """Return what leaves and cannot come back in place."""
+    named = [f"T{number}" for number in clear["pictures"][:_MOST]]
+    named += [f"{len(clear['pictures']) - _MOST:,} more"] if clear["pictures"][_MOST:] else []
+    named += [f"{clear['shown']:,} of yours"] if clear["shown"] else []
+    if not named:
+        return []
+    words = f"Pictures and documents leave with it, because only text stays: {', '.join(named)}. Undo does not bring them back;"
+    words += f" {command} restore saves them as files."
+    return ["", *text.wrap(words, indent="  ")]
 
 
 def _kept_lines(clear: Clear, command: str) -> list[text.Line]:

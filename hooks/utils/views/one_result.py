@@ -53,6 +53,7 @@ _REASONS = {
     "worth_keeping": "fetching it again would cost more than clearing it saves",
     "thinking": "clearing it saves less than the reasoning that would leave with it is worth",
     "live": "it is live, and this profile clears only what has expired",
+    "not_text": "it shows a picture or a document, and a clear leaves only text",
 }
 # Reasons for which a result stays whatever else leaves.
 _STAYS = ("pinned", "unseen", "last_word", "preserved")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .. import text, units
 from ..policy.occasions import CLEARED_BY_USER
+from ..policy.remaining import NOT_TEXT
 from ..state import receipts
 from . import phrases
 
@@ -35,7 +36,6 @@ _KINDS = {"input": "its input was taken out: {}", "calls": "the whole call was t
 # The state of one result, and of several, in words.
 _STATES = {"archived": "can be restored", "back": "put back", "gone": "gone for good", "unknown": "may be restorable"}
 _ALL = {"archived": "all can be restored", "back": "all were put back", "gone": "all are gone for good", "unknown": "all may be restorable"}
-_LIVE = "it was live when you cleared it"
 _NOTHING = "No clear or compaction of PopKit has taken anything out of this context."
 
 
@@ -85,6 +85,8 @@ def why_lines(receipt: Receipt, call: dict[str, Any], now: float, command: str) 
     shown += text.pair("Because", _why(call))
     if call["state"] == "archived":
         handles = " ".join(dict.fromkeys(part["handle"] for part in call["left"]))
+        if any(part["why"] == NOT_TEXT for part in call["left"]):
+            return [*shown, *text.pair("Back", f"popkit restore {handles}")]
         command += f" restore {number} --in-place"
         return [*shown, *text.pair("Back", f"popkit restore {handles} or"), *phrases.command_lines(command)]
     return [*shown, *text.pair("Back", _STATES[call["state"]])]
@@ -114,11 +116,15 @@ def _head(receipt: Receipt, now: float) -> list[text.Line]:
 
 
 def _count(receipt: Receipt) -> str:
-    return units.counted(len(receipt["calls"]), "result")
+    return units.counted(len(_results_of(receipt)), "result")
+
+
+def _results_of(receipt: Receipt) -> list[dict[str, Any]]:
+    return [call for call in receipt["calls"] if call["left"][0]["kind"] not in receipts.BESIDE]
 
 
 def _restorable(receipt: Receipt) -> str:
-    states = [call["state"] for call in receipt["calls"]]
+    states = [call["state"] for call in _results_of(receipt)]
     if len(set(states)) == 1 and len(states) > 1:
         return f"and {_ALL[states[0]]}"
     return ", ".join([f"{states.count(state):,} {words}" for state, words in _STATES.items() if state in states])
@@ -166,6 +172,5 @@ def _number(call: dict[str, Any]) -> str:
 
 
 def _why(call: dict[str, Any]) -> str:
-    whys = [_LIVE if part["why"] == CLEARED_BY_USER else text.clean(part["why"]) for part in call["left"]]
-    parts = [_KINDS.get(part["kind"], "{}").format(why) for part, why in zip(call["left"], whys)]
-    return "; ".join(filter(None, parts)) or "no reason was noted"
+    parts = [_KINDS.get(part["kind"], "{}").format(text.clean(part["why"])) for part in call["left"]]
+    return "; ".join(filter(None, parts)).replace(CLEARED_BY_USER, "it was live when you cleared it") or "no reason was noted"

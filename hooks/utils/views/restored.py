@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import text, units
+from .. import text
 from . import phrases
 
 TYPE_CHECKING = False
@@ -24,12 +24,12 @@ def record_data(record: Record) -> dict[str, Any]:
     }
 
 
-def begun_lines(many: int, later: bool, command: str) -> list[text.Line]:
+def begun_lines(later: bool, command: str) -> list[text.Line]:
     """Return the lines for contents that go back into the conversation as soon as Claude is idle, or, with `later`, once it is resumed.
     `command`: how the reader calls us."""
     when = f" {phrases.RESUMED}, before the first request" if later else ""
-    words = "Puts" if later else "Putting"
-    lines = ["", *text.wrap(f"{words} {units.counted(many, 'content')} back in place{when}, as far as the window allows.")]
+    words = "It comes" if later else "Putting it"
+    lines = ["", *text.wrap(f"{words} back in place{when}, as far as the window allows.")]
     return lines + (["", "To cancel it before that:", *phrases.command_lines(f"{command} undo")] if later else [])
 
 

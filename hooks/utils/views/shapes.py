@@ -197,9 +197,10 @@ class ColdTakes(Takes):
 
 class Clear(TypedDict):
     """What a clear did or would do. `tier`, `ids`, `pattern`, `now`: what was asked for · `items`: results that are known to leave ·
-    `further`: of the `tokens` those of what is needed least · `usd`: dollars that it saves, None where it leaves no cold cache ·
-    `later`: it begins as the session is resumed · `kept`: reason -> what of the expired stays, or was named and is pinned · `wait_s`: until
-    the cache is cold."""
+    `further`: of the `tokens` those of what is needed least · `pictures`: numbers of those that show more than text, `shown`: how
+    many pictures and documents of the person's leave, too; an undo puts neither back · `usd`: dollars that it saves, None where it leaves
+    no cold cache · `later`: it begins as the session is resumed · `kept`: reason -> what of the expired stays, or was named and is pinned ·
+    `wait_s`: until the cache is cold."""
 
     cleared: bool
     later: bool
@@ -219,6 +220,8 @@ class Clear(TypedDict):
     sum: Sum
     cold: ColdTakes
     wait_s: int
+    pictures: list[int]
+    shown: int
     results: list[ClearedRow]
     kept: dict[str, Sums]
     session: str

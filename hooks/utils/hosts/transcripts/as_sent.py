@@ -14,6 +14,7 @@ import json  # noqa: TID253  only the helper comes here
 from ...policy.messages import ASSISTANT, USER, Message, MessagesNotUnderstood, ShownResult, Use, message_of
 from .. import CLAUDE_CODE
 from .attachments import ADAPTIVE, RENEWED, SAID_AGAIN, Attachments
+from .blocks import MEDIA
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ MOST_MESSAGES = 4096
 _BEGIN, _END = "<system-reminder>", "</system-reminder>"
 # What the client leaves of a result that it has cleared itself.
 CLEARED = "[Old tool result content cleared]"
-_MEDIA = ("image", "document")
 # `as_row`: the mod has left out what the row of this call or result has, too, word for word.
 _EVERYWHERE = {"type", "cache_control", "as_row"}
 # What each kind of block may hold: with anything else it says what a rebuilt one would not.
@@ -77,7 +77,7 @@ def read(
     turn = _open_turn(sent)
     if attachments.thinking != ADAPTIVE and any(not kinds.isdisjoint(_THINKS) for kinds in turn):
         raise MessagesNotUnderstood(f"{agent} is in the middle of a turn, and this model needs its thinking until the turn ends")
-    if turn and not (turn[0] | turn[-1]).isdisjoint(_MEDIA):
+    if turn and not (turn[0] | turn[-1]).isdisjoint(MEDIA):
         raise MessagesNotUnderstood(f"{agent} is in the middle of a turn about a picture or a document, which a compaction cannot carry")
     return reader.done
 
@@ -171,7 +171,7 @@ class _Reader:
                 results.append(self._result(block, said))
             elif block["type"] == "text":
                 said += self._said(_text(block, "text"))
-            elif block["type"] in _MEDIA:
+            elif block["type"] in MEDIA:
                 said.append(Message(USER, self.show(block)))
             else:
                 raise MessagesNotUnderstood(f"a {block['type']} of the user's cannot be carried")
@@ -242,7 +242,7 @@ class _Reader:
                 self.done.loaded.append(_text(each, "tool_name"))
                 texts.append(_loaded(each))
                 own.append(each)
-            elif each["type"] in _MEDIA:
+            elif each["type"] in MEDIA:
                 self.done.lost.add(id)
                 own.append(each)
             else:

@@ -1,4 +1,4 @@
-"""Read the content of a result: its text, and what its pictures cost."""
+"""Read the content of a result: its text, its pictures, and what these cost."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from ...policy.estimate import image_tokens
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+MEDIA = ("image", "document")
+
+
+def media_in(content: object) -> int:
+    """Return how many pictures and documents a content shows."""
+    return sum(isinstance(block, dict) and block.get("type") in MEDIA for block in content) if isinstance(content, list) else 0
 
 
 def text_and_images(blocks: list[Any]) -> tuple[str, int]:
