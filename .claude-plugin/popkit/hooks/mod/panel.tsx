@@ -22,7 +22,7 @@ const PATIENCE_MS = 5_000
 const OPERATION_MS = 60_000
 const NARROWEST = 40
 const COLUMNS = 70
-// Of a pane that was not drawn yet, as beside the conversation in a terminal of 120.
+// Of a pane that is yet to open, as beside the conversation in a terminal of 120.
 const PANE_COLUMNS = 48
 // What a row of an answer is indented by, and the frame of a pane beside it.
 const INDENT = 10
@@ -53,7 +53,7 @@ let isCounting = false
 let isInTurn = false
 let nextLook: Timer | undefined
 // Of the pane: its columns and rows as it was drawn last, whether beside the conversation; its page, the result that was chosen on it.
-let columns = PANE_COLUMNS
+let columns = COLUMNS
 let isBeside = false
 let rows = ROWS
 let page = ''
@@ -137,7 +137,7 @@ export async function run($: EngineInterface, words: string, width: number): Pro
 function roomIn(width: number): number {
   const beside = isCounting && isBeside ? width - columns - FRAME : width
 
-  return isInTurn ? Math.min(beside, columns + INDENT) : beside
+  return isInTurn ? Math.min(beside, (isCounting ? columns : PANE_COLUMNS) + INDENT) : beside
 }
 
 /** Notes that a turn of the main thread has begun or is over. */
