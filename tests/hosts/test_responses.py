@@ -172,6 +172,22 @@ def test_a_whole_read_and_a_partial_one_have_their_intervals():
     assert outcomes.outcome_of(TOOLS.of("Read"), {}, part).interval == [2, 3]
 
 
+BEHIND = "<system-reminder>Warning: the file exists but is shorter than the provided offset (29). The file has 3 lines.</system-reminder>"
+EMPTY = "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"
+
+
+@pytest.mark.parametrize(
+    ("asked", "lines", "total", "text", "interval"),
+    [({}, 1, 1, EMPTY, [1, 0]), ({"offset": 29}, 0, 3, BEHIND, [29, 29]), ({"offset": 29, "limit": 9}, 1, 29, BEHIND, [29, 29])],
+)
+def test_a_read_behind_the_end_of_a_file_does_not_show_it(asked: dict, lines: int, total: int, text: str, interval: list[int]):
+    file = {"content": "", "numLines": lines, "startLine": asked.get("offset", 1), "totalLines": total}
+    found = outcomes.outcome_of(TOOLS.of("Read"), asked, {"type": "text", "file": file})
+    assert found.interval == interval
+    written = outcomes.outcome_of_text(TOOLS.of("Read"), asked, text)
+    assert (written.interval, written.chars, written.content_hash) == (interval, found.chars, found.content_hash)
+
+
 BASH, GREP, GLOB = "Bash", "Grep", "Glob"
 FATES = [
     (BASH, {"stdout": "x", "stderr": ""}, ""),
@@ -181,6 +197,12 @@ FATES = [
     (BASH, {"stdout": "bash: pytest: command not found", "stderr": ""}, NEVER_RAN),
     (BASH, {"stdout": "No projects matched the filters in /w", "stderr": ""}, NEVER_RAN),
     (BASH, {"stdout": "", "stderr": "Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout"}, NEVER_RAN),
+    (BASH, {"stdout": "(eval):1: no matches found: --include=*.py", "stderr": ""}, NEVER_RAN),
+    (BASH, {"stdout": "cat: illegal option -- A\nusage: cat [-belnstuv] [file ...]", "stderr": ""}, NEVER_RAN),
+    (BASH, {"stdout": "a\n\n... [900 lines truncated] ...\n\nz", "stderr": ""}, CUT),
+    (BASH, {"stdout": "a\n\n... [17871 characters truncated] ...\n\nz", "stderr": ""}, CUT),
+    (BASH, {"stdout": "a …9000 tokens truncated… z", "stderr": ""}, CUT),
+    (BASH, {"stdout": "the list was truncated …", "stderr": ""}, ""),
     (BASH, {"stdout": "connect ECONNREFUSED 127.0.0.1:5432\n1 failed", "stderr": ""}, ""),
     (GREP, {"mode": "content", "content": "x" * 30_000}, CUT),
     (GREP, {"mode": "content", "content": "x", "appliedLimit": 250}, CUT),
@@ -209,6 +231,11 @@ def test_a_response_tells_whether_it_shows_how_the_call_went(name: str, response
         ("Exit code 1\nError: Error acquiring the state lock", NEVER_RAN),
         ("Exit code 2\nmake: *** No rule to make target 'test'.  Stop.", NEVER_RAN),
         ("Exit code 2\nmake: *** No rule to make target 'a.h', needed by 'a.o'.  Stop.", ""),
+        ("Exit code 1\n1 failed\n\n... [17871 characters truncated] ...\n\n2 failed", CUT),
+        ("Exit code 2\nbash: -c: line 4: syntax error: unexpected end of file", NEVER_RAN),
+        ("Exit code 1\n(eval):1: parse error near `)'", NEVER_RAN),
+        ("Exit code 1\n/bin/bash: line 1: venv/bin/activate: No such file or directory", NEVER_RAN),
+        ("Exit code 1\ncat: a.py: No such file or directory", ""),
         ("<tool_use_error>Sibling tool call errored</tool_use_error>", NEVER_RAN),
         ("This command requires approval", NEVER_RAN),
         ("PreToolUse:Bash hook error: no", NEVER_RAN),

@@ -43,6 +43,11 @@ def text_in(tool_input: dict[str, Any], *fields: str) -> str:
     return ""
 
 
+def number_in(value: object, default: int) -> int:
+    """Return a number of an input that can be one of lines, else the default."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else default
+
+
 def verdict_of(tail: str, exit_code: int | None) -> str:
     """Return the line of an output's end that says how it went, at most 120 characters, secrets masked; with the exit code where it is
     known."""
@@ -60,19 +65,10 @@ class Outcome:
     __slots__ = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", "interval", "lines", "tail", "unchanged", "wide")
 
     def __init__(
-        self,
-        chars: int = 0,
-        wide: int = 0,
-        content_hash: str = "",
-        error: bool = False,
-        exit_code: int | None = None,
-        interval: list[int] | None = None,
-        unchanged: bool = False,
-        image_tokens: int = 0,
-        tail: str = "",
-        fate: str = "",
+        self, chars: int = 0, wide: int = 0, content_hash: str = "", error: bool = False, exit_code: int | None = None,
+        interval: list[int] | None = None, unchanged: bool = False, image_tokens: int = 0, tail: str = "", fate: str = "",
         lines: int | None = None,
-    ):
+    ):  # fmt: skip
         self.chars = chars
         self.wide = wide  # of them CJK
         self.content_hash = content_hash  # "" when there is no content
@@ -98,16 +94,9 @@ class Call:
     name = "call"
 
     def __init__(
-        self,
-        id: str,
-        tool: Tool,
-        tool_input: dict[str, Any],
-        outcome: Outcome,
-        at: float = 0.0,
-        cwd: str = "",
-        prompt_id: str | None = None,
-        committed: list[str] | None = None,
-    ):
+        self, id: str, tool: Tool, tool_input: dict[str, Any], outcome: Outcome, at: float = 0.0, cwd: str = "",
+        prompt_id: str | None = None, committed: list[str] | None = None,
+    ):  # fmt: skip
         self.id = bounded(id, NAME_CHARS)
         self.tool = bounded(tool.name, NAME_CHARS)
         self.traits = tool

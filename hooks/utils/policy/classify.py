@@ -7,7 +7,7 @@ the built-in reading of the tool's operation (`bash.py` for command lines).
 from __future__ import annotations
 
 from . import kinds, parts, tools
-from .calls import BACKGROUND, STOPPED, TEXT_CHARS, TOLD, bounded, text_in
+from .calls import BACKGROUND, STOPPED, TEXT_CHARS, TOLD, bounded, number_in, text_in
 from .estimate import content_of_path
 from .masking import mask, without_numbers
 from .ruleset import DEFAULT_TIER
@@ -87,10 +87,6 @@ class Classification:
         self.error = False
 
 
-def _number(value: object, default: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else default
-
-
 def shown_path(path: str, cwd: str) -> str:
     """Return a path as a person would name it: relative to the working folder where it lies in it."""
     if cwd and path.startswith(cwd.rstrip("/") + "/"):
@@ -112,8 +108,8 @@ def _read(call: Call, cwd: str, rules: Ruleset) -> Classification:
         )
     lines = call.outcome.interval
     if lines is None:
-        first = max(1, _number(call.asked(tools.FIRST_LINE), 1))
-        limit = _number(call.asked(tools.LINES), 0)
+        first = max(1, number_in(call.asked(tools.FIRST_LINE), 1))
+        limit = number_in(call.asked(tools.LINES), 0)
         lines = [first, first + limit - 1] if limit else [first, 0]
     pages = call.asked(tools.PAGES)
     if isinstance(pages, str) and pages:
@@ -171,7 +167,7 @@ def _shown_of_search(call: Call) -> list[str]:
         if call.asked(tools.NUMBERS) is not False and call.traits.lists_names:
             marks.append(parts.MORE + "numbers")
         for role, sides in ((tools.AFTER, ("after",)), (tools.BEFORE, ("before",)), (tools.AROUND, ("after", "before"))):
-            number = _number(call.asked(role), 0)
+            number = number_in(call.asked(role), 0)
             marks += [f"{parts.MORE}{side}{parts.AT_LEAST}{number}" for side in sides] if number else []
         if call.asked(tools.ONLY_MATCHES) is True:
             marks.append(parts.LESS + "matches")
@@ -179,10 +175,10 @@ def _shown_of_search(call: Call) -> list[str]:
         marks.append(parts.LESS + "names")
         if mode != "files_with_matches":
             marks.append(parts.MORE + mode)
-    limit = _number(call.asked(tools.AT_MOST), 0)
+    limit = number_in(call.asked(tools.AT_MOST), 0)
     if limit:
         marks.append(f"{parts.LESS}first of {mode}{parts.AT_MOST}{limit}")
-    skipped = _number(call.asked(tools.SKIPPED), 0)
+    skipped = number_in(call.asked(tools.SKIPPED), 0)
     if skipped:
         marks.append(f"{parts.OTHERWISE}from {skipped}")
     return marks

@@ -34,11 +34,15 @@ _WORKS_ON = (
     "Remote agent launched",
 )  # fmt: skip
 _MOVED = "was moved to the background"
-_LINES_CUT = " lines truncated] ..."
+# How hosts mark where they have cut an output.
+_CUT = (" lines truncated] ...", " characters truncated] ...", " tokens truncated…")
 # What a shell or a runner says when there was nothing to run, and a client when nobody answered it. They say little else.
 _NOTHING_RAN = (
     "ommand not found", "No module named ", "issing script:", "is not recognized as", "no tests ran", "No tests found",
     "0 tests collected", "unrecognized arguments", "cd: no such", "can't cd to", "No such file or directory (os error 2)",
+    # no such option, nothing that a pattern stands for, a line that is no command
+    "illegal option", "invalid option", "no matches found: ", "parse error near", "syntax error near unexpected",
+    "syntax error: unexpected", "unexpected EOF while looking",
     # no such task, project or test
     'error Command "', "no such command: ", "could not determine executable", "could not find `Cargo.toml`", "did not match any packages",
     "go.mod file not found", "does not contain main module", "there is no POM in", "in the reactor: ", "not found in root project",
@@ -52,6 +56,7 @@ _NOTHING_RAN = (
     "gh auth login", "Could not resolve host", "ssh: connect to host ", "Permission denied (publickey",
     "Host key verification failed", "psql: error: connection to server", "index.lock': File exists",
 )  # fmt: skip
+_MISSED = ("cd:", "source:", "bash: line ")  # what says that there is no such file or folder for the shell itself
 _NO_TARGET, _OF_A_TARGET = "No rule to make target", "needed by"
 _LITTLE = 600
 _REDIRECTED = "REDIRECT DETECTED"
@@ -89,15 +94,18 @@ def of_text(tool: Tool, tool_input: dict[str, Any], text: str) -> str:
     if tool.operation == FETCH and text.startswith(_REDIRECTED):
         return NEVER_RAN
     if tool.operation in SHELLS:
-        if _LINES_CUT in text:
-            return CUT
-        if len(text) < _LITTLE and _ran_nothing(text):
-            return NEVER_RAN
+        return _of_output(text)
     return ""
 
 
+def _of_output(text: str) -> str:
+    if "truncated" in text and any(sign in text for sign in _CUT):
+        return CUT
+    return NEVER_RAN if len(text) < _LITTLE and _ran_nothing(text) else ""
+
+
 def _ran_nothing(text: str) -> bool:
-    if any(words in text for words in _NOTHING_RAN) or ("cd:" in text and "o such file or directory" in text):
+    if any(words in text for words in _NOTHING_RAN) or ("o such file or directory" in text and any(said in text for said in _MISSED)):
         return True
     return _NO_TARGET in text and _OF_A_TARGET not in text
 
@@ -108,7 +116,7 @@ def of_error(text: str, code: int | None) -> str:
         return STOPPED
     if code is None:
         return TOLD if _SAID in text else NEVER_RAN if text.startswith(_REFUSED) else ""
-    return NEVER_RAN if len(text) < _LITTLE and _ran_nothing(text) else ""
+    return _of_output(text)
 
 
 def is_in_file(text: str) -> bool:

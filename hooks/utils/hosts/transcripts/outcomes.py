@@ -7,7 +7,7 @@ Either may be of any type.
 from __future__ import annotations
 
 from ...io.system import sha256
-from ...policy.calls import BACKGROUND, Outcome, text_in
+from ...policy.calls import BACKGROUND, Outcome, number_in, text_in
 from ...policy.estimate import image_tokens, wide_chars
 from ...policy.tools import DELEGATE, EDITS, FIND, READ, SEARCH, TASKS, Tool
 from . import fates
@@ -24,6 +24,7 @@ _STARTED_CHARS, _TODOS_CHARS = 900, 160
 # A Read without a limit returns at most this many lines.
 _READ_LINES = 2_000
 _NOTHING = ("(Bash completed with no output)", "[Tool result missing due to internal error]", "No matches found", "No files found")
+_REMINDER = "<system-reminder>"  # all that is there where no line is
 _UNCHANGED = ("File unchanged since last read", "Wasted call — file unchanged")
 _AROUND = "Here's the result of running `cat -n`"
 _EDITED_HEAD = 600  # characters in which it says so, behind a path
@@ -138,28 +139,29 @@ def _read(response: dict[str, Any]) -> Outcome:
         outcome = Outcome(image_tokens=image_tokens(width or 0, height or 0), interval=[1, 0])
         outcome.content_hash = hash_content(data)[:HASH_CHARS] if isinstance(data, str) else ""
         return outcome
-    first = _int(file.get("startLine"), 1)
+    first = number_in(file.get("startLine"), 1)
     lines = content.rstrip("\n").count("\n") + 1
-    total = _int(file.get("totalLines"), 0)
-    whole = first <= 1 and _int(file.get("numLines"), lines) >= total
+    total = number_in(file.get("totalLines"), 0)
+    whole = first <= 1 and number_in(file.get("numLines"), lines) >= total
     return _read_outcome(content, first, lines, whole)
 
 
 def _read_outcome(content: str, first: int, lines: int, whole: bool) -> Outcome:
     content = content.rstrip("\n")
+    interval = [1, 0] if whole else [first, first + lines - 1]
     if not content:
-        return Outcome(interval=[1, 0])
+        return Outcome(interval=interval)
     # The model sees each line after its number and a tab. Versions below the oldest supported one padded the numbers: up to 7 % more.
     chars = len(content) + lines * (len(str(first + lines)) + 1)
     outcome = Outcome(chars, wide_chars(content), hash_content(content)[:HASH_CHARS])
-    outcome.interval = [1, 0] if whole else [first, first + lines - 1]
+    outcome.interval = interval
     return outcome
 
 
 def _read_text(tool_input: dict[str, Any], text: str) -> Outcome:
     if text.startswith(_UNCHANGED):
         return Outcome(chars=len(_UNCHANGED[1]) + 60, unchanged=True)
-    lines = text.partition("\n\n<system-reminder>")[0].split("\n")
+    lines = text.partition("\n\n" + _REMINDER)[0].split("\n")
     first = 0
     content = []
     for line in lines:
@@ -169,7 +171,8 @@ def _read_text(tool_input: dict[str, Any], text: str) -> Outcome:
         first = first or int(number)
         content.append(rest)
     if not content:
-        return _outcome(text, 0)
+        first = number_in(tool_input.get("offset"), 1)
+        return _read_outcome("", first, 1, first <= 1) if text.startswith(_REMINDER) else _outcome(text, 0)
     while content and not content[-1]:
         content.pop()
     narrowed = tool_input.get("offset") is not None or tool_input.get("limit") is not None
@@ -183,10 +186,6 @@ def _numbered(line: str) -> tuple[str, str]:
         if mark and number.strip(" ").isdigit():
             return number.strip(" "), rest
     return "", ""
-
-
-def _int(value: object, default: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else default
 
 
 def _strip_tag(error: str) -> str:
