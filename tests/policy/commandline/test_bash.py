@@ -263,6 +263,11 @@ def test_what_stands_around_a_command_counts(new, old, covered):
         ("bash -c 'npm run lint && npm test' || true", UNSURE),
         ("(npm test) > log", UNSURE),
         ("{ npm run lint; npm test; } > log 2>&1", UNSURE),
+        ("{ npm run lint && npm test; } 2>&1", ON_SUCCESS),
+        ("bash -c 'false' && npm test", ON_SUCCESS),
+        ("eval false && npm test", ON_SUCCESS),
+        ("wait && npm test", ON_SUCCESS),
+        ("trap 'npm test' EXIT", UNSURE),
     ],
 )
 def test_a_run_whose_turn_may_not_have_come_is_not_sure(line, ran):
@@ -288,10 +293,65 @@ def test_a_run_whose_turn_may_not_have_come_is_not_sure(line, ran):
         ("pushd src && popd && cat a", "/w/a"),
         ("bash -c 'cd src' && cat a", "/w/a"),
         ("eval 'cd src' && cat a", "/w/src/a"),
+        ("cd src; cat b; cat a", "/w/src/a"),
+        ("cd src || exit 1; cat a", "/w/src/a"),
+        ("mkdir -p src && cd src; cat a", "/w/src/a"),
+        ("[ -d src ] && cd src && cat a", "/w/src/a"),
+        ("[ -d src ] && cd src; cat a", "?/a"),
+        ("[ -d src ] && cd src || true; cat a", "?/a"),
+        ("eval '[ -d src ] && cd src'; cat a", "?/a"),
+        ("(test -d src && cd src; ls); cat a", "/w/a"),
+        ("cd lib || cd src; cat a", "?/a"),
+        ("if [ -d src ]; then cd src; cat a; fi", "?/a"),
+        ("if [ -d src ]; then cd src; fi; cat a", "?/a"),
+        ("while false; do cd src; done && cat a", "?/a"),
+        ("case x in x) cd src;; esac; cat a", "?/a"),
+        ("f() { cd src; }; cat a", "/w/a"),
+        ("{ cd src; cat a; }", "/w/src/a"),
+        ("{ cd src; ls; }; cat a", "/w/src/a"),
+        ("{ cd src; ls; } | tail; cat a", "/w/a"),
+        ("{ cd src; ls; } 2>&1 | tail; cat a", "/w/a"),
+        ("{ cd src; cat a; } | tail", "/w/src/a"),
+        ("[ -d src ] && cd src && (ls; cat a)", "/w/src/a"),
+        ("{ { cd src; ls; } | head; cat a; } | tail", "/w/a"),
+        ("{ cd src; (cat a); } | tail", "/w/src/a"),
+        ("for d in src lib; do cd $d; ls; cd ..; done | tail; cat a", "/w/a"),
+        ("ls | while read x; do cd src; done; cat a", "/w/a"),
+        ("ls | (cd src; ls); cat a", "/w/a"),
+        ("command cd src; cat a", "/w/src/a"),
+        ("env A=1 cd src; cat a", "/w/a"),
+        ("docker exec web cd /app; cat a", "/w/a"),
+        ("env -C src cat a", "/w/src/a"),
+        ("env -C src cat < a", "/w/a"),
     ],
 )
 def test_cd_moves_the_rest_of_the_line(line, path):
     assert shown(line)[-1][0] == "read:" + path
+
+
+@pytest.mark.parametrize(
+    ("line", "script"),
+    [
+        ("bash <<EOF\npytest\nEOF", True),
+        ("bash -s a <<EOF\npytest\nEOF", True),
+        ("bash -euo pipefail <<EOF\npytest\nEOF", True),
+        ("bash - <<< pytest", True),
+        ("bash install.sh <<EOF\npytest\nEOF", False),
+        ("bash -n <<EOF\npytest\nEOF", False),
+    ],
+)
+def test_what_a_shell_is_fed_is_its_script_where_none_is_named(line, script):
+    assert (shown(line)[0][0] == "run:pytest@/w") is script
+
+
+@pytest.mark.parametrize("line", ["grep -n foo < a", "rg foo <<< x", "rg foo <<EOF\nx\nEOF"])
+def test_what_is_redirected_into_a_search_is_not_the_folder(line):
+    assert shown(line)[0][1][0] == "?pipe"
+
+
+def test_what_a_trap_shows_at_the_end_is_part_of_the_output():
+    assert [part[0] for part in shown("trap 'cat a; rm b' EXIT; cat c")] == ["read:/w/a", "read:/w/c"]
+    assert [part[0] for part in shown("trap - EXIT; trap '' INT; cat c")] == ["read:/w/c"]
 
 
 def test_windows_folders_have_one_form():

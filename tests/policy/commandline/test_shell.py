@@ -35,7 +35,12 @@ WORDS = [
     ("{ a; b; }", [["a"], ["b"]]),
     ("! a", [["a"]]),
     ("if a; then b; elif c; then d; else e; fi", [["a"], ["b"], ["c"], ["d"], ["e"]]),
-    ("for x in 1 2 '3 4'; do a $x; done", [["a", "1"], ["a", "2"], ["a", "3 4"]]),
+    ("for x in 1 2 '3 4'; do a \"$x\"; done", [["a", "1"], ["a", "2"], ["a", "3 4"]]),
+    ("for x in 1 2 '3 4'; do a $x; done", [["a", "$x"]]),
+    ("for x in 1 2; do x=$x.txt; a $x; done", [["a", "$x"]]),
+    ("for x in 1 2; do x+=a; a $x; done", [["a", "$x"]]),
+    ("for x in 1 2; do read x; a $x; done", [["read", "x"], ["a", "$x"]]),
+    ("for x in 1 2; do xy=a; a $x; done", [["a", "1"], ["a", "2"]]),
     ('for x in 1 2\ndo\na "${x}y $xy"\nb\ndone; c $x', [["a", "1y $xy"], ["b"], ["a", "2y $xy"], ["b"], ["c", "$x"]]),
     ("for x in a b; do for y in 1 2; do c $x$y; done; done", [["c", "a1"], ["c", "a2"], ["c", "b1"], ["c", "b2"]]),
     ("for x in $y; do a $x; done; for x in *.py; do a $x; done; for x in {1..3}; do a $x; done", [["a", "$x"]] * 3),
@@ -47,6 +52,8 @@ WORDS = [
     ("tee >(b c) d", [["tee", ">(b c)", "d"]]),
     ("a <(b c) d", [["a", "<(b c)", "d"]]),
     ("((a < b)); c", [["((a < b))"], ["c"]]),
+    ("((a + (b))); c", [["((a + (b)))"], ["c"]]),
+    ("((a); (b)); c", [["a"], ["b"], ["c"]]),
     ("(a", [["a"]]),
     ("for x in " + "1 " * 80 + "; do a $x; done", [["a", "$x"]]),
     ("for x in " + "1 " * 65 + "; do a $x; done", [["a", "$x"]]),
@@ -254,18 +261,20 @@ def test_what_is_left_behind_ends_at_its_sign_wherever_that_stands(line, command
     [
         ("(a; (b); c); d", [(1,), (1, 2), (1,), ()]),
         ("((a); (b) )", [(1, 2), (1, 3)]),
+        ("{ a; (b); } | c; d", [(1,), (1, 2), (), ()]),
+        ("{ a; b; } 2>&1 | c", [(1,), (1,), (), ()]),
+        ("a | { b; c; }; d", [(), (1,), (1,), ()]),
+        ("a && b & c", [(1,), (1,), ()]),
         ("(a) && (b)", [(1,), (2,)]),
         ("(((a) ); b); c", [(1, 2, 3), (1,), ()]),
-        ("f() { a; (b); }; c", [(2,), (2, 3), ()]),
+        ("f() { a; (b); }; c", [(1,), (1, 2), ()]),
         ("{ a; }; (b)", [(), (1,)]),
     ],
 )
 def test_a_subshell_ends_with_its_bracket(line, groups):
-    found = [command.group for command in shell.parse(line)]
-    numbers = sorted({number for group in found for number in group})
-    assert [tuple(numbers.index(number) for number in group) for group in found] == [
-        tuple(sorted({one for other in groups for one in other}).index(number) for number in group) for group in groups
-    ]
+    numbers: dict[int, int] = {}
+    found = [tuple(numbers.setdefault(one, len(numbers) + 1) for one in command.group) for command in shell.parse(line)]
+    assert found == groups
 
 
 @pytest.mark.parametrize(

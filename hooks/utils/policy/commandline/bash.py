@@ -10,16 +10,16 @@ from __future__ import annotations
 # `lookups` and `reads` are imported where a line searches or reads: a hook loads what its one line needs.
 from .. import kinds
 from ..calls import bounded
-from ..parts import EXCERPT, UNSURE, WHOLE, describe_interval, has_variable, normal_path, read_part, revision_part, with_marks
+from ..parts import EXCERPT, UNKNOWN, UNSURE, WHOLE, describe_interval, has_variable, normal_path, read_part, revision_part, with_marks
 from ..ruleset import outlives
 from . import ran
 from .action import KEY_CHARS, Action, plain
 from .command import Command
 from .place import Place
-from .programs import GIT_KINDS, GIT_READS, GIT_VALUES, KINDS, SHELLS, SWITCH_LOOKS, SWITCHES
+from .programs import GIT_KINDS, GIT_READS, GIT_VALUES, KINDS, SWITCH_LOOKS, SWITCHES
 from .runs import marks_from_outside, run_of
 from .shell import parse
-from .wrappers import Inner, only_parses, unwrap
+from .wrappers import Inner, unwrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,12 +70,7 @@ def _actions(
         end = begin + 1
         while end < count and commands[end].stage:
             end += 1
-        if not commands[begin].is_background:
-            place.come_back()
-        if commands[begin].group is not place.group:
-            place.enter(commands[begin].group)
-        if commands[begin].is_background:
-            place.step_aside()
+        place.enter(commands[begin])
         stages = commands[begin:end]
         found = _pipeline(stages, place)
         if found:
@@ -87,7 +82,7 @@ def _actions(
         begin = end
     if not actions and not depth:
         actions.append(plain(kinds.OTHER, line.split(), place.folders[()]))
-    return actions, place.folders[()]
+    return actions, UNKNOWN if () in place.listed else place.folders[()]
 
 
 def _pipeline(stages: list, place: Place) -> list[Action]:
@@ -99,7 +94,9 @@ def _pipeline(stages: list, place: Place) -> list[Action]:
     inner = unwrap(command.words, place.cwd)
     kind = KINDS.get(inner.program)
     if kind == "move" and len(stages) == 1:
-        place.move(inner.program, inner.words)
+        if command.words[0] in _MOVES:
+            place.move(inner.program, inner.words)
+            place.doubt(command)
         return []
     deciding = 0
     if len(stages) > 1:
@@ -142,6 +139,11 @@ def _acknowledged(inner: Inner, stages: list, deciding: int, place: Place) -> li
 
 
 def _aside(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
+    if inner.program == "trap" and place.depth < _DEEPEST:
+        shown = [action for action in _actions("".join(inner.words[1:2]), place.cwd, place.depth + 1)[0] if action.kind in _SHOWN_AT_END]
+        for action in shown:
+            action.ran = UNSURE
+        return shown
     return [plain(kinds.ACK, [inner.program, "> " + target], inner.cwd) for target in ran.written(stages[-1])[-1:]]
 
 
@@ -153,8 +155,9 @@ def _content(inner: Inner, stages: list, deciding: int, place: Place) -> list[Ac
 
 
 def _is_fed(stages: list, deciding: int) -> bool:
-    """Return whether what is looked at comes from a pipe or another program, so that it cannot be named."""
-    return deciding > 0 or stages[deciding].words[0] in ("xargs", "find")
+    """Return whether what is looked at comes from a pipe, a redirection or another program, so that it cannot be named."""
+    command = stages[deciding]
+    return deciding > 0 or command.words[0] in ("xargs", "find") or any(one[0][0] == "<" for one in command.redirects)
 
 
 def _searched(name: str, part: tuple, stages: list, deciding: int, inner: Inner) -> list[Action]:
@@ -192,7 +195,9 @@ def _read(inner: Inner, stages: list, deciding: int, place: Place) -> list[Actio
     if what is None:
         return [_other(stages, inner.cwd)]
     intervals, files = what
+    cwd = inner.cwd
     if not files:
+        cwd = place.cwd  # whose shell opens it
         files = [target for operator, target in stages[deciding].redirects if operator == "<"][-1:]
     target = ran.written(stages[-1])
     if target:
@@ -210,7 +215,7 @@ def _read(inner: Inner, stages: list, deciding: int, place: Place) -> list[Actio
         intervals = [_seen_through(stages[0], behind, intervals[0]) if len(files) == len(intervals) == 1 else EXCERPT]
     found = []
     for file in files:
-        found += [_read_action(inner.program, file, read_part(file, interval, inner.cwd)) for interval in intervals]
+        found += [_read_action(inner.program, file, read_part(file, interval, cwd)) for interval in intervals]
         if reads.counts_on(inner.words):
             intervals = [EXCERPT]
     return found
@@ -313,12 +318,13 @@ def _popkit(inner: Inner, stages: list, deciding: int, place: Place) -> list[Act
 
 def _run_or_other(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
     script = inner.script
-    if not script and inner.program in SHELLS and not only_parses(inner.words):
+    if script is None:
         script = next((target for operator, target in stages[deciding].redirects if operator in ("<<", "<<<")), "")
     if script and place.depth < _DEEPEST:
         actions, cwd = _actions(script, inner.cwd, place.depth + 1)
         if inner.program == "eval":
             place.go(cwd)
+            place.doubt(stages[deciding])
         place.is_script = True
         marks = marks_from_outside((*inner.outer, *stages[deciding].assignments))
         for action in actions if marks else ():
@@ -384,6 +390,8 @@ def _look(words: list[str], inner: Inner, stages: list, deciding: int, cwd: str)
     return action
 
 
+_MOVES = frozenset("cd pushd popd command builtin time".split())
+_SHOWN_AT_END = (kinds.READ, kinds.SEARCH, kinds.RUN)  # by a trap: nobody misses what else it says
 # In a pipeline these show nothing: `cd` moves the shell of its stage alone.
 _FEEDING = frozenset(("feed", "aside", "move"))
 _KINDS_BEHIND_XARGS = frozenset(("content", "files", "read", "ack"))

@@ -14,14 +14,16 @@ _LEAVE = (["break"], ["continue"], ["exit"], ["return"])
 _EXPANDED = frozenset("$`*?[{")
 
 
-def written_out(name: str, words: Sequence[str], body: Sequence[Command], group: object) -> list[Command]:
-    """Return the commands that a loop of a `group` runs, whose variable has this name; none where that is not known, or each time the
-    same."""
+def written_out(name: str, words: Sequence[str], body: Sequence[Command], unquoted: str) -> list[Command]:
+    """Return the commands that a loop runs, whose variable has this name; none where that is not known, or each time the
+    same. `unquoted`: the line without what is quoted in it, where a word with blanks becomes several."""
     is_known = (
         len(words) * len(body) <= _MOST
         and all(map(_EXPANDED.isdisjoint, words))
+        and not ("$" + name in unquoted and any(len(word.split()) != 1 for word in words))
         and not any(command.words[:1] in _LEAVE for command in body)
-        and all(command.group is group for command in body)  # else each time in a shell of its own
+        and not any(command.group for command in body)  # else each time in a shell of its own
+        and not any(text.partition("=")[0].rstrip("+") == name for command in body for text in (*command.assignments, *command.words))
         and any("$" + name in word or "${" + name in word for command in body for word in command.words)  # else the same each time
     )
     return [command for value in words for command in _run_once(body, name, value)] if is_known else []

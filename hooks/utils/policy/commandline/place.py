@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..parts import UNKNOWN, UNSURE, normal_path
+from .command import AND, OR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ class Place:
     `deciding`, `is_script`: of the pipeline that was read last."""
 
     __slots__ = (
-        "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "has_pipefail", "is_script", "kept", "left",
+        "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "has_pipefail", "is_script", "left", "listed",
         "may_have_failed", "piped", "pushed", "stops_at_failure",
     )  # fmt: skip
 
@@ -25,9 +26,9 @@ class Place:
         self.depth = depth
         self.group: tuple[int, ...] = ()
         self.folders: dict[tuple[int, ...], str] = {(): cwd}
+        self.listed: list[tuple[int, ...]] = []  # the shells that may have moved in this list of `&&`
         self.left: dict[tuple[int, ...], int] = {}  # of the subshells that may have ended, whether what follows in them has run
         self.pushed: list[str] = []
-        self.kept: tuple[tuple[int, ...], str] | None = None
         self.environment: list[str] = []
         self.may_have_failed = False
         self.piped: list[list[Command]] = []
@@ -47,22 +48,22 @@ class Place:
         """Return whether a command has run as far as this depends on those that end a shell."""
         return max([self.left.get(self.group[:depth], 0) for depth in range(len(self.group) + 1)]) if self.left else 0
 
-    def enter(self, group: tuple) -> None:
-        self.group = group
-        outer = group
+    def enter(self, command: Command) -> None:
+        """Go to the shell of a command. Where a list has ended in which one may have moved, nobody knows its folder."""
+        if self.listed and command.joined != AND:
+            self.folders.update(dict.fromkeys(self.listed, UNKNOWN))
+            self.listed = []
+        self.group = outer = command.group
         while outer not in self.folders:
             outer = outer[:-1]
-        self.cwd = self.folders[outer]
+        self.cwd = self.folders[self.group] = self.folders[outer]
 
-    def step_aside(self) -> None:
-        """Keep the folder of this shell while what nobody waits for moves about, in a shell of its own."""
-        self.kept = self.kept or (self.group, self.cwd)
-
-    def come_back(self) -> None:
-        if self.kept:
-            self.group, cwd = self.kept
-            self.go(cwd)
-            self.kept = None
+    def doubt(self, command: Command) -> None:
+        """Note that a move may not be made."""
+        if command.branches or command.joined == OR:
+            self.go(UNKNOWN)
+        elif command.joined == AND and self.may_have_failed:
+            self.listed.append(self.group)
 
     def move(self, program: str, words: list[str]) -> None:
         # `cd -2`, `pushd +1`: a folder of those where it was before.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from .. import kinds
 from ..parts import EXCERPT, LESS, ON_SUCCESS, OTHERWISE, UNSURE, with_marks
 from .command import AND, OR, Command
-from .programs import ENVIRONMENT
+from .programs import ENVIRONMENT, SHELLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .place import Place
 
 # Of those that show nothing, these may fail, so that what follows them does not run.
-_ASIDE_MAY_FAIL = frozenset(("test", "[", "[[", "false", "read", "hash"))
+_ASIDE_MAY_FAIL = frozenset(("test", "[", "[[", "false", "read", "hash", "wait", *SHELLS))
 # So may these, whose success is an acknowledgement, but some not with this letter; and a pipeline that ends in one of those that pick.
 _MAY_FAIL = frozenset("git cp mv ln chmod chown chgrp tee rm rmdir unlink mkdir touch".split())
 _FORCED = {"rm": "f", "mkdir": "p"}

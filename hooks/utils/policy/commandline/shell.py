@@ -190,8 +190,8 @@ class _Reader:
     """Tokens to commands. `operator` waits for its target, `skip` for the token that ends a passage without commands."""
 
     __slots__ = (
-        "assignments", "branches", "cases", "closed", "commands", "defines", "group", "groups", "held", "joined", "last", "loops", "opened",
-        "operator", "outlet", "over", "redirects", "skip", "stage", "unsure", "words",
+        "assignments", "branches", "cases", "closed", "commands", "defines", "groups", "held", "joined", "last", "loops",
+        "opened", "operator", "outlet", "over", "redirects", "skip", "stage", "text", "unsure", "words",
     )  # fmt: skip
 
     def __init__(self, held: list[str]):
@@ -201,7 +201,6 @@ class _Reader:
         self.assignments: list[str] = []
         self.redirects: list[tuple[str, str]] = []
         self.stage = 0
-        self.group: tuple[int, ...] = ()
         self.groups = 0
         self.cases = 0
         self.branches = 0
@@ -209,7 +208,8 @@ class _Reader:
         self.operator = ""
         self.skip = ""
         self.last = ""
-        self.opened: list[tuple[int, str]] = []  # of each bracket, the number of commands before it, and why it may not run: _BODY, OR
+        # Of each bracket, the number of commands before it, why it may not run (_BODY, OR), and whether it is a shell of its own.
+        self.opened: list[tuple[int, str, bool]] = []
         self.unsure = 0  # how many of them may not run
         self.defines = False  # the body of a function follows
         self.closed: list[Command] = []  # those in the bracket that was closed last
@@ -218,6 +218,7 @@ class _Reader:
         self.loops: list[list[str]] = []  # the same, of the loops around what is being read
 
     def read(self, text: str) -> list[Command]:
+        self.text = text  # for loops
         words = None  # the list to which a plain token goes at once
         for token in text.split():
             if token in _CONTROL:
@@ -237,7 +238,9 @@ class _Reader:
         """Complete the command that was read so far."""
         if self.words or self.assignments or self.redirects:
             branches = self.branches + self.cases + self.unsure
-            command = Command(self.words, self.assignments, self.redirects, self.stage, self.group, self.joined, branches)
+            # Redirections of the bracket before them do nothing else.
+            joined = AND if self.outlet is not None and not (self.words or self.assignments) else self.joined
+            command = Command(self.words, self.assignments, self.redirects, self.stage, (), joined, branches)
             self.commands.append(command)
             if self.outlet is not None and len(self.outlet) < _LONGEST_OUTLET:
                 self.leave_by(command)
@@ -259,10 +262,11 @@ class _Reader:
             self.open()
         elif token == ")":
             self.close()
-            self.group = self.group[:-1]
             self.defines = self.last == "("  # `f()`
         elif token == "|":
             self.end()
+            if self.outlet is not None and not self.stage:
+                self.set_apart(self.closed)
             self.stage += 1
         else:
             self.end()
@@ -279,15 +283,19 @@ class _Reader:
 
     def leave_behind(self) -> None:
         """Mark the list of pipelines that was read last as one that nobody waits for, with all that is in a bracket that it ends with."""
-        if self.outlet is not None:
-            for command in self.closed:
-                command.is_background = True
+        behind = [] if self.outlet is None else [*self.closed]
+        for command in behind:
+            command.is_background = True
         begin = self.opened[-1][0] if self.opened else 0
         for at in range(len(self.commands) - 1, begin - 1, -1):
             command = self.commands[at]
+            if command.is_background:
+                break
             command.is_background = True
+            behind.append(command)
             if not (command.stage or command.joined):
                 break
+        self.set_apart(behind)
 
     def open(self) -> None:
         """Begin a subshell, skip an array, or drop the name before the parentheses of a function."""
@@ -296,33 +304,32 @@ class _Reader:
             return
         self.words = []
         self.end()
-        self.begin()
-        self.enter()
+        self.begin(is_apart=True)
 
-    def begin(self) -> None:
-        """Begin a bracket. What the body of a function does, it does not do here: it runs in a group of its own, if ever."""
+    def begin(self, is_apart: bool = False) -> None:
+        """Begin a bracket. What the body of a function does, it does not do here: it runs in a shell of its own, if ever."""
         reason = _BODY if self.defines else self.joined if self.joined == OR else ""
-        self.opened.append((len(self.commands), reason))
+        self.opened.append((len(self.commands), reason, is_apart or reason == _BODY or self.stage > 0))
         self.unsure += bool(reason)
         self.defines = False
-        if reason == _BODY:
-            self.enter()
-
-    def enter(self) -> None:
-        if len(self.group) < _DEEPEST:
-            self.groups += 1
-            self.group += (self.groups,)
 
     def close(self) -> None:
         """End a bracket: what follows in its pipeline is where the output of the commands in it goes."""
         self.end()
         if self.opened:
-            begin, reason = self.opened.pop()
+            begin, reason, is_apart = self.opened.pop()
             self.unsure -= bool(reason)
-            if reason == _BODY:
-                self.group = self.group[:-1]
             self.closed = self.commands[begin:] if len(self.opened) < _DEEPEST else []
+            if is_apart:
+                self.set_apart(self.closed)
             self.outlet = []
+
+    def set_apart(self, commands: list[Command]) -> None:
+        """Give commands a shell of their own."""
+        self.groups += 1
+        groups: dict[tuple[int, ...], tuple[int, ...]] = {}
+        for command in commands:
+            command.group = groups.setdefault(command.group, (self.groups, *command.group))
 
     def leave_by(self, command: Command) -> None:
         """Note that the output of the bracket that was closed last goes to a command, if it is in its pipeline or redirects it."""
@@ -392,7 +399,7 @@ class _Reader:
             return
         from .loops import written_out  # seldom
 
-        written = written_out(over[0], over[2:], self.closed, self.group)
+        written = written_out(over[0], over[2:], self.closed, self.text)
         if written:
             self.commands[len(self.commands) - len(self.closed) :] = written
             self.closed = written

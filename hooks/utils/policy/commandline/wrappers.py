@@ -6,7 +6,7 @@ Some of these make it run in an environment of its own.
 from __future__ import annotations
 
 from ..parts import LESS, OTHERWISE, UNKNOWN, normal_path
-from .programs import (  # fmt: skip
+from .programs import (
     ALIASES,
     INTERPRETERS,
     PREFIX_SUBCOMMANDS,
@@ -17,7 +17,7 @@ from .programs import (  # fmt: skip
     SUBCOMMANDS,
     TASKS,
     TOOLS,
-)
+)  # fmt: skip
 from .runs import Limits, next_name
 
 # Nobody wraps deeper; what does is something else.
@@ -49,11 +49,11 @@ _SAME_FOR_ALL = ("/usr/bin/", "/bin/", "/usr/local/bin/")
 
 
 class Inner:
-    """The command that runs in the end: a program with its words, or the text of a `script` for a shell."""
+    """The command that runs in the end: a program with its words, or the text of a `script` for a shell, None where it is fed that."""
 
     __slots__ = ("cwd", "outer", "program", "script", "words")
 
-    def __init__(self, program: str, words: list[str], cwd: str, outer: tuple[str, ...] = (), script: str = ""):
+    def __init__(self, program: str, words: list[str], cwd: str, outer: tuple[str, ...] = (), script: str | None = ""):
         self.program = program
         self.words = words
         self.cwd = cwd
@@ -218,34 +218,21 @@ def _tool_behind(program: str, words: list[str]) -> tuple[int, str]:
     return 0, ""
 
 
-def _script_of(program: str, words: list[str]) -> str:
-    """Return the text that a shell is to run."""
+def _script_of(program: str, words: list[str]) -> str | None:
+    """Return the text that a shell is to run: "" where it is in a file, or only parsed; None where the shell is fed it."""
     if program == "eval":
         return " ".join(words[1:])
-    if only_parses(words):
-        return ""
-    at = 1
-    while at < len(words) and words[at][:1] in ("-", "+"):
+    at, is_fed = 1, False
+    while at < len(words) and words[at][:1] in ("-", "+") and words[at][1:] not in ("", "-"):
         word = words[at]
-        at += 2 if _takes_a_name(word) else 1
-        if word[0] == "-" and word[1:2] != "-" and "c" in word:
+        at += 1
+        if word[1] == "-":
+            continue
+        takes_a_name = word[-1] in "oO"  # `-o pipefail`, `-euo pipefail`, `+O extglob`
+        if word[0] == "-" and ("n" in word or (takes_a_name and words[at : at + 1] == ["noexec"])):
+            return ""
+        at += takes_a_name
+        if word[0] == "-" and "c" in word:
             return "".join(words[at : at + 1])
-    return ""
-
-
-def _takes_a_name(word: str) -> bool:
-    """Return whether letters of a shell's options end with one that takes a name: `-o pipefail`, `-euo pipefail`, `+O extglob`."""
-    return word[:1] in ("-", "+") and word[1:2] != "-" and word[-1] in "oO"
-
-
-def only_parses(words: list[str]) -> bool:
-    """Return whether a shell is told to run nothing: `bash -n`."""
-    for at, word in enumerate(words[1:], 1):
-        if word == "noexec" and words[at - 1][:1] == "-" and words[at - 1][-1] == "o":
-            return True
-        if word[:1] not in ("-", "+"):
-            if not _takes_a_name(words[at - 1]):
-                return False
-        elif word[0] == "-" and word[1:2] != "-" and "n" in word:
-            return True
-    return False
+        is_fed = is_fed or "s" in word
+    return None if is_fed or words[at : at + 1] in ([], ["-"]) else ""
