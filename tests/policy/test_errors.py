@@ -64,6 +64,24 @@ def test_a_read_that_failed_is_answered_by_a_read_of_any_part_of_the_file(sessio
     assert session.read("a.py", 10, 20) == {"T1": "superseded"}
 
 
+MISSING = "cat: missing.txt: No such file or directory"
+UNPROVED = [
+    ("cat missing.txt", "cat missing.txt | head -5", MISSING),
+    ("cat missing.txt", "cat missing.txt 2>/dev/null || echo none", "none"),
+    ("git push", "git push 2>&1 | tail -3", "! [rejected] main -> main (fetch first)"),
+    ("git push", "git push || true", "! [rejected] main -> main (fetch first)"),
+    ("git commit -m x", "git commit -m x 2>&1 | tail -5", "pre-commit hook failed"),
+    ("mkdir /proc/x", "mkdir /proc/x 2>/dev/null; echo done", "done"),
+]
+
+
+@pytest.mark.parametrize(("failed", "again", "output"), UNPROVED, ids=[again for _, again, _ in UNPROVED])
+def test_an_error_is_not_answered_by_a_line_whose_success_is_not_its_own(session: Scenario, failed: str, again: str, output: str):
+    session.bash_fails(failed)
+    assert session.bash(again, output) == {}
+    assert session.bash(failed, "done")["T1"] == "superseded"
+
+
 def test_the_reason_says_what_succeeded(session: Scenario):
     session.read_fails("a.py")
     session.read("a.py")

@@ -36,46 +36,25 @@ _DIALOGUE = (tools.DELEGATE, tools.REPORT, tools.FETCH, tools.SKILL, *_DECISIONS
 
 class Classification:
     """The class of a result. `action` is the key of what the call did, so that a later success can answer an earlier error. `ran`: of each
-    part, when what it shows was really done, so that it can end what an earlier result shows · `moves`: (the number of parts before it, the
-    move, when it was done) of each move to another tree."""
+    part, when what it shows was really done, so that it can end what an earlier result shows · `tells`: whether all of it has
+    succeeded if it is no error · `moves`: (the number of parts before it, the move, when it was done) of each move to another tree."""
 
     __slots__ = (
-        "action",
-        "basis",
-        "changes",
-        "commits",
-        "content",
-        "edits",
-        "error",
-        "family",
-        "kind",
-        "label",
-        "moves",
-        "parts",
-        "ran",
-        "subjects",
-        "tier",
-    )
+        "action", "basis", "changes", "commits", "content", "edits", "error", "family", "kind", "label", "moves", "parts", "ran",
+        "subjects", "tells", "tier",
+    )  # fmt: skip
 
     def __init__(
-        self,
-        kind: str,
-        tier: str,
-        label: str,
-        shown: Iterable[Part] = (),
-        subjects: Iterable[str] = (),
-        content: str = "dialogue",
-        edits: Sequence[str] = (),
-        commits: bool = False,
-        family: str = "",
-        action: str = "",
-    ) -> None:
+        self, kind: str, tier: str, label: str, shown: Iterable[Part] = (), subjects: Iterable[str] = (), content: str = "dialogue",
+        edits: Sequence[str] = (), commits: bool = False, family: str = "", action: str = "",
+    ) -> None:  # fmt: skip
         self.kind = kind
         self.tier = tier
         self.basis = ""
         self.label = label
         self.parts = list(shown)
         self.ran = [parts.ALWAYS] * len(self.parts)
+        self.tells = True
         self.moves: list[tuple[int, Move, int]] = []
         self.subjects = list(subjects)
         self.content = content
@@ -229,6 +208,7 @@ def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
     )  # fmt: skip
     classified.changes = [action.changes for action in actions if action.changes]
     classified.ran = ran
+    classified.tells = all(action.tells for action in actions)
     classified.moves = moves
     return classified
 

@@ -132,7 +132,7 @@ def _supersede(
     """End the earlier results that a newer one of the same thing covers. What never ran, or does not show how it went, covers nothing."""
     if not is_answer(call):
         return
-    if not new.error:
+    if not new.error and classified.tells:
         for old in list(state.by_key.get("error:" + classified.action, {}).values()):
             if not old.pinned and (old.tier != "preserved" or "success" in rules.tier_rule(old.tier).events):
                 end(state, old, "superseded", ["the action succeeded later: " + new.label], decisions, new.id)

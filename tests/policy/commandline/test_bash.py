@@ -329,6 +329,25 @@ def test_cd_moves_the_rest_of_the_line(line, path):
     assert shown(line)[-1][0] == "read:" + path
 
 
+TELLING = [
+    "npm test", "cd web; npm test", "npm run lint && npm test", "npm test || exit 1", "npm test 2>/dev/null", "npm test > log",
+    "(npm test)", "{ npm test; } 2>&1", "bash -c 'npm test'", "set -o pipefail; npm test | tail", "set -e; npm test; npm run build",
+    "yes | npm test", "echo fine; npm test",
+]  # fmt: skip
+NOT_TELLING = [
+    "npm test | tail", "npm test || true", "npm test || npm run build", "npm test; echo done", "npm test\nls", "! npm test",
+    "! { npm test; }", "npm test &", "npm test & wait", "(npm test) | tail", "{ npm test; } 2>&1 | tail", "bash -c 'npm test; ls'",
+    "bash -c 'npm test' | tail", "if npm test; then ls; fi", "if ls; then npm test; fi", "while npm test; do ls; done",
+    "f() { npm test; }", "npm test; exit 0", "trap 'npm test' EXIT",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", TELLING + NOT_TELLING)
+def test_a_line_tells_whether_a_command_succeeded_where_its_own_status_decides(line):
+    [action] = [action for action in bash.actions(line, "/w") if action.part[0].startswith("run:npm:test@") or "npm test" in action.part[0]]
+    assert action.tells is (line in TELLING)
+
+
 @pytest.mark.parametrize(
     ("line", "script"),
     [

@@ -21,9 +21,9 @@ KEY_CHARS = 200
 class Action:
     """One thing that a line does. `kind`: search, read, run, ack, restored or other. `family` is set for runs only;
     `part` is `(key, scope)` as in the table of docs/design/README.md. `changes`: what git changes, `move`: to which tree it goes
-    (commandline/worktree.py). `ran`: when it has run and its output can be seen."""
+    (commandline/worktree.py). `ran`: when it has run and its output can be seen · `tells`: whether a success of the line is its own."""
 
-    __slots__ = ("changes", "commits", "family", "kind", "move", "name", "part", "ran")
+    __slots__ = ("changes", "commits", "family", "kind", "move", "name", "part", "ran", "tells")
 
     def __init__(self, kind: str, name: str, part: Part, family: str = "", commits: bool = False):
         self.kind = kind
@@ -34,6 +34,7 @@ class Action:
         self.changes: Changes | None = None
         self.move: Move | None = None
         self.ran = ALWAYS
+        self.tells = True
 
     def __repr__(self) -> str:
         return f"Action({self.kind!r}, {self.name!r}, {self.part!r}, {self.family!r}, {self.commits!r})"

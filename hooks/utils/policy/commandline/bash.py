@@ -142,7 +142,7 @@ def _aside(inner: Inner, stages: list, deciding: int, place: Place) -> list[Acti
     if inner.program == "trap" and place.depth < _DEEPEST:
         shown = [action for action in _actions("".join(inner.words[1:2]), place.cwd, place.depth + 1)[0] if action.kind in _SHOWN_AT_END]
         for action in shown:
-            action.ran = UNSURE
+            action.ran, action.tells = UNSURE, False
         return shown
     return [plain(kinds.ACK, [inner.program, "> " + target], inner.cwd) for target in ran.written(stages[-1])[-1:]]
 

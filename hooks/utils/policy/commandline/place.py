@@ -18,7 +18,7 @@ class Place:
 
     __slots__ = (
         "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "has_pipefail", "is_script", "left", "listed",
-        "may_have_failed", "piped", "pushed", "stops_at_failure",
+        "may_have_failed", "piped", "pushed", "stops_at_failure", "telling",
     )  # fmt: skip
 
     def __init__(self, cwd: str, depth: int):
@@ -33,6 +33,7 @@ class Place:
         self.may_have_failed = False
         self.piped: list[list[Command]] = []
         self.conditional: list[Action] = []  # those of this list of `&&` that run only if all before them succeed
+        self.telling: list[Action] = []  # those since the last `;` or `||`
         self.stops_at_failure = False
         self.has_pipefail = False
         self.deciding = 0

@@ -38,21 +38,26 @@ def judge(found: list[Action], stages: list, following: Command | None, place: P
     if (not first.joined and not place.stops_at_failure) or (first.joined == OR and not _gives_up(first.words)):
         for action in place.conditional:
             action.ran = UNSURE  # the line's success is that of what follows
-        place.conditional = []
+        for action in place.telling:
+            action.tells = False
+        place.conditional, place.telling = [], []
         place.may_have_failed = place.may_have_failed and first.joined == OR
     outlets = [outlet for outlet in first.outlets if any(stage.words for stage in outlet)]
     behind = [stage for outlet in first.outlets for stage in outlet if stage not in stages]
     ran = 0
     behind_end = place.ran_behind()
-    is_unseen = bool(found) and (is_hidden(stages) or is_hidden(behind))
-    if is_unseen or first.is_branch or first.is_background or first.joined == OR or behind_end == UNSURE:
+    is_piped = place.deciding + 1 < len(stages) or bool(outlets)
+    is_unsure = first.is_branch or first.is_background or first.joined == OR or behind_end == UNSURE
+    tells = not (is_unsure or first.is_negated or (is_piped and not place.has_pipefail))
+    if is_unsure or (found and (is_hidden(stages) or is_hidden(behind))):
         ran = UNSURE
     elif place.may_have_failed and (first.joined == AND or place.stops_at_failure):
         ran = UNSURE if any(outlet is one for outlet in outlets for one in place.piped) else ON_SUCCESS
     swallowed = following is not None and _swallows(following)
-    is_script_piped = place.is_script and bool(outlets or stages[place.deciding + 1 :])
     for action in found:
-        action.ran = UNSURE if is_script_piped and action.ran == ON_SUCCESS else max(action.ran, ran)
+        action.tells = action.tells and tells
+        place.telling.append(action)
+        action.ran = UNSURE if place.is_script and is_piped and action.ran == ON_SUCCESS else max(action.ran, ran)
         if action.ran == ON_SUCCESS:
             place.conditional.append(action)
         action.ran = max(action.ran, behind_end)
