@@ -64,16 +64,9 @@ class Entered:
     name = "entered"
 
     def __init__(
-        self,
-        id: str,
-        tokens: int,
-        leans_on: Collection[str],
-        handle: str,
-        left_out: int,
-        reasons: Collection[str],
-        at: float = 0.0,
+        self, id: str, tokens: int, leans_on: Collection[str], handle: str, left_out: int, reasons: Collection[str], at: float = 0.0,
         kept_out: int = 0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.id = id
         self.tokens = tokens
         self.leans_on = leans_on

@@ -87,22 +87,9 @@ class Builder:
     result leaves. `room`: tokens that all lists may take."""
 
     __slots__ = (
-        "_counted",
-        "_drafts",
-        "_exchanges",
-        "_known",
-        "_steps",
-        "_words",
-        "conversation",
-        "earlier",
-        "find",
-        "handle_of",
-        "messages",
-        "names",
-        "pairs",
-        "room",
-        "why",
-    )
+        "_counted", "_drafts", "_exchanges", "_known", "_steps", "_words", "conversation", "earlier", "find", "handle_of", "messages",
+        "names", "pairs", "room", "why",
+    )  # fmt: skip
 
     def __init__(
         self, messages: Sequence[Message], pairs: Mapping[str, Pair], earlier: Mapping[int, Earlier], conversation: Conversation,

@@ -48,39 +48,15 @@ class Outlook:
     resumed, `noted_further`: tokens that leave with it, `returning`: how much comes back then · `at` (seconds)."""
 
     __slots__ = (
-        "agents",
-        "at",
-        "cold",
-        "context",
-        "goal",
-        "ledger",
-        "noted",
-        "noted_further",
-        "now",
-        "project",
-        "rebuilt",
-        "returning",
-        "rules",
-        "state",
-        "taken",
-        "transcript",
-    )
+        "agents", "at", "cold", "context", "goal", "ledger", "noted", "noted_further", "now", "project", "rebuilt", "returning", "rules",
+        "state", "taken", "transcript",
+    )  # fmt: skip
 
     def __init__(
-        self,
-        site: OutlookSite,
-        transcript_path: str,
-        state: ContextState,
-        rules: Ruleset,
-        at: float,
-        rebuilt: Rebuilt | None = None,
-        is_cold: bool | None = None,
-        taken: Mapping[str, bool] | None = None,
-        goal: Goal | None = None,
-        noted: Collection[str] = (),
-        noted_further: int = 0,
-        returning: int = 0,
-    ) -> None:
+        self, site: OutlookSite, transcript_path: str, state: ContextState, rules: Ruleset, at: float, rebuilt: Rebuilt | None = None,
+        is_cold: bool | None = None, taken: Mapping[str, bool] | None = None, goal: Goal | None = None, noted: Collection[str] = (),
+        noted_further: int = 0, returning: int = 0,
+    ) -> None:  # fmt: skip
         """Look at a context; `is_cold`: whether its cache is, by the clock where that is None."""
         self.state, self.rules, self.at, self.rebuilt = state, rules, at, rebuilt
         self.project, self.transcript, self.taken = site.session_project, transcript_path, taken or {}

@@ -139,11 +139,6 @@ def _acknowledged(inner: Inner, stages: list, deciding: int, place: Place) -> li
 
 
 def _aside(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
-    if inner.program == "trap" and place.depth < _DEEPEST:
-        shown = [action for action in _actions("".join(inner.words[1:2]), place.cwd, place.depth + 1)[0] if action.kind in _SHOWN_AT_END]
-        for action in shown:
-            action.ran, action.tells = UNSURE, False
-        return shown
     return [plain(kinds.ACK, [inner.program, "> " + target], inner.cwd) for target in ran.written(stages[-1])[-1:]]
 
 
@@ -391,7 +386,6 @@ def _look(words: list[str], inner: Inner, stages: list, deciding: int, cwd: str)
 
 
 _MOVES = frozenset("cd pushd popd command builtin time".split())
-_SHOWN_AT_END = (kinds.READ, kinds.SEARCH, kinds.RUN)  # by a trap: nobody misses what else it says
 # In a pipeline these show nothing: `cd` moves the shell of its stage alone.
 _FEEDING = frozenset(("feed", "aside", "move"))
 _KINDS_BEHIND_XARGS = frozenset(("content", "files", "read", "ack"))

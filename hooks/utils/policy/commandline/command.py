@@ -12,11 +12,11 @@ AND, OR = "\x00a", "\x00o"
 
 class Command:
     """One simple command: `stage` counts from 0 along its pipeline, `group` names the subshells it runs in, outermost first. `joined`: AND
-    or OR before its pipeline · `branches`: how many of those around it may not run · `is_background`: nobody waits for it · `is_negated`:
-    it stands behind a `!` · `outlets`: of each bracket around it, innermost first, where its output goes: the redirections behind the
-    bracket, a command without words, and the stages of the pipe."""
+    or OR before its pipeline · `branches`: how many of those around it may not run · `is_background`: nobody waits for it · `outlets`: of
+    each bracket around it, innermost first, where its output goes: the redirections behind the bracket, a command without words, and the
+    stages of the pipe."""
 
-    __slots__ = ("assignments", "branches", "group", "is_background", "is_negated", "joined", "outlets", "redirects", "stage", "words")
+    __slots__ = ("assignments", "branches", "group", "is_background", "joined", "outlets", "redirects", "stage", "words")
 
     def __init__(
         self, words: list[str], assignments: list[str], redirects: list[tuple[str, str]], stage: int, group: tuple[int, ...],
@@ -24,7 +24,7 @@ class Command:
     ) -> None:  # fmt: skip
         self.joined = joined
         self.branches = branches
-        self.is_background = self.is_negated = False
+        self.is_background = False
         self.outlets: list[list[Command]] = []
         self.words = words
         self.assignments = assignments
@@ -42,6 +42,6 @@ class Command:
         words, assignments = list(map(change, self.words)), list(map(change, self.assignments))
         redirects = [(operator, change(target)) for operator, target in self.redirects]
         command = Command(words, assignments, redirects, self.stage, self.group, self.joined, self.branches - 1)
-        command.is_background, command.is_negated = self.is_background, self.is_negated
+        command.is_background = self.is_background
         command.outlets = list(self.outlets)
         return command

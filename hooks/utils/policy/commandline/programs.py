@@ -13,7 +13,7 @@ KINDS = {
     **dict.fromkeys("mkdir rm mv cp touch chmod rmdir ln chown chgrp unlink".split(), "ack"),
     **dict.fromkeys("cd pushd popd".split(), "move"),
     **dict.fromkeys(
-        "export set unset source . sleep true false : wait test [ [[ read local declare readonly typeset shopt trap exit return break"
+        "export set unset source . sleep true false : wait test [ [[ read local declare readonly typeset shopt exit return break"
         " continue shift ulimit umask alias unalias let pwd setopt disown jobs fg bg hash stty clear".split(),
         "aside",
     ),

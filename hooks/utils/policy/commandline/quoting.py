@@ -124,9 +124,6 @@ class Scanner:
             end = line.find("))", at)
             self.arithmetic = end + 2 if end >= 0 else 0
         end = self.arithmetic
-        closed = line.find(")", at, end - 2) if end else at
-        if closed >= 0 and "(" not in line[at:closed]:
-            return 0  # it ends a command in two brackets
         if line[end : end + 1] != ")":
             return end
         # Brackets in it end in the same row.

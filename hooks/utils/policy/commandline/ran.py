@@ -48,7 +48,7 @@ def judge(found: list[Action], stages: list, following: Command | None, place: P
     behind_end = place.ran_behind()
     is_piped = place.deciding + 1 < len(stages) or bool(outlets)
     is_unsure = first.is_branch or first.is_background or first.joined == OR or behind_end == UNSURE
-    tells = not (is_unsure or first.is_negated or (is_piped and not place.has_pipefail))
+    tells = not (is_unsure or (is_piped and not place.has_pipefail))
     if is_unsure or (found and (is_hidden(stages) or is_hidden(behind))):
         ran = UNSURE
     elif place.may_have_failed and (first.joined == AND or place.stops_at_failure):

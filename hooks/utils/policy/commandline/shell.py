@@ -191,7 +191,7 @@ class _Reader:
 
     __slots__ = (
         "assignments", "branches", "cases", "closed", "commands", "defines", "groups", "held", "joined", "last", "loops",
-        "negated", "opened", "operator", "outlet", "over", "redirects", "skip", "stage", "text", "unsure", "words",
+        "opened", "operator", "outlet", "over", "redirects", "skip", "stage", "text", "unsure", "words",
     )  # fmt: skip
 
     def __init__(self, held: list[str]):
@@ -205,7 +205,6 @@ class _Reader:
         self.cases = 0
         self.branches = 0
         self.joined = ""
-        self.negated = False  # from the first `!` on, wherever that ends
         self.operator = ""
         self.skip = ""
         self.last = ""
@@ -242,7 +241,6 @@ class _Reader:
             # Redirections of the bracket before them do nothing else.
             joined = AND if self.outlet is not None and not (self.words or self.assignments) else self.joined
             command = Command(self.words, self.assignments, self.redirects, self.stage, (), joined, branches)
-            command.is_negated = self.negated
             self.commands.append(command)
             if self.outlet is not None and len(self.outlet) < _LONGEST_OUTLET:
                 self.leave_by(command)
@@ -379,8 +377,6 @@ class _Reader:
             self.begin()
         elif token in _CLOSING:
             self.close()
-        elif token == "!":
-            self.negated = True
         elif token == "do":
             self.loops.append(self.over)
             self.over = []

@@ -28,18 +28,9 @@ class Arrival:
     __slots__ = ("_steps", "again", "error", "handle", "id", "kind", "name", "path", "text", "tool", "tool_input", "traits")
 
     def __init__(
-        self,
-        id: str,
-        tool: Tool,
-        tool_input: dict,
-        kind: str,
-        name: str,
-        text: str,
-        error: bool = False,
-        path: str = "",
-        again: bool = False,
-        handle: str = "",
-    ) -> None:
+        self, id: str, tool: Tool, tool_input: dict, kind: str, name: str, text: str, error: bool = False, path: str = "", again: bool =
+        False, handle: str = "",
+    ) -> None:  # fmt: skip
         self.id = id
         self.tool = tool.name
         self.traits = tool

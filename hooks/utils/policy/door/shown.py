@@ -87,14 +87,9 @@ class Source:
     __slots__ = ("id", "is_input", "lines", "name", "numbered", "path", "place")
 
     def __init__(
-        self,
-        id: str,
-        name: str,
-        lines: Sequence[str],
-        path: str = "",
-        numbered: Sequence[tuple[int, int, int]] = (),
-        is_input: bool = False,
-    ) -> None:
+        self, id: str, name: str, lines: Sequence[str], path: str = "", numbered: Sequence[tuple[int, int, int]] = (), is_input: bool =
+        False,
+    ) -> None:  # fmt: skip
         self.id = id
         self.name = name
         self.lines = lines
