@@ -94,7 +94,7 @@ def _pipeline(stages: list, place: Place) -> list[Action]:
     inner = unwrap(command.words, place.cwd)
     kind = KINDS.get(inner.program)
     if kind == "move" and len(stages) == 1:
-        if command.words[0] in _MOVES:
+        if inner.words is command.words or command.words[0] in _OF_THE_SHELL:
             place.move(inner.program, inner.words)
             place.doubt(command)
         return []
@@ -385,7 +385,7 @@ def _look(words: list[str], inner: Inner, stages: list, deciding: int, cwd: str)
     return action
 
 
-_MOVES = frozenset("cd pushd popd command builtin time".split())
+_OF_THE_SHELL = ("command", "builtin", "time")  # that start no other program
 # In a pipeline these show nothing: `cd` moves the shell of its stage alone.
 _FEEDING = frozenset(("feed", "aside", "move"))
 _KINDS_BEHIND_XARGS = frozenset(("content", "files", "read", "ack"))
