@@ -61,35 +61,10 @@ class Conversation:
     `compacted_tokens`: at which the host last compacted the session by itself, `threshold`: the least at which it did, both 0 for never."""
 
     __slots__ = (
-        "_again",
-        "_back",
-        "_factors",
-        "_files",
-        "_growth",
-        "_is_noted",
-        "_thought",
-        "_tokens",
-        "base",
-        "carried",
-        "compacted_tokens",
-        "compactions",
-        "count",
-        "entered",
-        "inputs",
-        "look_ups",
-        "pictures",
-        "places",
-        "prompts",
-        "replaced",
-        "requests",
-        "rules",
-        "rules_for",
-        "shown",
-        "state",
-        "threshold",
-        "unseen",
-        "unsent",
-    )
+        "_again", "_back", "_factors", "_files", "_growth", "_is_noted", "_thought", "_tokens", "base", "carried", "compacted_tokens",
+        "compactions", "count", "entered", "inputs", "look_ups", "pictures", "places", "prompts", "replaced", "requests", "rules",
+        "rules_for", "shown", "state", "threshold", "unseen", "unsent",
+    )  # fmt: skip
 
     def __init__(self, state: ContextState, rules_for: Callable[[str | None], Ruleset]) -> None:
         """`rules_for(profile)` compiles the rules of a profile, None for the configured one."""

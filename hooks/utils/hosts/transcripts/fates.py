@@ -56,7 +56,7 @@ _NOTHING_RAN = (
     "gh auth login", "Could not resolve host", "ssh: connect to host ", "Permission denied (publickey",
     "Host key verification failed", "psql: error: connection to server", "index.lock': File exists",
 )  # fmt: skip
-_MISSED = ("cd:", "source:", "bash: line ")  # what says that there is no such file or folder for the shell itself
+_MISSED = ("cd:", "source:", "bash: line ")  # it is the shell that finds no such file
 _NO_TARGET, _OF_A_TARGET = "No rule to make target", "needed by"
 _LITTLE = 600
 _REDIRECTED = "REDIRECT DETECTED"

@@ -24,7 +24,7 @@ _STARTED_CHARS, _TODOS_CHARS = 900, 160
 # A Read without a limit returns at most this many lines.
 _READ_LINES = 2_000
 _NOTHING = ("(Bash completed with no output)", "[Tool result missing due to internal error]", "No matches found", "No files found")
-_REMINDER = "<system-reminder>"  # all that is there where no line is
+_REMINDER = "<system-reminder>"
 _UNCHANGED = ("File unchanged since last read", "Wasted call — file unchanged")
 _AROUND = "Here's the result of running `cat -n`"
 _EDITED_HEAD = 600  # characters in which it says so, behind a path

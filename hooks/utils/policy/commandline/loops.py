@@ -15,8 +15,8 @@ _EXPANDED = frozenset("$`*?[{")
 
 
 def written_out(name: str, words: Sequence[str], body: Sequence[Command], unquoted: str) -> list[Command]:
-    """Return the commands that a loop runs, whose variable has this name; none where that is not known, or each time the
-    same. `unquoted`: the line without what is quoted in it, where a word with blanks becomes several."""
+    """Return the commands that a loop runs, whose variable has this name; none where that is not known, or each time the same. `unquoted`:
+    the line without what is quoted, in which a word with blanks is several."""
     is_known = (
         len(words) * len(body) <= _MOST
         and all(map(_EXPANDED.isdisjoint, words))

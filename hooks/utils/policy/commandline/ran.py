@@ -71,8 +71,7 @@ def judge(found: list[Action], stages: list, following: Command | None, place: P
         environments.change(place, first.words)
     if len(stages) == 1:
         place.leave(_leaves(first, place.may_have_failed))
-    decides = len(stages) == 1 or place.has_pipefail or stages[-1].words[:1] in _PICKING
-    if _may_fail(first, found if decides else []):
+    if _may_fail(first, found if len(stages) == 1 or place.has_pipefail or stages[-1].words[:1] in _PICKING else []):
         place.may_have_failed = True
         place.piped += outlets
 
