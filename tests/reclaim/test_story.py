@@ -213,7 +213,7 @@ class Session:
                     archive.prune(db, pruned_before, False, NOW + 86_400)
                     yield f"pruned: {restoring.pruned(db, SESSION)}{restoring.pruned(db, '')}{restoring.pruned(db, 'other')}"
                 for since in (0.0, NOW, NOW + 1, NOW + 51):
-                    found = _refused_or(lambda since=since: [one.label for one in restoring.cleared_since(db, SESSION, since)])
+                    found = _refused_or(lambda since=since: [one.label for one in restoring.cleared_since(db, self.site, since)])
                     yield f"cleared since {since}: {found}"
             yield str(_refused_or(lambda: restoring.records_for(db, "nothing.ts", SESSION, "")))
 
