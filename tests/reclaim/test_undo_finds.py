@@ -71,9 +71,7 @@ def test_what_was_cleared_since_a_time_is_found_oldest_first(shop: Shop) -> None
     shop.clear(tier="medium")
     everything = {*shop.cleared().values()}
     with Opened(str(shop.home)) as db:
-        since = {
-            at: [record.id for record in restoring.cleared_since(db, shop.site(), at)] for at in (0.0, began, began + 1, shop.at + 1)
-        }
+        since = {at: [record.id for record in restoring.cleared_since(db, shop.site(), at)] for at in (0.0, began, began + 1, shop.at + 1)}
         assert restoring.cleared_since(db, Site(shop.environ(), "another", str(shop.project)), 0.0) == []
     assert since[0.0] == since[began]
     assert {*since[0.0]} == everything

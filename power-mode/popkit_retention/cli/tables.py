@@ -43,64 +43,6 @@ CHECK_COMPACTION = Table(
         Flag("--show LINE", "instead print the text in this line of the transcript", whole()),
         JSON,
         type=FILE,
-        more="Lost is what stood in the conversation before and in nothing that the next request was sent, whether that is a host's summary"
-        " or a compaction of PopKit's. What is most likely to be needed again comes first. TRANSCRIPT can also be a session's id, a session"
-        " file of Codex, pi or Copilot CLI, an export of OpenCode, its database, or a folder (its newest session); without it, the session"
-        " is the newest of this folder's project.",
-        does="check",
-    ),
-    Operation("show", "show each value and where it comes from", JSON, _PROJECT, does="show"),
-    Operation("path", "show the files, lowest first", _PROJECT, does="path"),
-    Operation("schema", "print the JSON Schema for editors", does="schema"),
-    module=f"{__package__}.config_command",
-)
-DOCTOR = Table(
-    "popkit doctor",
-    "check that everything is in place and works, and say how to fix what is wrong",
-    Operation("", does="run"),
-    common=(JSON,),
-    module=f"{__package__}.doctor_command",
-)
-CHECK_COMPACTION = Table(
-    "popkit check-compaction",
-    "what a compaction has lost of your words, open errors, names and paths, each with its way back",
-    Operation(
-        "[TRANSCRIPT]",
-        "",
-        Flag("--lines N", "so many lines of the list", whole(1, 1_000), default=20),
-        Flag("--all", "also the list of each earlier compaction"),
-        Flag("--show LINE", "instead print the text in this line of the transcript", whole()),
-        JSON,
-        type=FILE,
-        more="Lost is what stood in the conversation before and in nothing that the next request was sent, whether that is the summary of"
-        " Claude Code or another host, or a compaction of PopKit's. What is most likely to be needed again comes first. TRANSCRIPT can also"
-        " be a session's id, a session file of Codex, pi or Copilot CLI, an export of OpenCode, its database, or a folder (its newest"
-        " session); without it, the session is the newest of this folder's project.",
-        does="check",
-    ),
-    Operation("show", "show each value and where it comes from", JSON, _PROJECT, does="show"),
-    Operation("path", "show the files, lowest first", _PROJECT, does="path"),
-    Operation("schema", "print the JSON Schema for editors", does="schema"),
-    module=f"{__package__}.config_command",
-)
-DOCTOR = Table(
-    "popkit doctor",
-    "check that everything is in place and works, and say how to fix what is wrong",
-    Operation("", does="run"),
-    common=(JSON,),
-    module=f"{__package__}.doctor_command",
-)
-CHECK_COMPACTION = Table(
-    "popkit check-compaction",
-    "what a compaction has lost of your words, open errors, names and paths, each with its way back",
-    Operation(
-        "[TRANSCRIPT]",
-        "",
-        Flag("--lines N", "so many lines of the list", whole(1, 1_000), default=20),
-        Flag("--all", "also the list of each earlier compaction"),
-        Flag("--show LINE", "instead print the text in this line of the transcript", whole()),
-        JSON,
-        type=FILE,
         more="Lost is what stood in the conversation before and in nothing that the next request was sent, whether that is the summary of"
         " Claude Code or another host, or a compaction of PopKit's. What is most likely to be needed again comes first. TRANSCRIPT can also"
         " be the id of a session, a session file of Codex, pi or Copilot CLI, an export of OpenCode, its database or a folder (the newest"

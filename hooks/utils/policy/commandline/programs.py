@@ -5,6 +5,12 @@ A program that no table names does something else (`other`), whose output lives 
 
 from __future__ import annotations
 
+
+def rows(text: str) -> list[list[str]]:
+    """Return the rows [names, the rest] of a table, of which each begins a line."""
+    return [row.split(": ", 1) for row in text.replace("\n ", " ").split("\n")]
+
+
 # How the words of a program are read: the name of a reader in bash.py.
 KINDS = {
     **dict.fromkeys("rg grep egrep fgrep zgrep ggrep ugrep ag ack ack-grep".split(), "content"),
@@ -37,63 +43,64 @@ ALIASES = {
     "pop-location": "popd",
 }  # fmt: skip
 
-# Programs that run another: their options with a value, and how many words of their own come before the other's name.
+# Programs that run another: how many words of their own come before the other's name, and their options with a value.
+_PREFIXES = """\
+env: 0 -u --unset -C --chdir
+timeout gtimeout: 1 -s --signal -k --kill-after
+time: 0 -f --format -o --output
+nice: 0 -n --adjustment
+ionice: 0 -c --class -n --classdata
+sudo: 0 -u --user -g --group -h --host -p --prompt -C -D --chdir -r -t -T -U
+doas: 0 -u -C
+exec: 0 -a
+stdbuf: 0 -i -o -e --input --output --error
+caffeinate: 0 -t -w
+xvfb-run: 0 -e -f -n -p -s -w --server-args --server-num --error-file --auth-file
+dbus-run-session: 0 --config-file --dbus-daemon
+dotenv: 0 -e -c -p
+npx: 0 -p --package -w --workspace
+bunx: 0 -p --package
+xargs: 0 -I -i -n -P -L -d -s -a -E --max-args --max-procs --max-lines --replace --delimiter --arg-file
+uvx: 0 --from --with -p --python --index-url
+c8: 0 -r --reporter -o --reports-dir -x --exclude -n --include
+nyc: 0 -r --reporter -x --exclude -n --include
+nohup setsid command builtin unbuffer winpty chronic cross-env rtk: 0"""
 PREFIXES = {
-    "env": ("-u --unset -C --chdir", 0),
-    "timeout": ("-s --signal -k --kill-after", 1),
-    "gtimeout": ("-s --signal -k --kill-after", 1),
-    "time": ("-f --format -o --output", 0),
-    "nice": ("-n --adjustment", 0),
-    "ionice": ("-c --class -n --classdata", 0),
-    "sudo": ("-u --user -g --group -h --host -p --prompt -C -D --chdir -r -t -T -U", 0),
-    "doas": ("-u -C", 0),
-    "exec": ("-a", 0),
-    "stdbuf": ("-i -o -e --input --output --error", 0),
-    "caffeinate": ("-t -w", 0),
-    "xvfb-run": ("-e -f -n -p -s -w --server-args --server-num --error-file --auth-file", 0),
-    "dbus-run-session": ("--config-file --dbus-daemon", 0),
-    "dotenv": ("-e -c -p", 0),
-    "npx": ("-p --package -w --workspace", 0),
-    "bunx": ("-p --package", 0),
-    "xargs": ("-I -i -n -P -L -d -s -a -E --max-args --max-procs --max-lines --replace --delimiter --arg-file", 0),
-    "uvx": ("--from --with -p --python --index-url", 0),
-    "c8": ("-r --reporter -o --reports-dir -x --exclude -n --include", 0),
-    "nyc": ("-r --reporter -x --exclude -n --include", 0),
-    **dict.fromkeys("nohup setsid command builtin unbuffer winpty chronic cross-env rtk".split(), ("", 0)),
+    name: (options, int(own)) for names, row in rows(_PREFIXES) for own, _, options in [row.partition(" ")] for name in names.split()
 }
-_DOCKER_VALUES = (
-    "-e --env -u --user -w --workdir -f --file -p --project-name --profile --index --env-file --context -v --volume --name --network"
-    " --entrypoint --platform --mount"
-)
 # The same for programs that do so only in a subcommand, which is the first word that is no option.
+_PREFIX_SUBCOMMANDS = """\
+uv: 0 run --with --with-requirements --extra --group --only-group -p --python --project --package --env-file --directory
+poetry: 0 run -C --directory -P --project
+pipenv: 0 run
+pdm: 0 run -p --project
+hatch: 0 run -e --env
+rye: 0 run -p --package
+pixi: 0 run -e --environment --manifest-path
+conda mamba: 0 run -n --name -p --prefix --cwd
+pipx: 0 run --spec --python
+coverage: 0 run --source --rcfile --omit --include --data-file --context --concurrency
+bundle: 0 exec --gemfile
+npm: 0 exec,x
+pnpm: 0 exec,dlx,x
+yarn: 0 exec,dlx
+bun: 0 x
+doppler: 0 run -p --project -c --config -t --token
+op: 0 run --env-file
+infisical: 0 run --env --path --projectId
+dotenvx: 0 run -f --env-file -e --env
+rustup: 1 run
+direnv: 1 exec
+mise: 0 exec,x -C --cd
+pyenv rbenv: 0 exec
+docker: 1 exec,run -e --env -u --user -w --workdir -f --file -p --project-name --profile --index --env-file --context -v --volume --name
+ --network --entrypoint --platform --mount"""
 PREFIX_SUBCOMMANDS = {
-    "uv": ("run", "--with --with-requirements --extra --group --only-group -p --python --project --package --env-file --directory", 0),
-    "poetry": ("run", "-C --directory -P --project", 0),
-    "pipenv": ("run", "", 0),
-    "pdm": ("run", "-p --project", 0),
-    "hatch": ("run", "-e --env", 0),
-    "rye": ("run", "-p --package", 0),
-    "pixi": ("run", "-e --environment --manifest-path", 0),
-    "conda": ("run", "-n --name -p --prefix --cwd", 0),
-    "mamba": ("run", "-n --name -p --prefix --cwd", 0),
-    "pipx": ("run", "--spec --python", 0),
-    "coverage": ("run", "--source --rcfile --omit --include --data-file --context --concurrency", 0),
-    "bundle": ("exec", "--gemfile", 0),
-    "npm": ("exec x", "", 0),
-    "pnpm": ("exec dlx x", "", 0),
-    "yarn": ("exec dlx", "", 0),
-    "bun": ("x", "", 0),
-    "doppler": ("run", "-p --project -c --config -t --token", 0),
-    "op": ("run", "--env-file", 0),
-    "infisical": ("run", "--env --path --projectId", 0),
-    "dotenvx": ("run", "-f --env-file -e --env", 0),
-    "rustup": ("run", "", 1),
-    "direnv": ("exec", "", 1),
-    "mise": ("exec x", "-C --cd", 0),
-    "pyenv": ("exec", "", 0),
-    "rbenv": ("exec", "", 0),
-    "docker": ("exec run", _DOCKER_VALUES, 1),
-}  # fmt: skip
+    name: (subcommands.replace(",", " "), " ".join(options), int(own))
+    for names, row in rows(_PREFIX_SUBCOMMANDS)
+    for own, subcommands, *options in [row.split()]
+    for name in names.split()
+}
 # Interpreters: of a script that is a known tool, the tool counts.
 INTERPRETERS = frozenset(("python", "node", "php", "ruby"))
 PYTHON_VALUES = frozenset(("-W", "-X", "-Q", "--check-hash-based-pycs"))
@@ -145,56 +152,47 @@ ONLY_WITH = {
     "gofmt": ("-l", "-d"), "rustfmt": ("--check",), "cmake": ("--build",), "yapf": ("--diff", "-d"),
 }  # fmt: skip
 
-# Tools with subcommands; what is not named here is something else.
-_TEST_BUILD = {"test": "test", "build": "build"}
+# Tools with subcommands, by what these do; what is not named here is something else.
+_SUBCOMMANDS = """\
+cargo: test=test,t,bench,nextest build=build,b types=check,c lint=clippy,fmt
+go: test=test build=build lint=vet
+dotnet: test=test build=build lint=format
+swift bun bazel forge vite vite-node remix react-scripts craco docusaurus gatsby tauri zig cabal stack anchor wasm-pack trunk uv poetry
+ flit maturin hugo react-router svelte-kit crystal swc expo-cli: test=test build=build
+xcodebuild: test=test,test-without-building build=build,build-for-testing lint=analyze
+mix: test=test build=compile lint=format,credo types=dialyzer
+flutter: test=test build=build lint=analyze
+dart: test=test lint=analyze,format build=compile
+deno: test=test,bench lint=lint,fmt types=check build=compile
+node: test=--test
+next: build=build lint=lint types=typegen
+nuxt nuxi: build=build types=typecheck
+astro: build=build types=check
+ng: test=test,e2e build=build lint=lint
+vue: build=build lint=lint test=test:unit
+expo: lint=lint build=export
+playwright artisan lein: test=test
+cypress: test=run
+biome: lint=check,lint,ci,format
+ruff: lint=check,format
+hatch: test=test build=build lint=fmt
+pre-commit: lint=run
+django: test=test lint=check
+rails: test=test,test:system
+docker: build=build,buildx,compose
+helm: lint=lint
+terraform: lint=validate,fmt
+meson hardhat: test=test build=compile
+composer: test=test build=build lint=validate
+buf: lint=lint build=build
+gleam: test=test build=build types=check lint=format
+dune: test=test,runtest build=build
+mkdocs: build=build"""
 SUBCOMMANDS = {
-    "cargo": {**_TEST_BUILD, "t": "test", "b": "build", "check": "types", "c": "types", "clippy": "lint", "bench": "test", "fmt": "lint",
-              "nextest": "test"},
-    "go": {**_TEST_BUILD, "vet": "lint"},
-    "dotnet": {**_TEST_BUILD, "format": "lint"},
-    "swift": _TEST_BUILD,
-    "xcodebuild": {**_TEST_BUILD, "build-for-testing": "build", "test-without-building": "test", "analyze": "lint"},
-    "mix": {"test": "test", "compile": "build", "format": "lint", "credo": "lint", "dialyzer": "types"},
-    "flutter": {**_TEST_BUILD, "analyze": "lint"},
-    "dart": {"test": "test", "analyze": "lint", "compile": "build", "format": "lint"},
-    "deno": {"test": "test", "lint": "lint", "check": "types", "fmt": "lint", "bench": "test", "compile": "build"},
-    "bun": _TEST_BUILD,
-    "node": {"--test": "test"},
-    "next": {"build": "build", "lint": "lint", "typegen": "types"},
-    "nuxt": {"build": "build", "typecheck": "types"},
-    "nuxi": {"build": "build", "typecheck": "types"},
-    "astro": {"build": "build", "check": "types"},
-    "ng": {**_TEST_BUILD, "lint": "lint", "e2e": "test"},
-    "vue": {"build": "build", "lint": "lint", "test:unit": "test"},
-    "expo": {"lint": "lint", "export": "build"},
-    "playwright": {"test": "test"},
-    "cypress": {"run": "test"},
-    "biome": {"check": "lint", "lint": "lint", "ci": "lint", "format": "lint"},
-    "ruff": {"check": "lint", "format": "lint"},
-    "hatch": {**_TEST_BUILD, "fmt": "lint"},
-    "pre-commit": {"run": "lint"},
-    "django": {"test": "test", "check": "lint"},
-    "artisan": {"test": "test"},
-    "rails": {"test": "test", "test:system": "test"},
-    "docker": {"build": "build", "buildx": "build", "compose": "build"},
-    "bazel": _TEST_BUILD,
-    "helm": {"lint": "lint"},
-    "terraform": {"validate": "lint", "fmt": "lint"},
-    "meson": {"test": "test", "compile": "build"},
-    "composer": {**_TEST_BUILD, "validate": "lint"},
-    "buf": {"lint": "lint", "build": "build"},
-    "hardhat": {"test": "test", "compile": "build"},
-    "forge": _TEST_BUILD,
-    "gleam": {**_TEST_BUILD, "check": "types", "format": "lint"},
-    "dune": {**_TEST_BUILD, "runtest": "test"},
-    "lein": {"test": "test"},
-    "mkdocs": {"build": "build"},
-    **dict.fromkeys(
-        "vite vite-node remix react-scripts craco docusaurus gatsby tauri zig cabal stack anchor wasm-pack trunk uv poetry flit maturin"
-        " hugo react-router svelte-kit crystal swc expo-cli".split(),
-        _TEST_BUILD,
-    ),
-}  # fmt: skip
+    name: {word: family for family, _, words in [group.partition("=") for group in row.split()] for word in words.split(",")}
+    for names, row in rows(_SUBCOMMANDS)
+    for name in names.split()
+}
 
 # Runners of tasks by name. Of `TASKS_ANY`, every task is a run; of the others, those whose name says so.
 TASKS_ANY = frozenset(("make", "just", "task", "ninja"))

@@ -16,15 +16,11 @@ An option with `=value` is listed where that value means something else than oth
 
 from __future__ import annotations
 
-
-def _table(text: str) -> dict[str, str]:
-    """Return {name: options}, of which each begins a line."""
-    return dict([row.split(": ", 1) for row in text.replace("\n ", " ").split("\n")])
-
+from .programs import rows
 
 # Of every tool that does not say otherwise.
 _ANY = "n:--color,--colour,--colors,--no-color,--verbose,--no-progress,--progress,--"
-_OPTIONS = _table("""\
+_OPTIONS = dict(rows("""\
 pytest: k:-k K:-m,--deselect,--ignore b:--lf,--last-failed,--sw,--stepwise V:-c,--rootdir,-p,-o,--override-ini,-W
  v:-n,-r,--maxprocesses,--confcutdir,--junitxml,--junit-xml,--timeout,--durations-min,--log-level,--log-cli-level,--tb
  v:--cov-report,--cov-config,--numprocesses,--dist,--basetemp,--color,--capture,--import-mode,--timeout-method,--html r:-q,--quiet
@@ -173,9 +169,9 @@ script: k:-t,--testNamePattern,-g,--grep,-k K:--testPathPattern,--testPathPatter
  n:--no-coverage,--coverage=false,--stream,--pretty,--noEmit,--no-update-notifier,--no-fund,--no-audit,--no-open
  n:--no-file-parallelism,--cache,--aggregate-output,--no-threads,--exit,--force,--runTestsByPath
  l:--bail,-x,--passWithNoTests,--if-present,--tb=no,--quiet,--dry-run,--list L:--maxfail,--retries
- m:--coverage,--strict,--report-unused-disable-directives,--cov,--typecheck,--max-warnings=0 V:--max-warnings,--browser""")  # fmt: skip
+ m:--coverage,--strict,--report-unused-disable-directives,--cov,--typecheck,--max-warnings=0 V:--max-warnings,--browser"""))  # fmt: skip
 # What looks at the state of something: by the words that name the look. What of a line is no option and no limit belongs to its name.
-LOOKS = _table("""\
+LOOKS = dict(rows("""\
 git status: l:-s,--short,--porcelain,--porcelain=v1,-uno n:-b,--branch,--ahead-behind m:-uall,--ignored,-v
 git diff: l:--name-only n:--no-ext-diff,--no-pager,-p,--patch
 git log: X:-n,--max-count l:--oneline n:--no-decorate,--no-ext-diff,--no-pager,--decorate m:--stat,-p,--patch B:--graph,--all
@@ -204,7 +200,7 @@ gh pr view: B:--comments,-c V:-R,--repo,--json,-q,--jq
 gh run view: V:-R,--repo,--json,-q,--jq,-j,--job B:--log-failed,--log m:-v,--verbose
 gh run list: X:-L,--limit V:-R,--repo,--json,-q,--jq K:-b,--branch,-w,--workflow,-s,--status
 gh issue view: B:--comments,-c V:-R,--repo,--json,-q,--jq
-systemctl status: n:--no-pager m:-l,--full X:-n,--lines""")  # fmt: skip
+systemctl status: n:--no-pager m:-l,--full X:-n,--lines"""))  # fmt: skip
 # Of looks with an `X`, the number where none is given; else it is every one.
 WITHOUT_NUMBER = {"npm ls": "0", "gh run list": "20", "systemctl status": "10"}
 # Of programs with looks, the options with a value that may stand before the command.
