@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from popkit_retention.clients import with_context
+from popkit_retention.context import usage_writer
 from popkit_retention.context.configured_service import configured_service
 from popkit_retention.context.service import ContextService
-from popkit_retention.usage import postgres, writer
+from popkit_retention.usage import postgres
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.server_address import Server
 from popkit_retention.usage.usage_store import DatabaseUnavailable
@@ -38,7 +39,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What is silent is known to be so after a second, and is tried again soon. A connection that was left open fails here, not in whatever
     test comes next."""
     monkeypatch.setattr(postgres, "PATIENCE_S", 1.0)
-    monkeypatch.setattr(writer, "AGAIN_S", (0.1,))
+    monkeypatch.setattr(usage_writer, "AGAIN_S", (0.1,))
     yield
     gc.collect()
 
