@@ -12,6 +12,7 @@ from popkit_retention.core.policy.commandline import (  # fmt: skip
     bash,
     environments,
     filters,
+    looks,
     lookups,
     printed,
     programs,
@@ -206,7 +207,7 @@ def words_around_runs() -> Iterator[str]:
     yield from (f"pytest {option}" for option in sorted(runs._ASKS))
     yield from (f"make {name}" for name in sorted(runs._NO_TARGETS))
     yield from (f"{name} -{letter} 3 test a.py" for name in ("go", "xcodebuild", "pytest") for letter in sorted(runs._TAKE_VALUES))
-    yield from (f"gh {word} view 3" for word in runs._BEGIN_COMMANDS)
+    yield from (f"gh {word} view 3" for word in looks.BEGIN_COMMANDS)
     yield from (f"{name} pytest a.py" for name in sorted(wrappers._TRANSPARENT | wrappers._PLAIN | wrappers._SHORTENS))
     for name, options in wrappers._NEUTRAL.items():
         begin = " ".join([name, *programs.PREFIX_SUBCOMMANDS.get(name, ("", "", 0))[0].split()[:1]])

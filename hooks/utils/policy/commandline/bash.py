@@ -364,7 +364,7 @@ def _look(words: list[str], inner: Inner, stages: list, deciding: int, cwd: str)
     """Return the look at the state of something that a command is; None where it is none that is known."""
     if deciding or words[0] not in _LOOKING or stages[0].assignments or ran.is_hidden(stages):
         return None
-    from .runs import look_of
+    from .looks import look_of
 
     look = look_of(words, cwd)
     if look is None:

@@ -23,8 +23,6 @@ _TASK_VERBS = frozenset(("nx", "turbo", "lerna", "moon"))
 # These write long options with one dash, or their letters are not known.
 _LONG_WITH_ONE_DASH = frozenset(("go", "xcodebuild", "script"))
 _TAKE_VALUES = frozenset("kKpdvVLMNXFT")
-# The first of two words that are a command together.
-_BEGIN_COMMANDS = ("compose", "pr", "run", "issue")
 # Of these a target is what is done, of one only with an `@`.
 _STEPS = ("zig", "dune")
 # Options of nx that take several words, and whether these are packages.
@@ -367,50 +365,3 @@ def _subcommand(program: str, words: list[str], cwd: str, outer: Sequence[str]) 
     limits.read(words, at + 1)
     identity = f"{program}:{name.lstrip('-')}"
     return limits.run(family, identity.replace(":", " "), identity)
-
-
-def _command_first(words: list[str], with_value: Sequence[str]) -> list[str]:
-    """Return the words with the options between a program and its command, which may have two words, behind that."""
-    command, options = words[:1], []
-    at = 1
-    while at < len(words) and len(command) < 3:
-        if words[at][:1] != "-":
-            command.append(words[at])
-            at += 1
-        elif len(command) == 2 and command[1] not in _BEGIN_COMMANDS:
-            break
-        else:
-            end = at + (2 if words[at] in with_value else 1)
-            options += words[at:end]
-            at = end
-    return [*command, *options, *words[at:]]
-
-
-def look_of(words: list[str], cwd: str) -> tuple[str, list[str], list[str]] | None:
-    """Return (the words that name a look, the targets, the marks) of a command that looks at the state of something, as far as
-    run_options.py knows it; None for any other."""
-    from . import run_options
-
-    words = _command_first(words, run_options.BEFORE_COMMAND.get(words[0], ()))
-    name = next((name for name in (" ".join(words[:3]), " ".join(words[:2])) if name in run_options.LOOKS), "")
-    if not name:
-        return None
-    limits = Limits(name, cwd)
-    at = name.count(" ") + 1
-    targets = []
-    while at < len(words):
-        word = words[at]
-        at += 1
-        if word == "--":
-            targets += words[at - 1 :]
-            break
-        if word[:1] == "-" and word[1:].isdigit():
-            limits.apply("X", "", word[1:])
-        elif word[:1] == "-" and word != "-":
-            at += limits.option(word, words[at] if at < len(words) else "")
-        else:
-            targets.append(word)
-    if name in run_options.WITHOUT_NUMBER and not any(AT_MOST in mark for mark in limits.marks):
-        limits.apply("X", "", run_options.WITHOUT_NUMBER[name])
-    others = [OTHERWISE + item for item in (*limits.items, *limits.variants)]
-    return name, targets, limits.marks + others
