@@ -19,10 +19,8 @@ const COMPACT = 'compact'
 
 /** The program `popkit`: the one that is named, the one that this file came with, or the one on the PATH. */
 export function program(named: unknown): Program {
-  const here = dirname(realpathSync(fileURLToPath(import.meta.url)))
-  // Each package has a link to this file, or a copy.
-  const beside = [join(here, '..', 'bin', 'popkit'), join(here, '..', '..', 'bin', 'popkit')].find(existsSync)
-  const path = typeof named === 'string' && named !== '' ? named : (beside ?? onPath('popkit') ?? 'popkit')
+  const beside = join(dirname(realpathSync(fileURLToPath(import.meta.url))), '..', 'bin', 'popkit')
+  const path = typeof named === 'string' && named !== '' ? named : existsSync(beside) ? beside : (onPath('popkit') ?? 'popkit')
 
   return { path, folder: dirname(path) }
 }
@@ -191,7 +189,11 @@ function posted(socketPath: string, path: string, body: string, waitMs: number):
         }
       })
     })
-    const timer = setTimeout(() => asking.destroy(new Error('too late')), waitMs)
+    // Bun tells nobody that a request was destroyed.
+    const timer = setTimeout(() => {
+      fail(new Error('too late'))
+      asking.destroy()
+    }, waitMs)
     asking.on('error', error => {
       clearTimeout(timer)
       fail(error)

@@ -1,7 +1,7 @@
 // PopKit in OpenCode: a skin over PopKit's helper, which decides. What it does not answer in time goes on as it came.
 import type { Hooks, Plugin } from '@opencode-ai/plugin'
 
-import { program, type Answer } from './helper'
+import { program, type Answer } from '../helper'
 import { Sessions } from './sessions'
 
 // Milliseconds. A person waits for a command, and a summariser for what it should know.

@@ -1,7 +1,7 @@
 // The sessions of this process: a helper for each, which also answers for the subagents below it, and is told what was said in order.
 import type { PluginInput } from '@opencode-ai/plugin'
 
-import { Helper, sleep, type Answer, type Program } from './helper'
+import { Helper, sleep, type Answer, type Program } from '../helper'
 
 type Client = PluginInput['client']
 type Done = { id: string; sessionID: string; parentID?: string }

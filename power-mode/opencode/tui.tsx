@@ -5,7 +5,7 @@ import { useKeyboard, useTerminalDimensions } from '@opentui/solid'
 import type { TuiPlugin, TuiPluginApi } from '@opencode-ai/plugin/tui'
 import { createEffect, createSignal, For, on, onCleanup, Show } from 'solid-js'
 
-import { Helper, program, type Program } from './helper'
+import { Helper, program, type Program } from '../helper'
 
 type Offer = { id: string; key: string; label: string; sum: string }
 type Choices = { options: { value: string; label: string }[]; value: string }

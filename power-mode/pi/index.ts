@@ -3,8 +3,8 @@ import { delimiter } from 'node:path'
 
 import type { ExtensionAPI, ExtensionContext, ToolResultEvent } from '@earendil-works/pi-coding-agent'
 
+import { program } from '../helper.ts'
 import { Batch } from './batch.ts'
-import { program } from './helper.ts'
 import { COMMAND_MS, OURS, Session, editsOf, quietly } from './session.ts'
 
 // What a call has that might write a line of PopKit's into a file.

@@ -1,7 +1,7 @@
 // One session of pi: its helper, what that has been told of the session's tree, and the edits by which the conversation changes in place.
 import type { ExtensionAPI, ExtensionContext, SessionEntry, SessionManager } from '@earendil-works/pi-coding-agent'
 
-import { Helper, sleep, type Answer, type Program } from './helper.ts'
+import { Helper, sleep, type Answer, type Program } from '../helper.ts'
 
 export type Edit = { id: string; content: unknown[] | null }
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "power-mode" / "opencode"
+HELPER = PLUGIN.with_name("helper.ts")
 # As the provider is named in a model's name -> a model of its.
 MODELS = {"anthropic": "anthropic/claude-opus-4-8", "compatible": "compatible/gpt-5.4"}
 WINDOWS = {"anthropic": 1_000_000, "compatible": 400_000}

@@ -12,7 +12,7 @@ import pytest
 
 from tests.client.installs import npm
 from tests.opencode import installs
-from tests.opencode.client import ENTER, ESCAPE, PLUGIN, Project, Server, Terminal
+from tests.opencode.client import ENTER, ESCAPE, HELPER, PLUGIN, Project, Server, Terminal
 from tests.opencode.conversations import big_file, bodies, broken, twice
 from tests.opencode.scripted_api import BothApis
 from tests.patience import HANG_S
@@ -21,10 +21,13 @@ from tests.patience import HANG_S
 def test_it_has_the_types_that_opencode_declares(tmp_path: Path) -> None:
     if npm() is None:
         pytest.skip("npm is not on PATH")
+    package = tmp_path / "opencode"
+    package.mkdir()
+    shutil.copy(HELPER, tmp_path)
     for path in [*PLUGIN.glob("*.ts*"), Path(__file__).with_name("tsconfig.json")]:
-        shutil.copy(path, tmp_path)
+        shutil.copy(path, package)
     (tmp_path / "node_modules").symlink_to(installs.types() / "node_modules")
-    command = ["node", "node_modules/typescript/bin/tsc", "-p", "."]
+    command = ["node", "node_modules/typescript/bin/tsc", "-p", "opencode"]
     checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert checked.stdout == ""
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 DROPPED_S = 5.0
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "power-mode" / "pi"
+HELPER = PLUGIN.with_name("helper.ts")
 # As the provider is named -> (the API that it has, a model of its, that model's window).
 PROVIDERS = {
     "anthropic": ("anthropic-messages", "claude-opus-4-8", 1_000_000),

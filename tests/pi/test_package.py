@@ -13,15 +13,18 @@ from tests.opencode.scripted_api import BothApis
 from tests.patience import HANG_S
 
 from . import installs
-from .client import PLUGIN, Machine, Project, Terminal
+from .client import HELPER, PLUGIN, Machine, Project, Terminal
 from .installs import Program
 
 
 def test_it_has_the_types_that_pi_declares(pi_program: Program, tmp_path: Path) -> None:
+    package = tmp_path / "pi"
+    package.mkdir()
+    shutil.copy(HELPER, tmp_path)
     for path in [*PLUGIN.glob("*.ts"), Path(__file__).with_name("tsconfig.json")]:
-        shutil.copy(path, tmp_path)
+        shutil.copy(path, package)
     (tmp_path / "node_modules").symlink_to(installs.folder() / "node_modules")
-    command = [str(pi_program.node), "node_modules/typescript/bin/tsc", "-p", "."]
+    command = [str(pi_program.node), "node_modules/typescript/bin/tsc", "-p", "pi"]
     checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert checked.stdout == ""
 
