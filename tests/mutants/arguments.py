@@ -194,12 +194,6 @@ ARGUMENTS = [
         "three quarters of one character are none",
     ),
     Argument(
-        "hooks/utils/policy/classify.py",
-        "return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9 else default",
-        "0 <= value < 10**9 -> (0 < value < 10 ** 9)",
-        "where somebody asks for 0, the default is 0 too, or the first line",
-    ),
-    Argument(
         "hooks/utils/policy/conversation.py",
         "self._tokens, self._growth, self.state.calibration = tokens, (0, 0, 0), tokens",
         "0 -> 1",

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.core.policy import parts
+from popkit_retention.core.policy.calls import number_in
 
 INTERVALS = st.one_of(
     st.just([1, 0]),
@@ -109,3 +110,8 @@ def test_an_interval_is_described_for_people(interval, text):
 )
 def test_intervals_are_described_for_people(intervals, text):
     assert text == parts.describe_intervals(intervals)
+
+
+@pytest.mark.parametrize(("value", "number"), [(0, 0), (3, 3), (10**9 - 1, 10**9 - 1), (10**9, 7), (-1, 7), (True, 7), ("3", 7), (None, 7)])
+def test_a_number_of_lines_is_one_that_can_be(value: object, number: int) -> None:
+    assert number_in(value, 7) == number

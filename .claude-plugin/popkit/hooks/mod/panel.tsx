@@ -22,8 +22,9 @@ const PATIENCE_MS = 5_000
 const OPERATION_MS = 60_000
 const NARROWEST = 40
 const COLUMNS = 70
-// Of a pane that is yet to open, as beside the conversation in a terminal of 120.
-const PANE_COLUMNS = 48
+// From here on a pane stands beside the conversation, with 38 columns at first; below it has all but its frame.
+const BESIDE_FROM = 110
+const BESIDE_COLUMNS = 38
 // What a row of an answer is indented by, and the frame of a pane beside it.
 const INDENT = 10
 const FRAME = 2
@@ -137,7 +138,9 @@ export async function run($: EngineInterface, words: string, width: number): Pro
 function roomIn(width: number): number {
   const beside = isCounting && isBeside ? width - columns - FRAME : width
 
-  return isInTurn ? Math.min(beside, (isCounting ? columns : PANE_COLUMNS) + INDENT) : beside
+  const inPane = isCounting ? columns : width < BESIDE_FROM ? width - 2 * FRAME : BESIDE_COLUMNS
+
+  return isInTurn ? Math.min(beside, inPane + INDENT) : beside
 }
 
 /** Notes that a turn of the main thread has begun or is over. */
