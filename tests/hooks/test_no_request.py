@@ -10,7 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = [path for tree in ("hooks", "power-mode/popkit_retention") for path in (ROOT / tree).rglob("*.py")]
 TREES = ("hooks", "power-mode/opencode", "power-mode/pi")
-SCRIPTS = [path for tree in TREES for path in (ROOT / tree).rglob("*.ts*") if ".test." not in path.name]
+HELPER = ROOT / "power-mode" / "helper.ts"  # of both extensions
+SCRIPTS = [path for tree in TREES for path in (ROOT / tree).rglob("*.ts*") if ".test." not in path.name] + [HELPER]
 OVER_A_NETWORK = re.compile(
     r"(socket|ssl|http\.client|urllib\.request|httpx|requests|aiohttp|websockets|anthropic|openai|litellm|fsspec)(\.|$)"
 )
@@ -60,12 +61,12 @@ def test_the_code_in_opencode_adds_texts_to_a_session_without_requesting_an_answ
     assert script.count("session.prompt(") == script.count("noReply: true") == 1
 
 
-def test_the_code_in_pi_starts_no_turn_and_asks_the_helper_over_its_socket():
-    scripts = {path.name: path.read_text(encoding="utf-8") for path in SCRIPTS if path.parent.name == "pi"}
-    assert scripts
+def test_the_code_in_pi_and_opencode_starts_no_turn_and_asks_the_helper_over_its_socket():
+    scripts = {path: path.read_text(encoding="utf-8") for path in SCRIPTS if path == HELPER or path.parent.name in ("opencode", "pi")}
+    assert len(scripts) > 2
     starting = (
         r"sendMessage|sendUserMessage|triggerTurn|continue: true|streamSimple|\.complete\(|ctx\.compact|from 'node:(?:https|net|dgram)'"
     )
     assert [name for name, script in scripts.items() if re.search(starting, script)] == []
-    assert [name for name, script in scripts.items() if "request(" in script] == ["helper.ts"]
-    assert scripts["helper.ts"].count("request({ socketPath") == scripts["helper.ts"].count("= request(") == 1
+    assert [path for path, script in scripts.items() if "request(" in script] == [HELPER]
+    assert scripts[HELPER].count("request({ socketPath") == scripts[HELPER].count("= request(") == 1
