@@ -98,7 +98,7 @@ def test_counts_of_tokens_are_no_secrets_to_the_clients_masker(window: Window):
     terminal = window.terminal
     terminal.turn("go [[SCRIPT:first]]", "read it")
     terminal.send("/popkit:context stats --json")
-    assert "[REDACTED]" not in "\n".join(terminal.wait('"kept_out_tokens": 0,'))
+    assert "[REDACTED]" not in "\n".join(terminal.wait(re.compile(r'"kept_out_tokens": \d')))
 
 
 def asked(api: ScriptedApi) -> int:

@@ -103,7 +103,7 @@ def test_a_threshold_is_announced_once_with_what_to_do(window: Window):
     terminal.turn("go [[SCRIPT:search]]", "searched it")
     terminal.send("go [[SCRIPT:full]]")
     terminal.wait("it is full")
-    terminal.wait("PopKit: the context is 92% full (162k of 176k).")
+    terminal.wait("PopKit: the context is 92% full (162k of 176k tokens).")
     terminal.wait("Full, and little to clear: /compact (what is dead goes first)")
     terminal.wait_idle()
     terminal.turn("again [[SCRIPT:full]]", "it is full")
