@@ -61,7 +61,7 @@ def test_the_code_in_opencode_adds_texts_to_a_session_without_requesting_an_answ
     assert script.count("session.prompt(") == script.count("noReply: true") == 1
 
 
-def test_the_code_in_pi_and_opencode_starts_no_turn_and_asks_the_helper_over_its_socket():
+def test_the_code_in_pi_and_opencode_starts_no_turn_and_asks_the_helper_alone():
     scripts = {path: path.read_text(encoding="utf-8") for path in SCRIPTS if path == HELPER or path.parent.name in ("opencode", "pi")}
     assert len(scripts) > 2
     starting = (
