@@ -209,7 +209,7 @@ def test_calls_that_leave_whole_are_named_where_they_stood_again_and_again(machi
     (machine.popkit / "retention-config.json").write_text('{"retention": {"compact_target": 0.03}}')
     project = Project(machine, "shop", api.url, provider, settings=SMALL)
     for name in ("line", "row"):
-        steps = [call(("bash", {"command": f"seq -f '{name} %g of number {n}' 90"}), text=f"The {name} {n}.") for n in range(140)]
+        steps = [call(("bash", {"command": f"seq -f '{name} %g of number {n}' 90"}), text=f"The {name} {n}.") for n in range(100)]
         api.scripts.update({name: [*steps, say("Done.")], "on": [call(("bash", {"command": "git log"})), say("On.")]})
         project.say(f"[[SCRIPT:{name}]] go")
         before = bodies(api, project)[-1]
