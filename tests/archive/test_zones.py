@@ -333,6 +333,15 @@ def test_what_may_not_go_cold_stays_warm_until_it_may(db: sqlite3.Connection) ->
     assert archive_chain(db, "session-1", **SMALL)["warm_to_cold"] == 1
 
 
+def test_of_the_warm_only_what_is_behind_position_1000_is_due_to_go_cold(db: sqlite3.Connection) -> None:
+    ids = fill(db, 1003)
+    for id in ids[:6]:
+        archive_record(db, id, 100, 2_000)
+    assert archive.due_cold(db, CHAIN.task_id, 9) == ids[:3]
+    assert archive.due_cold(db, CHAIN.task_id, 2) == ids[:2]
+    assert archive.due_cold(db, "nobody", 9) == []
+
+
 def test_a_source_may_be_noted_while_a_record_is_judged(opened: sqlite3.Connection) -> None:
     fill(opened, 6)
     archive_chain(opened, "session-1", lambda record: archive.set_source(opened, record.id, {"path": "/a"}), **SMALL)

@@ -17,6 +17,12 @@ class Argument(NamedTuple):
 
 ARGUMENTS = [
     Argument(
+        "hooks/utils/archive/zones.py",
+        "compute_zone(1, hot_max, warm_max)",
+        "1 -> 2",
+        "any position does: it is the boundaries that are checked",
+    ),
+    Argument(
         "hooks/utils/archive/terms.py",
         "if len(run) > 2 and _UNSPACED.match(run):",
         "2 -> (1)",
