@@ -54,7 +54,7 @@ def of_transcript(
     alone; `index`: of the transcript, where it is known. OSError when it cannot be read."""
     host = entries.host_of(path)
     noted = journal.read(ContextFiles(popkit_home, session_id_of(path))) if host == CLAUDE_CODE else []
-    found = [(compaction, removals.change_at(noted, compaction.at)) for compaction in compactions(path, index)]
+    found = [(compaction, removals.compaction_at(noted, compaction.at)) for compaction in compactions(path, index)]
     found = [(compaction, change) for compaction, change in reversed(found) if change is None or change["event"] != "back"]
     return [_losses(compaction, change, path, popkit_home, most, host) for compaction, change in found[: 1 if newest else None]]
 

@@ -21,12 +21,6 @@ def compaction_at(journal: Sequence[Entry], at: float) -> Entry | None:
     return min(noted, key=lambda entry: (abs(time_of(entry) - at), entry["event"] == "back"), default=None)
 
 
-def change_at(journal: Sequence[Entry], at: float) -> Entry | None:
-    """Return the note on the compaction of ours, or the way back of one, that is nearest to that time (seconds); None for none."""
-    near = [entry for entry in journal if entry["event"] in ("compact", "back") and abs(time_of(entry) - at) < _SAME_S]
-    return min(near, key=lambda entry: abs(time_of(entry) - at), default=None)
-
-
 def is_in_place(compaction: Entry | None) -> bool:
     """Return whether a compaction was a clear or its undo: one of ours that only we had called for. Any other was due, and would have come
     without us."""
