@@ -11,6 +11,11 @@ def rows(text: str) -> list[list[str]]:
     return [row.split(": ", 1) for row in text.replace("\n ", " ").split("\n")]
 
 
+def by_name(text: str) -> dict[str, str]:
+    """Return of each name in a table the rest of its row, as text: whoever asks for it takes it apart, and most calls ask for none."""
+    return {name: rest for names, rest in rows(text) for name in names.split()}
+
+
 # How the words of a program are read: the name of a reader in bash.py.
 KINDS = {
     **dict.fromkeys("rg grep egrep fgrep zgrep ggrep ugrep ag ack ack-grep".split(), "content"),
@@ -43,8 +48,8 @@ ALIASES = {
     "pop-location": "popd",
 }  # fmt: skip
 
-# Programs that run another: how many words of their own come before the other's name, and their options with a value.
-_PREFIXES = """\
+# Programs that run another: how many words of their own come before the other's name, then their options with a value.
+PREFIXES = by_name("""\
 env: 0 -u --unset -C --chdir
 timeout gtimeout: 1 -s --signal -k --kill-after
 time: 0 -f --format -o --output
@@ -64,12 +69,9 @@ xargs: 0 -I -i -n -P -L -d -s -a -E --max-args --max-procs --max-lines --replace
 uvx: 0 --from --with -p --python --index-url
 c8: 0 -r --reporter -o --reports-dir -x --exclude -n --include
 nyc: 0 -r --reporter -x --exclude -n --include
-nohup setsid command builtin unbuffer winpty chronic cross-env rtk: 0"""
-PREFIXES = {
-    name: (options, int(own)) for names, row in rows(_PREFIXES) for own, _, options in [row.partition(" ")] for name in names.split()
-}
-# The same for programs that do so only in a subcommand, which is the first word that is no option.
-_PREFIX_SUBCOMMANDS = """\
+nohup setsid command builtin unbuffer winpty chronic cross-env rtk: 0""")
+# The same for programs that do so only in a subcommand, which is the first word that is no option: its names come behind the number.
+PREFIX_SUBCOMMANDS = by_name("""\
 uv: 0 run --with --with-requirements --extra --group --only-group -p --python --project --package --env-file --directory
 poetry: 0 run -C --directory -P --project
 pipenv: 0 run
@@ -94,13 +96,7 @@ direnv: 1 exec
 mise: 0 exec,x -C --cd
 pyenv rbenv: 0 exec
 docker: 1 exec,run -e --env -u --user -w --workdir -f --file -p --project-name --profile --index --env-file --context -v --volume --name
- --network --entrypoint --platform --mount"""
-PREFIX_SUBCOMMANDS = {
-    name: (subcommands.replace(",", " "), " ".join(options), int(own))
-    for names, row in rows(_PREFIX_SUBCOMMANDS)
-    for own, subcommands, *options in [row.split()]
-    for name in names.split()
-}
+ --network --entrypoint --platform --mount""")
 # Interpreters: of a script that is a known tool, the tool counts.
 INTERPRETERS = frozenset(("python", "node", "php", "ruby"))
 PYTHON_VALUES = frozenset(("-W", "-X", "-Q", "--check-hash-based-pycs"))
@@ -153,7 +149,7 @@ ONLY_WITH = {
 }  # fmt: skip
 
 # Tools with subcommands, by what these do; what is not named here is something else.
-_SUBCOMMANDS = """\
+SUBCOMMANDS = by_name("""\
 cargo: test=test,t,bench,nextest build=build,b types=check,c lint=clippy,fmt
 go: test=test build=build lint=vet
 dotnet: test=test build=build lint=format
@@ -187,12 +183,7 @@ composer: test=test build=build lint=validate
 buf: lint=lint build=build
 gleam: test=test build=build types=check lint=format
 dune: test=test,runtest build=build
-mkdocs: build=build"""
-SUBCOMMANDS = {
-    name: {word: family for family, _, words in [group.partition("=") for group in row.split()] for word in words.split(",")}
-    for names, row in rows(_SUBCOMMANDS)
-    for name in names.split()
-}
+mkdocs: build=build""")
 
 # Runners of tasks by name. Of `TASKS_ANY`, every task is a run; of the others, those whose name says so.
 TASKS_ANY = frozenset(("make", "just", "task", "ninja"))

@@ -91,8 +91,8 @@ def unwrap(words: list[str], cwd: str) -> Inner:
             if at > 0:
                 outer += tuple([OTHERWISE + word for word in words[1:at] if word not in ("-m", "-u", "-B")])
         elif program in PREFIXES:
-            values, own = PREFIXES[program]
-            at, inner_program = _behind(words, 1, values.split(), own), ""
+            own, *values = PREFIXES[program].split()
+            at, inner_program = _behind(words, 1, values, int(own)), ""
             if program == "command" and words[1:2] and words[1][:1] == "-":
                 break
             outer += _started_by(program, words[:at])
@@ -177,8 +177,8 @@ def _behind(words: list[str], at: int, values: list[str], own: int) -> int:
 
 
 def _behind_subcommand(program: str, words: list[str], cwd: str, outer: tuple) -> tuple[int, str, tuple]:
-    subcommands, options, own = PREFIX_SUBCOMMANDS[program]
-    names, values = subcommands.split(), options.split()
+    own, subcommands, *values = PREFIX_SUBCOMMANDS[program].split()
+    names = subcommands.split(",")
     if program in SCRIPT_RUNNERS:
         limits = Limits("script", cwd)
         at = next_name(words, 1, limits)
@@ -190,7 +190,7 @@ def _behind_subcommand(program: str, words: list[str], cwd: str, outer: tuple) -
         at = _behind(words, at + 1, values, 0)
     if at >= len(words) or words[at] not in names:
         return 0, cwd, outer
-    inner = _behind(words, at + 1, values, own)
+    inner = _behind(words, at + 1, values, int(own))
     if program == "docker":
         container = words[inner - 1] if words[inner - 1] != "--" else words[inner - 2]
         folder = next((words[place + 1] for place in range(1, inner - 1) if words[place] in ("-w", "--workdir")), "")
