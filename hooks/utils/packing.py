@@ -107,26 +107,28 @@ def _pieces(codes: list[CodeType]) -> list[bytes]:
 
 
 def _compiled(text: bytes, source: str) -> CodeType:
-    """Return the code of a module without docstrings and annotations of functions, and with the future statement as a flag: as an import it
-    is one more file to find."""
+    """Return the code of a module without docstrings and what only a checker of types reads, and with the future statement as a flag: as an
+    import it is one more file to find."""
     import __future__
 
     import _ast
 
     flag = __future__.annotations.compiler_flag if _FUTURE in text else 0
     tree = compile(text.replace(_FUTURE, b"\n\n", 1), source, "exec", flag | _ast.PyCF_ONLY_AST, dont_inherit=True)
-    _strip(tree.body, _ast.FunctionDef)
+    _strip(tree.body, _ast)
     return compile(tree, source, "exec", flag, dont_inherit=True, optimize=2)
 
 
-def _strip(statements: Iterable[Any], function: type[Any]) -> None:
-    """Take the annotations off every function among statements and below them."""
+def _strip(statements: Iterable[Any], ast: Any) -> None:
+    """Take annotations of functions, and what is imported for them, out of statements and what is below them."""
     for node in statements:
-        if isinstance(node, function):
+        if isinstance(node, ast.FunctionDef):
             node.returns = None
             of = node.args
             for arg in (*of.posonlyargs, *of.args, *of.kwonlyargs, of.vararg, of.kwarg):
                 if arg:
                     arg.annotation = None
+        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node.body = [ast.Pass(lineno=node.lineno, col_offset=0)]
         for below in ("body", "orelse", "handlers", "finalbody"):
-            _strip(getattr(node, below, ()), function)
+            _strip(getattr(node, below, ()), ast)
