@@ -16,7 +16,7 @@ from ..policy.ruleset import TIERS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _collections_abc import dict_items, dict_keys, dict_values
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from ..policy.context import Result
@@ -46,22 +46,23 @@ class Rows:
         self.all_awake = False
         self.state: ContextState  # these three from `open` on
         self.rules: Ruleset
-        self.keys: Keys
+        self.keys: Index
 
     def open(self, state: ContextState, rules: Ruleset) -> None:
         """Give the state the parsed results and indexes that wake the rows of the keys they are asked for."""
         self.state, self.rules = state, rules
-        state.live, state.by_key, state.by_hash = Live(self), Keys(self), Hashes(self)
+        state.live, state.by_key, state.by_hash = Live(self, _text_of_id), Index(self, _text_of_key), Index(self, _text_of_hash)
         for id in self.awake:
-            self.wake(_beginning(id))
+            self.wake(_text_of_id(id))
         if self.signature != signature(rules):
             self.wake_all()
         state.live, woken = {}, dict(sorted(dict.items(state.live), key=_by_index))
         state.live.update(woken)
         engine.reindex(state, rules)
         if not self.all_awake:
-            self.keys = Keys(self, state.by_key)
-            state.live, state.by_key, state.by_hash = Live(self, state.live), self.keys, Hashes(self, state.by_hash)
+            self.keys = Index(self, _text_of_key, state.by_key)
+            state.live, state.by_key = Live(self, _text_of_id, state.live), self.keys
+            state.by_hash = Index(self, _text_of_hash, state.by_hash)
 
     def wake(self, needle: str) -> None:
         """Wake every row that holds a text."""
@@ -142,27 +143,34 @@ def _sort(table: dict[str, Result]) -> None:
     dict.update(table, items)
 
 
-def _beginning(id: str) -> str:
+def _text_of_id(id: str) -> str:
     return "\n[" + dumps(id) + ","
 
 
-class _Table(dict):
-    """A dict over rows that may stay unparsed; `awake`: the keys whose rows are all awake."""
+def _text_of_key(key: str) -> str:
+    return "[" + dumps(key) + ","
 
-    __slots__ = ("awake", "rows")
 
-    def __init__(self, rows: Rows, known: dict[str, Any] = {}):  # noqa: B006  only read
+def _text_of_hash(key: str) -> str:
+    return ',"' + key.rpartition("|")[2] + '",'
+
+
+class Index(dict):
+    """A dict over rows that may stay unparsed: key -> the results that have it. `text_of` a key is what each of their rows contains;
+    `awake`: the keys whose rows are all awake."""
+
+    __slots__ = ("awake", "rows", "text_of")
+
+    def __init__(self, rows: Rows, text_of: Callable[[str], str], known: dict[str, Any] = {}):  # noqa: B006  only read
         dict.__init__(self, known)
         self.rows = rows
+        self.text_of = text_of
         self.awake: set[str] = set()
-
-    def needle(self, key: str) -> str:
-        raise NotImplementedError
 
     def _wake(self, key: str) -> None:
         if not self.rows.all_awake and key not in self.awake:
             self.awake.add(key)
-            self.rows.wake(self.needle(key))
+            self.rows.wake(self.text_of(key))
             held = dict.get(self, key)
             if type(held) is dict:  # of an index
                 _sort(held)
@@ -184,31 +192,10 @@ class _Table(dict):
         return dict.setdefault(self, key, default)
 
 
-class Keys(_Table):
-    """Key of a part -> the results that show it."""
-
-    __slots__ = ()
-
-    def needle(self, key: str) -> str:
-        return "[" + dumps(key) + ","
-
-
-class Hashes(_Table):
-    """Kind and hash of a content -> the results that show it."""
-
-    __slots__ = ()
-
-    def needle(self, key: str) -> str:
-        return ',"' + key.rpartition("|")[2] + '",'
-
-
-class Live(_Table):
+class Live(Index):
     """id -> Result. A walk over it wakes all rows."""
 
     __slots__ = ()
-
-    def needle(self, key: str) -> str:
-        return _beginning(key)
 
     def _all(self) -> None:
         if not self.rows.all_awake:
