@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from .validation import Path
+
     Refuse = Callable[[str, object, str], None]
 
 LONGEST_FILE = 256 * 1024
@@ -45,7 +47,7 @@ class Layer:
     __slots__ = ("error", "gone", "ignored", "name", "path", "values")
 
     def __init__(
-        self, name: str, path: str, values: dict[str, Any], error: str | None = None, ignored: tuple[tuple[str | int, ...], ...] = (),
+        self, name: str, path: str, values: dict[str, Any], error: str | None = None, ignored: tuple[Path, ...] = (),
         gone: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.name = name
@@ -92,10 +94,10 @@ def read_layer(name: str, path: str) -> Layer:
         document = _parsed(text)
     except ValueError as reason:
         return Layer(name, path, {}, f"not JSON: {reason}")
-    ignored: list[tuple[str | int, ...]] = []
+    ignored: list[Path] = []
     names: list[str] = []
 
-    def note(at: tuple[str | int, ...], value: object, *_: object) -> None:
+    def note(at: Path, value: object, *_: object) -> None:
         ignored.append(at)
         names.extend(filter(None, [gone.setting(at, value)]))
 

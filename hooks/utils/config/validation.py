@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from .field_kinds import Field
 
-    Note = Callable[[tuple[Union[str, int], ...], object, str, tuple[str, ...]], None]
+    Path = tuple[Union[str, int], ...]
+    Note = Callable[[Path, object, str, tuple[str, ...]], None]
 
 DROP = object()
 # For all patterns of a project's file together: each hook compares them.
@@ -64,7 +65,7 @@ def _weight(pattern: str) -> int:
     return 4 if "*" in pattern and "/" in pattern else 1
 
 
-def read(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
+def read(field: Field, value: Any, path: Path, note: Note) -> Any:
     """Return the usable part of a value under a field, or DROP."""
     if value is None and "null" in field:
         return None
@@ -79,14 +80,14 @@ def _with_null(field: Field, allowed: str, here: bool) -> str:
     return f"{allowed}, or null for {field['null']}" if here and allowed else allowed
 
 
-def _flag(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
+def _flag(field: Field, value: Any, path: Path, note: Note) -> Any:
     if value is True or value is False:
         return value
     note(path, value, "true or false", ())
     return DROP
 
 
-def _whole(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
+def _whole(field: Field, value: Any, path: Path, note: Note) -> Any:
     # `type`, because True is an int too.
     if type(value) is int and field["low"] <= value <= field["high"]:
         return value
@@ -94,14 +95,14 @@ def _whole(field: Field, value: Any, path: tuple[str | int, ...], note: Note) ->
     return DROP
 
 
-def _number(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
+def _number(field: Field, value: Any, path: Path, note: Note) -> Any:
     if type(value) in (int, float) and field["low"] <= value <= field["high"]:
         return float(value)
     note(path, value, f"a number from {field['low']} to {field['high']}, {field['meaning']}", ())
     return DROP
 
 
-def _text(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
+def _text(field: Field, value: Any, path: Path, note: Note) -> Any:
     if isinstance(value, str) and field["shortest"] <= len(value) <= field["longest"] and _is_unicode(value):
         return value
     note(path, value, f"text of at most {field['longest']} characters" + (", not empty" if field["shortest"] else ""), ())
@@ -117,14 +118,14 @@ def _is_unicode(value: str) -> bool:
     return True
 
 
-def _address(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
+def _address(field: Field, value: Any, path: Path, note: Note) -> Any:
     """Return an address without credentials. A refused one is not shown in full: it may hold a password."""
     if not isinstance(value, str) or len(value) > field["longest"]:
         return _refused_address(field, value if not isinstance(value, str) else "…", path, note)
     return value if is_address(field, value) else _refused_address(field, value.partition(":")[0][:20] + ":…", path, note)
 
 
-def _refused_address(field: Field, shown: Any, path: tuple[str | int, ...], note: Note) -> Any:
+def _refused_address(field: Field, shown: Any, path: Path, note: Note) -> Any:
     note(path, shown, f'{field["form"]} or "", without user and password: these come from {field["credentials"]} in the environment', ())
     return DROP
 
@@ -137,21 +138,21 @@ def is_address(field: Field, value: str) -> bool:
     return not value or (scheme in field["schemes"] and separator != "" and rest[:1] not in ("", "/") and plain)
 
 
-def _word(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
+def _word(field: Field, value: Any, path: Path, note: Note) -> Any:
     if isinstance(value, str) and value in field["words"]:
         return value
     note(path, value, "one of " + ", ".join(field["words"]), field["words"])
     return DROP
 
 
-def _null(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
+def _null(field: Field, value: Any, path: Path, note: Note) -> Any:
     if value is None:
         return None
     note(path, value, field["allowed"], ())
     return DROP
 
 
-def _either(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
+def _either(field: Field, value: Any, path: Path, note: Note) -> Any:
     """Read a word or an object."""
     word, record = field["of"]
     if isinstance(value, dict):
@@ -162,7 +163,7 @@ def _either(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -
     return DROP
 
 
-def _list(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
+def _list(field: Field, value: Any, path: Path, note: Note) -> Any:
     """Read a list; items that cannot be used are left out one by one."""
     if not isinstance(value, list):
         note(path, value, f"a list of {field['what']}", ())
@@ -173,7 +174,7 @@ def _list(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> 
     return [item for item in items if item is not DROP]
 
 
-def _map(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
+def _map(field: Field, value: Any, path: Path, note: Note) -> Any:
     """Read an object with free keys."""
     if not isinstance(value, dict):
         note(path, value, f"an object of {field['what']}", ())
@@ -189,7 +190,7 @@ def _map(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> A
     return values
 
 
-def _record(field: Field, value: Any, path: tuple[str | int, ...], note: Note) -> Any:
+def _record(field: Field, value: Any, path: Path, note: Note) -> Any:
     """Read an object with known keys; the rule of the record then looks at the usable ones together."""
     fields = field["fields"]
     if not isinstance(value, dict):
@@ -218,14 +219,14 @@ def rises(thresholds: dict[str, float]) -> bool:
     return all(low < high for low, high in zip(levels, levels[1:]))
 
 
-def _rising(values: dict[str, Any], path: tuple[str | int, ...], note: Note) -> dict[str, Any]:
+def _rising(values: dict[str, Any], path: Path, note: Note) -> dict[str, Any]:
     if rises(values):
         return values
     note(path, values, RISING, ())
     return {}
 
 
-def _one_tier(values: dict[str, Any], path: tuple[str | int, ...], note: Note) -> dict[str, Any]:
+def _one_tier(values: dict[str, Any], path: Path, note: Note) -> dict[str, Any]:
     if "tier" in values and "default" in values:
         note((*path, "default"), values.pop("default"), 'nothing beside "tier": both name the tier of the tool', ())
     return values
