@@ -16,10 +16,24 @@ from ..state.site import Site, site_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, TypedDict
 
     from ..policy.ruleset import Ruleset
     from ..views.shapes import Report
+
+    class Retention(TypedDict):
+        expired_count: int
+        reclaimable_tokens: int
+        suggestion: str  # what to do, "" for nothing
+
+    class Checked(TypedDict, total=False):
+        tokens: int
+        window: int
+        window_source: str
+        usage_ratio: float
+        level: str | None  # None below the first
+        retention: Retention  # where a level is passed for the first time
+
 
 COMMAND, IN_CLIENT = "/popkit:context", "/popkit"
 
@@ -32,10 +46,11 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     now = time_of_day(environ)
     transcript_path = text_in_field(payload, "transcript_path")
     if payload.get("hook_event_name") == "UserPromptSubmit":
-        words = command_words(text_in_field(payload, "prompt"))
+        prompt = text_in_field(payload, "prompt")
+        words = command_words(prompt)
         if words is not None:
             return _answer(words, site, transcript_path, now)
-        _on_prompt(site, transcript_path, now, typed=not text_in_field(payload, "prompt").startswith("<task-notification>"))
+        _on_prompt(site, transcript_path, now, typed=not prompt.startswith("<task-notification>"))
     checked = check_thresholds(site, transcript_path, now)
     if checked["tokens"] < (site.session.get("largest_tokens") or 0) and "clear_tool_uses" in environ.get("CLAUDE_CODE_EXTRA_BODY", ""):
         from ..state import reconciling
@@ -120,10 +135,8 @@ def _on_prompt(site: Site, transcript_path: str, now: float, typed: bool) -> Non
         compaction_advice.catch_up(site, transcript_path)
 
 
-def check_thresholds(site: Site, transcript_path: str, now: float, model: str | None = None) -> dict[str, Any]:
-    """Return how full the context is and which threshold that passes: `tokens`, `window`, `window_source`, `usage_ratio`, `level` (None
-    below the first); where that is passed for the first time also `retention`: what has expired, what a clear takes now, and `suggestion`,
-    what to do ("" for nothing)."""
+def check_thresholds(site: Site, transcript_path: str, now: float, model: str | None = None) -> Checked:
+    """Return how full the context is and which threshold that passes."""
     newest = usage.newest_usage(transcript_path)
     known = model or site.session.get("model") or (newest.model if newest else "")
     told = protocol.of(site.session_id).compaction_told(site.environ, site.session_project, known)
@@ -136,7 +149,7 @@ def check_thresholds(site: Site, transcript_path: str, now: float, model: str | 
     window, source = usage.window_of(rules, facts, newest or usage.Usage())
     ratio = tokens / window
     passed = [level for level in LEVELS if ratio >= rules.thresholds[level]]
-    result: dict[str, Any] = {
+    result: Checked = {
         "tokens": tokens,
         "window": window,
         "window_source": source,
@@ -150,7 +163,7 @@ def check_thresholds(site: Site, transcript_path: str, now: float, model: str | 
     return result
 
 
-def _retention(site: Site, transcript_path: str, now: float) -> dict[str, Any]:
+def _retention(site: Site, transcript_path: str, now: float) -> Retention:
     """Return the panel's verdict if the transcript is small enough for a hook, else the expired results that the hooks have seen."""
     import os
 
@@ -197,7 +210,7 @@ def _short(tokens: int) -> str:
     return f"{tokens / 1_000_000:.3g}M" if tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
 
 
-def _news(site: Site, checked: dict[str, Any]) -> str | None:
+def _news(site: Site, checked: Checked) -> str | None:
     """Return the messages of a level above the one passed last, a line or more each; None for none. Keep the level, and forget it as the
     context shrinks."""
     before, level = site.session.get("told"), checked["level"]
@@ -210,7 +223,7 @@ def _news(site: Site, checked: dict[str, Any]) -> str | None:
     return "\n".join(filter(None, messages)) or None
 
 
-def _announcement(site: Site, checked: dict[str, Any]) -> str | None:
+def _announcement(site: Site, checked: Checked) -> str | None:
     """Return how full the context is, and what to do about it; None where there is nothing to do."""
     suggestion = checked["retention"]["suggestion"]
     if not suggestion:
@@ -223,7 +236,7 @@ def _announcement(site: Site, checked: dict[str, Any]) -> str | None:
 
 
 # What is done as each level is passed for the first time, by what `check_thresholds` found; an action returns its message, None for none.
-ACTIONS: dict[str, tuple[Callable[[Site, dict[str, Any]], str | None], ...]] = {
+ACTIONS: dict[str, tuple[Callable[[Site, Checked], str | None], ...]] = {
     "notice": (_announcement,),
     "warning": (_announcement,),
     "critical": (_announcement,),

@@ -35,7 +35,7 @@ _JUST_NOW_S = 60.0
 def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Remember what only this event tells (model, project, folder) and make the state follow the transcript where there is one. Give the
     model what memory holds and the hint, once for each context, and after a compaction the index of what can be restored."""
-    source = text_in_field(payload, "source")
+    source, transcript_path = text_in_field(payload, "source"), text_in_field(payload, "transcript_path")
     compacted = source == "compact"
     site = site_at_start(payload, environ, is_new_client=not compacted)
     if site is None:
@@ -44,19 +44,15 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
         _end_others(site, source, time_of_day(environ))
     if site.awaits_rules:
         return _answer(site, source, time_of_day(environ))
-    facts: dict[str, object] = {"project": site.project, "transcript": text_in_field(payload, "transcript_path")}
-    if text_in_field(payload, "model"):
-        facts["model"] = text_in_field(payload, "model")
-    if compacted:
-        facts["compacted"] = True
-    site.remember(**facts)
+    facts = {"model": text_in_field(payload, "model"), "compacted": compacted}
+    site.remember(project=site.project, transcript=transcript_path, **{name: fact for name, fact in facts.items() if fact})
     paths = site.paths()
     before = store.read_unlocked(paths)
     from ..state import (
         reconciling,  # an end does without it
     )
 
-    reconciling.rebuild_if_small(site, paths, text_in_field(payload, "transcript_path"))
+    reconciling.rebuild_if_small(site, paths, transcript_path)
 
     def begin(stored: store.Stored, rules: Ruleset) -> None:
         if stored.state.index == 0:
@@ -183,16 +179,14 @@ def before_compaction(payload: dict[str, Any], environ: Mapping[str, str]) -> st
         return None
     from ..reclaim import compaction_advice
 
-    now = time_of_day(environ)
+    now, transcript_path, trigger = time_of_day(environ), text_in_field(payload, "transcript_path"), payload.get("trigger")
     _forget_hint(site)
-    _learn(site, text_in_field(payload, "transcript_path"), now)
-    if text_in_field(payload, "trigger") == "auto":
-        _remember_size(site, text_in_field(payload, "transcript_path"))
+    _learn(site, transcript_path, now)
+    if trigger == "auto":
+        _remember_size(site, transcript_path)
     if compaction_advice.was_advised(site, now):
         return None
-    return compaction_advice.before(
-        site, text_in_field(payload, "transcript_path"), now, manual=text_in_field(payload, "trigger") == "manual"
-    )
+    return compaction_advice.before(site, transcript_path, now, manual=trigger == "manual")
 
 
 def _remember_size(site: Site, transcript_path: str) -> None:
