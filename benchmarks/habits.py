@@ -27,13 +27,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import own_sessions
 
 from popkit_retention.core.config import layers
-from popkit_retention.core.hosts.claude_code.host import arriving_call
+from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.hosts.transcripts import entries
 from popkit_retention.core.hosts.transcripts.blocks import text_of_blocks
 from popkit_retention.core.hosts.transcripts.entries import is_answer
+from popkit_retention.core.hosts.transcripts.outcomes import input_of
 from popkit_retention.core.hosts.transcripts.usage import usage_of
 from popkit_retention.core.io.home import plugin_root
 from popkit_retention.core.policy import kinds
+from popkit_retention.core.policy.calls import Call, Outcome
 from popkit_retention.core.policy.classify import classify
 from popkit_retention.core.policy.models import Models, models_of
 from popkit_retention.core.policy.usage import Usage
@@ -103,7 +105,7 @@ def answered(asked: Asked, entry: dict[str, Any], cwd: str) -> None:
         if block.get("type") == "text":
             asked.mentioned.update(NAME.findall(str(block.get("text"))))
         elif block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
-            call = arriving_call(str(block.get("id")), {"tool": block["name"], "input": block["input"]}, False, 0.0, cwd)
+            call = Call(str(block.get("id")), TOOLS.of(block["name"]), input_of(block["input"]), Outcome(), 0.0, cwd)
             asked.tools.append(block["name"])
             asked.lookups += kinds.of(classify(call, cwd, shipped.rules()).kind).is_lookup
             arguments = json.dumps(block["input"], ensure_ascii=False)

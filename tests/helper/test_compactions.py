@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.core import units
-from popkit_retention.core.helper.compactions import Compactions
+from popkit_retention.core.helper.compactions import CompactionRequest, Compactions
 from popkit_retention.core.state.site import Site
 
 from .asking import Helper, Transcript, lines, numbered
@@ -256,7 +256,7 @@ def test_once_the_user_has_said_yes_what_is_dead_leaves_by_itself_and_only_once(
 def test_it_leaves_everything_as_it_was_where_too_little_would_leave_to_pay(busy: Helper):
     compactions = Compactions(str(busy.transcript))
     site = Site(busy.env, busy.session, str(busy.project))
-    asked = {"trigger": "manual", "own": True, "rows": Running(busy).rows(), "sent": Running(busy).sent()}
+    asked = CompactionRequest("manual", "", "", True, Running(busy).rows(), Running(busy).sent())
     for least, answer in ((50_000, {"skip": "too little would leave"}), (10, None)):
         compactions.by_itself([], 0.4, least, is_cold=True)
         own_answer = compactions.answer(site, str(busy.transcript), asked, time.time())

@@ -226,6 +226,7 @@ ODD = {
     "no content": {"message": {"content": [{"type": "tool_result", "tool_use_id": "a"}]}},
     "a number": {"message": {"content": [{"type": "tool_result", "tool_use_id": "b", "content": 5}]}},
     "blocks that are none": {"message": {"content": [{"type": "tool_result", "tool_use_id": "c", "content": [1, {"type": "text"}]}]}},
+    "a kind that is none": {"message": {"content": [{"type": "tool_result", "tool_use_id": "g", "content": [{"type": []}]}]}},
     "calls that are none": {"message": {"content": [{"type": "tool_result", "tool_use_id": "d", "content": "x"}]}, "calls": [1]},
     "an agent that is none": {"message": {"content": [{"type": "tool_result", "tool_use_id": "e", "content": "x"}]}, "agent_id": {}},
     "a path for an agent": {"message": {"content": [{"type": "tool_result", "tool_use_id": "f", "content": "x"}]}, "agent_id": "../../x"},

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from popkit_retention.core.helper.arriving import calls_of
 from popkit_retention.core.hosts import protocol
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.hosts.claude_code import host as claude_code
@@ -36,10 +37,11 @@ def test_a_payload_a_row_and_a_transcript_tell_of_the_same_call(tmp_path: Path) 
         "tool_response": {"stdout": "1 passed", "stderr": ""}, "cwd": recorded.cwd,
     }  # fmt: skip
     hooked = claude_code.call_of(payload, recorded.at)
-    arriving = claude_code.arriving_call(recorded.id, {"tool": "Bash", "input": {"command": "npm test"}}, False, recorded.at, recorded.cwd)
-    assert {(call.id, call.operation, call.command, call.cwd) for call in (recorded, hooked, arriving)} == {
+    arriving = calls_of({recorded.id: {"tool": "Bash", "input": {"command": "npm test"}}})[recorded.id]
+    assert {(call.id, call.operation, call.command, call.cwd) for call in (recorded, hooked)} == {
         (recorded.id, tools.SHELL, "npm test", recorded.cwd)
     }
+    assert (claude_code.TOOLS.of(arriving.tool).operation, arriving.input) == (tools.SHELL, recorded.tool_input)
     assert recorded.outcome.content_hash == hooked.outcome.content_hash
 
 
@@ -51,8 +53,8 @@ def test_a_call_in_the_foreground_is_the_same_whoever_says_that_it_is_one(tmp_pa
     recorded = next(event for event in transcript.events_of(str(lines.write(tmp_path / "t.jsonl"))) if event.name == "call")
     payload = {"hook_event_name": "PostToolUse", "tool_use_id": recorded.id, "tool_name": "Agent", "tool_input": asked}
     assert recorded.tool_input == claude_code.call_of(payload, recorded.at).tool_input == asked
-    behind = claude_code.arriving_call("T2", {"tool": "Agent", "input": {**asked, "run_in_background": True}}, False, 1.0, "/")
-    assert behind.tool_input != asked
+    arriving = calls_of({str(on): {"tool": "Agent", "input": {**asked, "run_in_background": on}} for on in (False, True)})
+    assert arriving["False"].input == asked != arriving["True"].input
 
 
 def test_a_transcript_tells_what_the_host_moved_to_a_file_and_showed_after_an_edit(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from popkit_retention.core.hosts.pi.handover import NOTE, edits, handover
+from popkit_retention.core.hosts.pi.handover import NOTE, handover
 from popkit_retention.core.policy.list_text import folded
 from popkit_retention.core.policy.messages import MessagesNotUnderstood
 from tests.hosts.test_pi import RECORDED, lines
@@ -46,11 +46,11 @@ def conversation() -> list[dict[str, Any]]:
 
 
 def rows_of(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return handover({"entries": entries})["rows"]
+    return handover(entries, "").rows
 
 
-def edited(entries: list[dict[str, Any]], rows: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    return {edit["id"]: edit["content"] for edit in edits({"entries": entries, **more}, rows)["edits"]}
+def edited(entries: list[dict[str, Any]], rows: list[dict[str, Any]], thinking: str = "") -> dict[str, Any]:
+    return {edit["id"]: edit["content"] for edit in handover(entries, thinking).edits(rows)["edits"]}
 
 
 def without(rows: list[dict[str, Any]], *ids: str) -> list[dict[str, Any]]:
@@ -163,11 +163,11 @@ def test_where_thinking_is_bound_to_what_stood_before_it_goes() -> None:
 def test_an_earlier_summary_stands_before_our_note_and_ours_is_not_repeated() -> None:
     told = {"id": "c1", "shown": {"role": "compactionSummary", "summary": f"What was before.\n\n{NOTE}"}}
     entries = [told, *conversation()]
-    answer = edits({"entries": entries}, rows_of(entries))
+    answer = handover(entries, "").edits(rows_of(entries))
     assert answer["summary"] == f"What was before.\n\n{NOTE}"
     assert answer["first"] == "u1"
     assert rows_of(entries)[0]["text"].strip() == "What was before."
-    assert edits({"entries": conversation()}, rows_of(conversation()))["summary"] == NOTE
+    assert handover(conversation(), "").edits(rows_of(conversation()))["summary"] == NOTE
 
 
 def test_an_answer_that_failed_is_no_part_of_the_conversation() -> None:
@@ -179,10 +179,10 @@ def test_an_answer_that_failed_is_no_part_of_the_conversation() -> None:
 @pytest.mark.parametrize("entries", [None, [7], [{"shown": {}}], [{"id": 7}]])
 def test_what_is_none_is_not_understood(entries: object) -> None:
     with pytest.raises(MessagesNotUnderstood):
-        handover({"entries": entries})
+        handover(entries, "")
 
 
 def test_a_list_without_a_call_that_could_carry_it_is_not_understood() -> None:
     entries = conversation()
     with pytest.raises(MessagesNotUnderstood):
-        edits({"entries": entries}, [*rows_of(entries), row(LIST)])
+        handover(entries, "").edits([*rows_of(entries), row(LIST)])

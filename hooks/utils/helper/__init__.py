@@ -21,15 +21,15 @@ from ..hosts import is_guest
 from ..io import home, hook_log
 from ..state import sockets
 from ..state.site import Site
+from . import routes
 from .guest import transcript_of
 from .parts import MOST_BYTES, Parts
-from .served_session import FROM_A_SHELL, METHODS, Session
+from .served_session import Session
 from .wire import Handler
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 PROTOCOL = 1
 PART, REST = "/part", "/rest"
@@ -64,7 +64,7 @@ class _Handler(Handler):
     def _handle_request(self) -> None:
         session, parts = self.server.session, self.server.parts
         path, _, id = self.path.partition("?")
-        answer: dict[str, Any] = {}
+        answer: Mapping[str, object] = {}
         rest = b""
         try:
             body = self.body(MOST_BYTES)
@@ -72,12 +72,10 @@ class _Handler(Handler):
                 parts.add(id, body)
             elif path == REST:
                 rest = parts.take(id)
-            elif path in METHODS:
+            elif path in routes.ROUTES:
                 request = json.loads(parts.take(id) + body or b"{}")
                 if isinstance(request, dict):
-                    if path not in FROM_A_SHELL:
-                        session.note_data_rules(request)
-                    answer = METHODS[path](session, request)
+                    answer = routes.answer(session, path, request)
         except Exception as error:  # noqa: BLE001  fail open: the row goes on as it came
             hook_log.log_failure(session.environ, "serve " + path[:20], error)
             answer = {}

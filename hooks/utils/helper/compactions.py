@@ -26,12 +26,25 @@ from ..state.noted import BACK, ONLY
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
+    from typing import Any, TypedDict
 
     from ..policy.messages import Use
     from ..reclaim.in_place import Answer
     from ..state.noted import Noted
     from ..state.site import Site
+
+    class CompactionAnswer(TypedDict, total=False):
+        """What the mod does with a compaction: `rows` replace the conversation, and these tools stay `loaded`; with `hand_on` they go to
+        the summariser; with `behind`, these rows follow its summary. `skip`: it is not done at all. {}: it is the host's. `notice`: a line
+        for the person."""
+
+        rows: list[dict[str, Any]]
+        loaded: list[str]
+        hand_on: bool
+        behind: list[dict[str, Any]]
+        skip: str
+        notice: str
+
 
 PRECOMPUTE = "precompute"
 # Where more of the prompt is left than this, and the target is not reached, little room was made: a summary makes more.
@@ -42,6 +55,19 @@ _ENTRY_CHARS = 100  # of a text that has no names, too
 _BETWEEN = "\n\n"  # names and failures: neither are empty, nor hold a line's end
 # The share of what is left that goes to the summariser where we do not reach the target: the older part.
 _OLDER = 0.6
+
+
+class CompactionRequest(Handover):
+    """What the client asks for: with its `trigger`, the `instructions` for a summariser, and whether it is our `own`."""
+
+    __slots__ = ("agent_id", "instructions", "own", "trigger")
+
+    def __init__(self, trigger: str, agent_id: str, instructions: str, own: bool, rows: object, sent: object) -> None:
+        super().__init__(rows, sent, trigger == MANUAL and not agent_id)
+        self.trigger = trigger
+        self.agent_id = agent_id
+        self.instructions = instructions
+        self.own = own
 
 
 class Compactions:
@@ -121,13 +147,11 @@ class Compactions:
         record, self._answered = self._answered, None
         return record() if is_ours and record is not None else None
 
-    def answer(self, site: Site, transcript_path: str, request: dict[str, Any], now: float) -> dict[str, Any]:
-        """Return what the mod does with a compaction: `rows` replace the conversation; with `hand_on` they go to the summariser; with
-        `behind`, these rows follow its summary. `skip`: it is not done at all. {}: it is the host's. `notice`: a line for the person."""
-        trigger, agent_id = str(request.get("trigger") or ""), str(request.get("agent_id") or "")
-        is_own = request.get("own") is True
+    def answer(self, site: Site, transcript_path: str, request: CompactionRequest, now: float) -> CompactionAnswer:
+        """Return what the mod does with a compaction."""
+        trigger, agent_id, is_own = request.trigger, request.agent_id, request.own
         self._answered = None
-        wanted = self._wanted(site, trigger, agent_id, request)
+        wanted = self._wanted(site, request)
         forget = self._forget
         if is_own:
             self._want(None)
@@ -140,10 +164,9 @@ class Compactions:
                 self._end(forget)
                 return _skipped(wanted, "the prompt cache is warm again")
             wanted = CompactionTask(ASKED, ids=wanted.ids, asked=True)
-        handed = Handover(request.get("rows"), request.get("sent"), trigger == MANUAL and not agent_id)
         try:
             attachments = self.attachments if transcript_path == self.attachments.path else None
-            done = in_place.answer(site, transcript_path, agent_id, handed, wanted, now, self.find, attachments)
+            done = in_place.answer(site, transcript_path, agent_id, request, wanted, now, self.find, attachments)
         except AnswerDeclined as error:
             if is_own:
                 self._end(forget)
@@ -151,8 +174,8 @@ class Compactions:
             return self._left_to_host(str(error), agent_id, name_of(site.session_id))
         self.declined = self.declined if agent_id else ""
         self._answered = lambda: done.note(True)
-        stays = {"rows": done.rows, "loaded": done.loaded}
-        if trigger == MANUAL and wanted.why == MANUAL and str(request.get("instructions") or "").strip():
+        stays: CompactionAnswer = {"rows": done.rows, "loaded": done.loaded}
+        if trigger == MANUAL and wanted.why == MANUAL and request.instructions.strip():
             return {**stays, "hand_on": True}
         if wanted.why == AUTO and not done.met and done.sizes.after > _MOST_LEFT * done.sizes.before:
             older, newer = _split(done.rows)
@@ -174,7 +197,7 @@ class Compactions:
             forget()
         self._take_up()
 
-    def _left_to_host(self, reason: str, agent_id: str, host: str) -> dict[str, Any]:
+    def _left_to_host(self, reason: str, agent_id: str, host: str) -> CompactionAnswer:
         """Note why a compaction is the host's; of the main thread's the person hears each reason once."""
         if agent_id:
             return {}
@@ -184,21 +207,21 @@ class Compactions:
         self._told.add(reason)
         return {"notice": f"{host} compacts this time, not PopKit: {reason}."}
 
-    def _wanted(self, site: Site, trigger: str, agent_id: str, request: dict[str, Any]) -> CompactionTask | None:
+    def _wanted(self, site: Site, request: CompactionRequest) -> CompactionTask | None:
         """Return what a compaction is to do; None where it is the host's."""
-        config = site.config
+        config, trigger = site.config, request.trigger
         if not site.enabled:
             return None
-        if request.get("own") is True:
+        if request.own:
             return self.wanted
-        is_on = config.get("compact", DEFAULT_COMPACT) == "on" and (not agent_id or config.get("compact_agents") is not False)
+        is_on = config.get("compact", DEFAULT_COMPACT) == "on" and (not request.agent_id or config.get("compact_agents") is not False)
         switch = {MANUAL: "compact_manual", AUTO: "compact_auto", PRECOMPUTE: "compact_auto"}.get(trigger, "")
         if not is_on or not switch or config.get(switch) is False:
             return None
         return CompactionTask(MANUAL if trigger == MANUAL else AUTO, float(config.get("compact_target", COMPACT_TARGET)))
 
 
-def _skipped(wanted: CompactionTask, why: str) -> dict[str, Any]:
+def _skipped(wanted: CompactionTask, why: str) -> CompactionAnswer:
     """Return that nothing is done; a person who waits for it hears why."""
     return {"skip": why, "notice": f"Nothing was changed: {why}."} if wanted.asked else {"skip": why}
 

@@ -12,10 +12,9 @@ import time
 from .. import archive
 from ..archive.beside import leave_beside
 from ..hosts import protocol
-from ..hosts.transcripts import outcomes
-from ..hosts.transcripts.blocks import text_of_blocks
 from ..io import files, home, hook_log
-from ..policy import door, masking, own_lines
+from ..policy import door
+from ..policy.calls import Call, Outcome
 from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..policy.events import Entered
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from ..policy.calls import Call
     from ..policy.classify import Classification
+    from .arriving import ArrivingCall, ArrivingResult, Row
 
 # The share of the time that the mod waits for a row which is ours: a result that takes longer to look at enters whole.
 _DOOR_S, _SHARE = 0.15, 0.7
@@ -62,7 +61,7 @@ class Door:
         self.later = later
         self.entered = entered
         self.contexts: dict[str, Context] = {}
-        self.returning: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {}
+        self.returning: dict[str, dict[str, ArrivingCall]] = {}
         # Subagents whose stored state does not know of their compaction yet (no hook tells of it) -> its epoch.
         self.folded: dict[str, int] = {}
         self.rewritten = 0
@@ -129,10 +128,9 @@ class Door:
             if context.is_cut:
                 self.later(reconciling.rebuild_if_small, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
 
-    def compacting(self, agent_id: str, *messages: object) -> None:
-        """Note the calls in these messages of the host, as a context is folded: a result of theirs that is still there afterwards comes in
-        again."""
-        self.returning[agent_id] = {id: use for some in messages for id, use in uses_of(some).items()}
+    def compacting(self, agent_id: str, calls: dict[str, ArrivingCall]) -> None:
+        """Note the calls of a context that is folded: a result of theirs that is still there afterwards comes in again."""
+        self.returning[agent_id] = calls
 
     def compacted(self, agent_id: str) -> None:
         """Empty a context, whose conversation was folded. A subagent's stored state follows as soon as its transcript tells of that, which
@@ -162,12 +160,10 @@ class Door:
         for id in ids if self.site.enabled else ():
             store.journal(self.site.paths(agent_id), journal.entered_whole(id, time.time()))
 
-    def row(self, row: dict[str, Any], calls: dict[str, Any], agent_id: str, cwd: str) -> list[Any] | None:
-        """Return the blocks of a row as they enter the context, None where they do so as they came. `calls`: id of a tool use -> {tool,
-        input}."""
-        message = row.get("message")
-        if not self.site.enabled or (isinstance(message, dict) and "type" in message and not message.get("role")):
-            return None  # no request carries a row without a role: a call that a script made (Code Mode)
+    def row(self, row: Row, calls: dict[str, ArrivingCall], agent_id: str, cwd: str) -> list[Any] | None:
+        """Return the blocks of a row as they enter the context, None where they do so as they came. `calls`: by the id of a tool use."""
+        if not self.site.enabled or not row.results:
+            return None
         began = time.monotonic()
         context = self.context(agent_id)
         for folded in tuple(self.folded):  # the other thread takes them out
@@ -177,36 +173,38 @@ class Door:
         if context.is_cut and not was_cut:
             self.later(reconciling.rebuild_if_small, self.site, self.site.paths(agent_id), self.transcript_of(agent_id))
         blocks: list[Any] | None = None
-        for arrived in results_of(row):
-            call = calls.get(arrived.id)
+        for arrived in row.results:
+            called = calls.get(arrived.id)
             if arrived.id in context.numbers:
                 continue  # handed in twice
-            if not isinstance(call, dict):
+            if called is None:
                 self._again(context, arrived, agent_id)
                 continue
-            _learn(call)
-            arriving = self.host.arriving_call(arrived.id, call, arrived.error, time.time(), cwd)
-            text = self._enter(context, arrived, arriving, agent_id, began)
+            called.learn()
+            text = self._enter(context, arrived, self._call(arrived, called, cwd), agent_id, began)
             if text is not None:
-                blocks = list(blocks_of(row)) if blocks is None else blocks
+                blocks = list(row.blocks) if blocks is None else blocks
                 content = arrived.with_text(text) if arrived.is_ours_to_shorten else arrived.marked()
                 blocks[arrived.at] = {**blocks[arrived.at], "content": content}
         return blocks
 
-    def _again(self, context: Context, arrived: ArrivedBlock, agent_id: str) -> None:
+    def _call(self, arrived: ArrivingResult, called: ArrivingCall, cwd: str) -> Call:
+        return Call(arrived.id, self.host.TOOLS.of(called.tool), called.input, Outcome(error=arrived.error), time.time(), cwd)
+
+    def _again(self, context: Context, arrived: ArrivingResult, agent_id: str) -> None:
         """Take in a result that no call has just brought: it was there before a compaction, and stays as it is. Where its call is not
         known, nothing can name it."""
         context.arrive(arrived.id)
-        tool, tool_input = self.returning.get(agent_id, {}).pop(arrived.id, ("", {}))
-        if not tool:
+        called = self.returning.get(agent_id, {}).pop(arrived.id, None)
+        if called is None or not called.tool:
             return
-        call = self.host.arriving_call(arrived.id, {"tool": tool, "input": tool_input}, arrived.error, time.time(), self.cwd)
+        call = self._call(arrived, called, self.cwd)
         classified = classify(call, self.cwd, self.rules)
-        name, path = door.name_of(call.traits, tool_input, self.cwd), door.path_of(call.traits, classified.subjects, classified.parts)
-        arrival = door.Arrival(arrived.id, call.traits, tool_input, classified.kind, name, arrived.text, arrived.error, path)
+        name, path = door.name_of(call.traits, call.tool_input, self.cwd), door.path_of(call.traits, classified.subjects, classified.parts)
+        arrival = door.Arrival(arrived.id, call.traits, call.tool_input, classified.kind, name, arrived.text, arrived.error, path)
         show_whole(context, arrival, self.settings.say_once)
 
-    def _enter(self, context: Context, arrived: ArrivedBlock, call: Call, agent_id: str, began: float) -> str | None:
+    def _enter(self, context: Context, arrived: ArrivingResult, call: Call, agent_id: str, began: float) -> str | None:
         """Return what enters of a result, None for all of it; the context knows it from then on."""
         classified = classify(call, call.cwd or self.cwd, self.rules)
         context.arrive(arrived.id)
@@ -274,86 +272,3 @@ class Door:
         event = journal.event_of(noted)
         if isinstance(event, Entered):
             self.later(noting.note_entered, self.site, paths, event)
-
-
-def _learn(call: dict[str, Any]) -> None:
-    """Take in what the client would mask in a call's input, so that labels are kept without it."""
-    tool_input, redacted = call.get("input"), call.get("redacted")
-    if isinstance(tool_input, dict) and isinstance(redacted, dict):
-        for name, text in redacted.items():
-            if isinstance(text, str) and isinstance(tool_input.get(name), str):
-                masking.learn(tool_input[name], text)
-
-
-class ArrivedBlock:
-    """A result block of a row: `at` its place among the blocks, `id` of its tool use, its `content`, the `text` that it shows, whether
-    another text can take its place (it is in one piece, and the host has not shortened it already), and whether it is an `error`."""
-
-    __slots__ = ("at", "content", "error", "id", "is_ours_to_shorten", "text")
-
-    def __init__(self, at: int, id: str, content: Any, error: bool) -> None:
-        self.at = at
-        self.id = id
-        self.content = content
-        self.error = error
-        self.text = text_of_blocks(content)[0]
-        is_one = isinstance(content, str) or len(_texts(content)) == 1
-        self.is_ours_to_shorten = is_one and not outcomes.is_hosts_own(self.text)
-
-    def with_text(self, text: str) -> Any:
-        """Return the content with another text; images beside it stay."""
-        if isinstance(self.content, str):
-            return text
-        changed = list(self.content)
-        changed[_texts(changed)[0]] = {**changed[_texts(changed)[0]], "text": text}
-        return changed
-
-    def marked(self) -> Any:
-        """Return the content with every text as it enters where nothing can be left out: with marks alone."""
-        if isinstance(self.content, str):
-            return own_lines.marked(self.content)[0]
-        return [_marked(block) for block in self.content]
-
-
-def _marked(block: Any) -> Any:
-    is_text = isinstance(block, dict) and isinstance(block.get("text"), str)
-    return {**block, "text": own_lines.marked(block["text"])[0]} if is_text else block
-
-
-def _texts(content: Any) -> list[int]:
-    """Return the places of the text blocks; none where anything but texts and images is among them."""
-    if not isinstance(content, list):
-        return []
-    kinds = [block.get("type") if isinstance(block, dict) else None for block in content]
-    if not set(kinds) <= {"text", "image"}:
-        return []
-    return [at for at, block in enumerate(content) if kinds[at] == "text" and isinstance(block.get("text"), str)]
-
-
-def blocks_of(row: dict[str, Any]) -> list[Any]:
-    """Return the blocks of a row's message; none where it has none."""
-    message = row.get("message")
-    blocks = message.get("content") if isinstance(message, dict) else None
-    return blocks if isinstance(blocks, list) else []
-
-
-def results_of(row: dict[str, Any]) -> list[ArrivedBlock]:
-    """Return the results that a row brings."""
-    results = []
-    for at, block in enumerate(blocks_of(row)):
-        if isinstance(block, dict) and block.get("type") == "tool_result":
-            id = block.get("tool_use_id")
-            if isinstance(id, str) and id:
-                results.append(ArrivedBlock(at, id, block.get("content"), block.get("is_error") is True))
-    return results
-
-
-def uses_of(messages: object) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return id -> (tool, input) of the calls in a host's messages."""
-    calls = {}
-    for message in messages if isinstance(messages, list) else []:
-        uses = message.get("toolUses") if isinstance(message, dict) else None
-        for use in uses if isinstance(uses, list) else []:
-            if isinstance(use, dict) and isinstance(use.get("tool"), str) and isinstance(use.get("input"), dict):
-                calls[str(use.get("tool_use_id"))] = (use["tool"], use["input"])
-    return calls

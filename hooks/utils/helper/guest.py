@@ -12,21 +12,23 @@ import time
 from .. import retention_tracker
 from ..hosts.protocol import guest_of
 from ..io import files
-from ..io.codec import text_in_field
 from ..io.system import now as time_of_day
 from ..policy import engine, events
 from ..policy.messages import MessagesNotUnderstood
 from ..state import delivery, jobs, memory, pending, reconciling, stale_ledgers, store, sweeping
+from .arriving import ArrivingCall, Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from ..hosts.protocol import KeptTranscript
+    from ..hosts.guests import ReportedResult
+    from ..hosts.protocol import HandedOver, KeptTranscript
     from ..policy.calls import Call
     from ..policy.ruleset import Ruleset
     from ..state.site import Site
+    from .compactions import CompactionAnswer
     from .door import Door
 
 _EXIT = "exit"  # why a session ends, in the words of Claude Code
@@ -44,43 +46,39 @@ class Guest:
         self.transcripts: dict[str, KeptTranscript] = {}  # by agent id
         self.is_begun = False
 
-    def result(self, request: dict[str, Any], agent_id: str) -> dict[str, Any]:
-        """Return {} for a result that enters as it came, else `output` as it enters. `request`: `id`, `tool`, `input`, `output`,
-        `metadata`, `cwd`."""
-        call = self.host.call_of(request, time.time())
+    def result(self, reported: ReportedResult) -> dict[str, Any]:
+        """Return {} for a result that enters as it came, else `output` as it enters."""
+        call = self.host.completed_call(reported, time.time())
         if call is None:
             return {}
-        self.later(self._observe, call, request, agent_id)
-        row = self.host.row_of(call.id, request.get("output"), call.outcome.error)
-        blocks = self.door.row(row, {call.id: {"tool": call.tool, "input": call.tool_input}}, agent_id, call.cwd)
+        self.later(self._observe, call, reported)
+        block = {"type": "tool_result", "tool_use_id": call.id, "content": reported.output, "is_error": call.outcome.error}
+        calls = {call.id: ArrivingCall({"tool": call.tool, "input": call.tool_input})}
+        blocks = self.door.row(Row({"content": [block]}), calls, reported.agent_id, call.cwd)
         return {} if blocks is None else {"output": blocks[0]["content"]}
 
-    def writing(self, request: dict[str, Any], agent_id: str) -> dict[str, Any]:
-        """Return why a call may not run (`refused`), {} where it may: it would write a line of ours into a file. `request`: `tool`,
-        `input`."""
+    def writing(self, tool: str, tool_input: dict[str, Any], agent_id: str) -> dict[str, Any]:
+        """Return why a call may not run (`refused`), {} where it may: it would write a line of ours into a file."""
         from ..reclaim import refusing  # seldom
 
-        site, tool_input = self.site(), request.get("input")
-        tool = site.tools.of(str(request.get("tool") or ""))
-        if not site.enabled or not isinstance(tool_input, dict) or not refusing.may_write_one(tool, tool_input):
+        site = self.site()
+        traits = site.tools.of(tool)
+        if not site.enabled or not refusing.may_write_one(traits, tool_input):
             return {}
-        why = refusing.refusal(site, tool, tool_input, self.door.transcript_path, agent_id)
+        why = refusing.refusal(site, traits, tool_input, self.door.transcript_path, agent_id)
         return {"refused": why} if why else {}
 
-    def messages(self, request: dict[str, Any], agent_id: str) -> None:
-        """Take in messages that are done, or with `all` whatever the session holds, and ids of those that were `removed`."""
-        messages, removed = request.get("messages"), request.get("removed")
-        if not self.is_begun:
-            self._begin(request)
+    def messages(self, messages: list[Any], is_all: bool, removed: list[str], model: str, agent_id: str) -> None:
+        """Take in messages that are done, or whatever the session holds (`is_all`), and ids of those that were `removed`."""
+        self._begin(model)
         if not self.site().data_rules:
-            self.later(self._keep, messages if isinstance(messages, list) else [], request.get("all") is True, agent_id)
-        if isinstance(removed, list) and removed:
-            self.later(self._take_back, [id for id in removed if isinstance(id, str)], agent_id)
+            self.later(self._keep, messages, is_all, agent_id)
+        if removed:
+            self.later(self._take_back, removed, agent_id)
 
-    def prompt(self, request: dict[str, Any], agent_id: str) -> dict[str, Any]:
+    def prompt(self, model: str, agent_id: str) -> dict[str, Any]:
         """Begin a turn; return `text` for the model, where MEMORY.md or the index after a compaction has not been given yet."""
-        if not self.is_begun:
-            self._begin(request)
+        self._begin(model)
         site = self.site()
         self.later(self._prompted, agent_id)
         if agent_id or not site.enabled:
@@ -97,36 +95,34 @@ class Guest:
         text = "\n\n".join(filter(None, parts))
         return {"text": text} if text else {}
 
-    def handover(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the conversation that is handed over to be compacted: its `rows`, and the messages as they are `sent`; {} where it is not
-        understood."""
+    def handover(self, entries: object, thinking: str) -> HandedOver | None:
+        """Return the conversation that is handed over to be compacted; None where it is not understood."""
         try:
-            return self.host.handover(request)
+            return self.host.handover(entries, thinking)
         except MessagesNotUnderstood:
-            return {}
+            return None
 
-    def edited(self, request: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    def edited(self, handed: HandedOver | None, answer: CompactionAnswer) -> dict[str, Any]:
         """Return the answer to a compaction in the host's own edits; without them where it is the host's, as one is that a summariser has
         to finish."""
         rest = {name: value for name, value in answer.items() if name in ("notice", "skip")}
-        if "rows" not in answer or answer.get("hand_on"):
+        if handed is None or "rows" not in answer or answer.get("hand_on"):
             return rest
         try:
-            return {**rest, **self.host.edits(request, answer["rows"])}
+            return {**rest, **handed.edits(answer["rows"])}
         except MessagesNotUnderstood as error:
             return {"notice": f"Nothing was changed: {error}."}
 
-    def mended(self, request: dict[str, Any], now: float) -> dict[str, Any]:
+    def mended(self, handed: HandedOver, now: float) -> dict[str, Any]:
         """Return the `edits` after which no result of the conversation that is handed over names one which has left it."""
         from .mending import made_whole  # seldom
 
-        rows = self.handover(request).get("rows", [])
-        results = [shown for row in rows for shown in row["toolResults"]]
+        results = [shown for row in handed.rows for shown in row["toolResults"]]
         site = self.site()
         whole = made_whole(site, "", {shown["tool_use_id"] for shown in results}, now) if site.enabled else {}
         for shown in results:
             shown["text"] = whole.get(shown["tool_use_id"], shown["text"])
-        return {"edits": self.edited(request, {"rows": rows}).get("edits", [])} if whole else {}
+        return {"edits": self.edited(handed, {"rows": handed.rows}).get("edits", [])} if whole else {}
 
     def result_ids(self, agent_id: str) -> list[str]:
         """Return the ids of the results in the context, once all deferred work is done."""
@@ -144,14 +140,14 @@ class Guest:
             stale_ledgers.settle(site, transcript_path)
         sweeping.sweep(site, now)
 
-    def _begin(self, request: dict[str, Any]) -> None:
-        """Remember the facts that hooks of other hosts receive at a session's start."""
+    def _begin(self, model: str) -> None:
+        """Remember, the first time, the facts that hooks of other hosts receive at a session's start."""
+        if self.is_begun:
+            return
         self.is_begun = True
         site = self.site()
         facts: dict[str, object] = {"project": site.project, "transcript": self.door.transcript_path}
-        if isinstance(request.get("model"), str):
-            facts["model"] = request["model"]
-        site.remember(**facts)
+        site.remember(**facts, **({"model": model} if model else {}))
 
     def _keep(self, messages: list[Any], is_all: bool, agent_id: str) -> None:
         self._of(agent_id).take(messages, is_all)
@@ -165,13 +161,13 @@ class Guest:
             self.transcripts[agent_id] = self.host.kept(path, self.door.session_id, self.door.cwd, agent_id)
         return self.transcripts[agent_id]
 
-    def _observe(self, call: Call, request: dict[str, Any], agent_id: str) -> None:
+    def _observe(self, call: Call, reported: ReportedResult) -> None:
         """Give the result of a call a lifetime, as the hook on tool calls does."""
         site = self.site()
         if not site.enabled:
             return
-        transcript_path = "" if agent_id else self.door.transcript_path
-        retention_tracker.add_call(site, site.paths(agent_id), transcript_path, call, text_in_field(request, "output"))
+        transcript_path = "" if reported.agent_id else self.door.transcript_path
+        retention_tracker.add_call(site, site.paths(reported.agent_id), transcript_path, call, reported.text)
 
     def _prompted(self, agent_id: str) -> None:
         site = self.site()

@@ -13,12 +13,12 @@ import time
 
 from ..hosts import is_guest, protocol
 from ..io import hook_log
-from ..io.codec import texts
 from ..io.system import now
 from ..policy import compaction_point
 from ..state import data_rules, hidden_tools, jobs, prompt_breakdowns, reconciling, sweeping
 from ..state.noted import Noted
 from ..state.site import Site
+from .arriving import uses_of
 from .commands import Commands
 from .compactions import Compactions, Outlines
 from .door import Door
@@ -32,11 +32,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from ..hosts.guests import ReportedResult
+    from .arriving import ArrivingCall, Row
+    from .compactions import CompactionRequest
     from .pane import Pane
 
+    Columns = int  # as routes.py reads them
+    Rows = int
+
 _LAST_TIMES = 500  # of how many rows the median is taken, by hand: importing `statistics` takes 2 MB
-_COLUMNS = 70
-_ROWS = 40
 _HOUR_S = 3600.0
 _CALL = "compact"  # tells the mod that a compaction is to be started
 
@@ -118,11 +122,11 @@ class Session:
         self.settle()
         return self.stored
 
-    def note_data_rules(self, request: dict[str, Any]) -> None:
+    def note_data_rules(self, reported: object) -> None:
         """Take in which data rules the client says apply now: leave them to hooks and commands before anything is done with the request."""
         if self.guest:
             return
-        rules = data_rules.reported(request.get("data_rules"), self.environ)
+        rules = data_rules.reported(reported, self.environ)
         if self._is_noted(rules):
             return
         with self.lock:
@@ -148,97 +152,93 @@ class Session:
         is_told = not (rules or data_rules.is_asked(self.environ)) or data_rules.is_said(self.door.site.lasting_home, self.door.session_id)
         return rules == self.data_rules and is_told
 
-    def row(self, request: dict[str, Any]) -> dict[str, Any]:
+    def row(self, message: Row, calls: dict[str, ArrivingCall], agent_id: str, cwd: str) -> dict[str, Any]:
         began = time.perf_counter()
-        calls = request.get("calls")
         with self.lock:
-            blocks = self.door.row(request, calls if isinstance(calls, dict) else {}, _text(request, "agent_id"), _text(request, "cwd"))
+            blocks = self.door.row(message, calls, agent_id, cwd)
             self.rows += 1
             self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
         self.work.put((self.compactions.look, ()))
         return {} if blocks is None else {"content": blocks}
 
-    def result(self, request: dict[str, Any]) -> dict[str, Any]:
+    def result(self, reported: ReportedResult) -> dict[str, Any]:
         """Answer for a result of a host that hands over no rows."""
         began = time.perf_counter()
         with self.lock:
-            answer = self.guest.result(request, _text(request, "agent_id")) if self.guest else {}
+            answer = self.guest.result(reported) if self.guest else {}
             self.rows += 1
             self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
         return answer
 
-    def writing(self, request: dict[str, Any]) -> dict[str, Any]:
+    def writing(self, tool: str, input: dict[str, Any], agent_id: str) -> dict[str, Any]:
         """Return why a call of such a host may not run (`refused`); {} where it may."""
         with self._settled():
-            return self.guest.writing(request, _text(request, "agent_id")) if self.guest else {}
+            return self.guest.writing(tool, input, agent_id) if self.guest else {}
 
-    def messages(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Take in messages of a host that keeps no transcript which we can read; `usage` as begin_turn has it."""
+    def messages(
+        self, messages: list[Any], all: bool, removed: list[str], model: str, usage: object, agent_id: str
+    ) -> dict[str, Any]:  # fmt: skip
+        """Take in messages of a host that keeps no transcript which we can read."""
         if self.guest:
-            self.reported.note(self._site(), request.get("usage"), now(self.environ), fresh=True)
-            agent_id = _text(request, "agent_id")
-            self.guest.messages(request, agent_id)
-            if texts(request.get("removed")):
+            self.reported.note(self._site(), usage, now(self.environ), fresh=True)
+            self.guest.messages(messages, all, removed, model, agent_id)
+            if removed:
                 with self._settled():
                     ids = self.guest.result_ids(agent_id)
                 with self.lock:
                     self.door.keep(agent_id, ids)
         return {}
 
-    def prompt(self, request: dict[str, Any]) -> dict[str, Any]:
+    def prompt(self, model: str, usage: object, agent_id: str) -> dict[str, Any]:
         """Begin a turn of such a host; return `text` for the model, where there is something to say."""
         if self.guest is None:
             return {}
-        self.begin_turn(request)
-        return self.guest.prompt(request, _text(request, "agent_id"))
+        self.begin_turn(None, usage, agent_id)
+        return self.guest.prompt(model, agent_id)
 
-    def begin_turn(self, request: dict[str, Any]) -> dict[str, Any]:
+    def begin_turn(self, ids: list[str] | None, usage: object, agent_id: str) -> dict[str, Any]:
         """Begin a turn; with the `ids` of the remaining results, where some were taken back, and the client's `usage`. `outdated` in the
         answer: another helper should take our place."""
         site = self._site()
-        self.reported.note(site, request.get("usage"), now(self.environ), fresh=False)
+        self.reported.note(site, usage, now(self.environ), fresh=False)
         with self.lock:
             self.door.turn()
-            if "ids" in request:
-                self.door.keep(_text(request, "agent_id"), texts(request.get("ids")))
+            if ids is not None:
+                self.door.keep(agent_id, ids)
         return {"outdated": True} if self.code.has_changed() else {}
 
-    def compact(self, request: dict[str, Any]) -> dict[str, Any]:
-        if self.guest:
-            return self._edit(self.guest, request)
+    def compact(self, request: CompactionRequest, entries: object, thinking: str) -> Mapping[str, object]:
+        """Answer a compaction. `entries`, `thinking`: of a host whose conversation goes on by edits."""
+        handed = self.guest.handover(entries, thinking) if self.guest else None
+        if handed is not None:
+            request.rows, request.sent = handed.rows, handed.sent
         with self._settled():
-            path = self.door.transcript_of(_text(request, "agent_id"))
-            answer = self.compactions.answer(self._site(), path, request, now(self.environ))
-        with self.lock:
-            self.door.compacting(_text(request, "agent_id"), answer.get("rows", request.get("rows")), answer.get("behind"))
+            answer = self.compactions.answer(self._site(), self.door.transcript_of(request.agent_id), request, now(self.environ))
+        if self.guest is None:
+            calls = {**uses_of(answer.get("rows", request.rows)), **uses_of(answer.get("behind"))}
+            with self.lock:
+                self.door.compacting(request.agent_id, calls)
         self._call()
-        return answer
+        return self.guest.edited(handed, answer) if self.guest else answer
 
-    def _edit(self, guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer a compaction of a host whose conversation goes on by edits."""
-        handed = {**request, **guest.handover(request)}
-        with self._settled():
-            answer = self.compactions.answer(self._site(), self.door.transcript_path, handed, now(self.environ))
-        self._call()
-        return guest.edited(request, answer)
-
-    def mend(self, request: dict[str, Any]) -> dict[str, Any]:
+    def mend(self, entries: object, thinking: str) -> dict[str, Any]:
         """Return the `edits` by which the shortened results of such a host are whole again, whose references its own compaction has taken
         away."""
-        if self.guest is None:
+        handed = self.guest.handover(entries, thinking) if self.guest else None
+        if self.guest is None or handed is None:
             return {}
         with self._settled():
-            return self.guest.mended(request, now(self.environ))
+            return self.guest.mended(handed, now(self.environ))
 
-    def want(self, request: dict[str, Any]) -> dict[str, Any]:
+    def want(self, cancel: bool, only: list[str] | None, share: float | None, back: list[str]) -> dict[str, Any]:
         """Note a change of the conversation that a process outside of the client asks for; the mod reads it in our output."""
         with self.stored:
-            if request.get("cancel") is True:
+            if cancel:
                 return {"heard": True, "cancelled": self.compactions.cancel()}
-            if "only" in request:
-                self.compactions.clear(texts(request.get("only")), _share(request))
+            if only is not None:
+                self.compactions.clear(only, share)
             else:
-                self.compactions.put_back(texts(request.get("back")))
+                self.compactions.put_back(back)
         self._call()
         return {"heard": True}
 
@@ -248,7 +248,7 @@ class Session:
             sys.stdout.write(_CALL + "\n")
             sys.stdout.flush()
 
-    def compacting(self, _request: dict[str, Any]) -> dict[str, Any]:
+    def compacting(self) -> dict[str, Any]:
         """Return the advice for the summariser, and note, for the hook on compactions, that it was given."""
         from ..reclaim import compaction_advice  # seldom
 
@@ -260,9 +260,8 @@ class Session:
             site.remember(advised=at)
         return {"text": text or ""}
 
-    def compacted(self, request: dict[str, Any]) -> dict[str, Any]:
+    def compacted(self, stood: bool, agent_id: str) -> dict[str, Any]:
         """Note that a compaction is done; `stood`: with our answer."""
-        stood, agent_id = request.get("stood") is True, _text(request, "agent_id")
         with self._settled():
             rest = self.compactions.confirm(stood)
         self._call()
@@ -277,9 +276,9 @@ class Session:
             self.work.put((rest, ()))  # not before: the client waits for this answer, too
         return {}
 
-    def late(self, request: dict[str, Any]) -> dict[str, Any]:
+    def late(self, ids: list[str], agent_id: str) -> dict[str, Any]:
         with self.lock:
-            self.door.late(_text(request, "agent_id"), texts(request.get("ids")))
+            self.door.late(agent_id, ids)
         return {}
 
     @property
@@ -293,52 +292,50 @@ class Session:
                 self._pane = Pane(self.door.transcript_path, Commands(self.environ, self.cwd), self.compactions, self.misses, self.reported)
         return self._pane
 
-    def view(self, request: dict[str, Any]) -> dict[str, Any]:
-        self.reported.note(self._site(), request.get("usage"), now(self.environ), request.get("turn_ended") is True)
-        if request.get("status_site") is True:
+    def view(
+        self, page: str, chosen: str, columns: Columns, rows: Rows, turn_ended: bool, status_site: bool, usage: object
+    ) -> dict[str, Any]:  # fmt: skip
+        self.reported.note(self._site(), usage, now(self.environ), turn_ended)
+        if status_site:
             self.reported.note_status_line(self._site())
         from .drawing import PaneRequest
 
-        shown = PaneRequest(
-            _text(request, "page"), _text(request, "chosen"), _columns(request), _rows(request), request.get("turn_ended") is True
-        )
+        shown = PaneRequest(page, chosen, columns, rows, turn_ended)
         with self._settled():
             return self.pane.view(self._site(), shown, now(self.environ))
 
-    def command(self, request: dict[str, Any]) -> dict[str, Any]:
+    def command(self, words: str, columns: Columns) -> dict[str, Any]:
         with self._settled():
-            return self._reply(self.pane.answer(_text(request, "words"), self._site(), now(self.environ), _columns(request)))
+            return self._reply(self.pane.answer(words, self._site(), now(self.environ), columns))
 
-    def press(self, request: dict[str, Any]) -> dict[str, Any]:
+    def press(self, id: str, columns: Columns) -> dict[str, Any]:
         with self._settled():
-            return self._reply(self.pane.press(_text(request, "id"), self._site(), now(self.environ), _columns(request)))
+            return self._reply(self.pane.press(id, self._site(), now(self.environ), columns))
 
     def _reply(self, text: str) -> dict[str, Any]:
         """Return an answer; with `compact` where a compaction is to be started, which does what was asked for."""
         return {"text": text, **({"compact": True} if self.compactions.begin() else {})}
 
-    def breakdown(self, request: dict[str, Any]) -> dict[str, Any]:
+    def breakdown(self, breakdown: object) -> dict[str, Any]:
         """Store the client's breakdown of the window before the first word."""
         site = self._site()
         if site.data_rules:
             return {}
-        at = protocol.of(site.session_id).compaction_reported(request.get("breakdown"))
+        at = protocol.of(site.session_id).compaction_reported(breakdown)
         with self.stored:
             if at is not None and site.session.get("compaction") is not None:
                 site.remember(compacts_at=compaction_point.noted(site.session, at))
-            prompt_breakdowns.keep_breakdown(
-                site.home, _project(self.door.cwd), self.door.session_id, request.get("breakdown"), now(self.environ)
-            )
+            prompt_breakdowns.keep_breakdown(site.home, _project(self.door.cwd), self.door.session_id, breakdown, now(self.environ))
         return {}
 
-    def hidden(self, _request: dict[str, Any]) -> dict[str, Any]:
+    def hidden(self) -> dict[str, Any]:
         """Return `names` of the tools that this project's sessions do without, and those that are `deferred`; one that ends in `__` means
         all that begin so."""
         site = self._site()
         names, deferred = hidden_tools.parted(hidden_tools.hidden(site.lasting_home, _project(self.door.cwd)) if site.enabled else {})
         return {"names": names, "deferred": deferred}
 
-    def health(self, _request: dict[str, Any]) -> dict[str, Any]:
+    def health(self) -> dict[str, Any]:
         return {
             "version": self.version, "rows": self.rows, "rewritten": self.door.rewritten, "rss_mb": _rss_mb(),
             "p50_ms": round(1000 * sorted(self.times)[len(self.times) // 2], 2) if self.times else None,
@@ -346,27 +343,6 @@ class Session:
 
     def _site(self) -> Site:
         return Site(self.environ, self.door.session_id, self.door.cwd)
-
-
-# These come from processes of ours, which do not know what the client says.
-FROM_A_SHELL = ("/want", "/health")
-# Path of a request -> the method that answers it.
-METHODS = {
-    "/row": Session.row, "/rows": Session.begin_turn, "/compact": Session.compact, "/compacting": Session.compacting,
-    "/compacted": Session.compacted, "/late": Session.late, "/view": Session.view, "/command": Session.command, "/press": Session.press,
-    "/health": Session.health, "/result": Session.result, "/writing": Session.writing, "/messages": Session.messages,
-    "/prompt": Session.prompt, "/mend": Session.mend, "/want": Session.want, "/breakdown": Session.breakdown, "/hidden": Session.hidden,
-}  # fmt: skip
-
-
-def _text(request: dict[str, Any], name: str) -> str:
-    value = request.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _share(request: dict[str, Any]) -> float | None:
-    value = request.get("share")
-    return value if isinstance(value, float) and 0 < value <= 1 else None
 
 
 def _seconds(configured: str | None) -> float:
@@ -379,16 +355,6 @@ def _seconds(configured: str | None) -> float:
 
 def _project(cwd: str) -> str:
     return os.path.realpath(cwd) if cwd else ""
-
-
-def _columns(request: dict[str, Any]) -> int:
-    value = request.get("columns")
-    return value if type(value) is int and 0 < value < 1000 else _COLUMNS
-
-
-def _rows(request: dict[str, Any]) -> int:
-    value = request.get("rows")
-    return value if type(value) is int and 0 < value < 1000 else _ROWS
 
 
 def _rss_mb() -> float | None:

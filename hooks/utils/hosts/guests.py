@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..io.codec import text_in_field
 from ..policy.calls import Call, Outcome
 from .own_memory import OwnMemory
 from .transcripts.blocks import text_of_blocks
@@ -15,30 +14,43 @@ if TYPE_CHECKING:
     from ..policy.tools import Tool, Tools
 
 
-def reported_call(
-    payload: dict[str, Any], tools: Tools, outcome_of: Callable[[Tool, dict[str, Any], str], Outcome], now: float
-) -> Call | None:  # fmt: skip
-    """Return the completed call that an extension reports: {id, tool, input, output, cwd, …}; None where it names none. `outcome_of` takes
-    the tool, its input and the text of the output."""
-    id, name, arguments = payload.get("id"), payload.get("tool"), payload.get("input")
-    if not (isinstance(id, str) and id and isinstance(name, str) and name):
+class ReportedResult:
+    """A result that an extension reports: the `id` of its call, the `tool`, its `input`, the `output` (a text or blocks), what the host
+    notes beside it (`metadata`), whether the call `failed`, where it ran (`cwd`), and the subagent that it is of ("" for none)."""
+
+    __slots__ = ("agent_id", "cwd", "failed", "id", "input", "metadata", "output", "text", "tool")
+
+    def __init__(
+        self, id: str, tool: str, input: dict[str, Any], output: object, metadata: object, failed: bool, cwd: str, agent_id: str
+    ) -> None:  # fmt: skip
+        self.id = id
+        self.tool = tool
+        self.input = input
+        self.output = output
+        self.text = text_of_blocks(output)[0]
+        self.metadata = metadata
+        self.failed = failed
+        self.cwd = cwd
+        self.agent_id = agent_id
+
+
+def completed_call(reported: ReportedResult, tools: Tools, outcome_of: Callable[[Tool], Outcome], now: float) -> Call | None:
+    """Return the call of a result; None where it names none. `outcome_of` takes the tool."""
+    if not reported.id or not reported.tool:
         return None
-    tool, tool_input = tools.of(name), arguments if isinstance(arguments, dict) else {}
-    output, cwd = payload.get("output"), tool_input.get("workdir") or payload.get("cwd")
-    text = output if isinstance(output, str) else text_of_blocks(output)[0]
-    return Call(id, tool, tool_input, outcome_of(tool, tool_input, text), now, cwd if isinstance(cwd, str) else "")
+    tool = tools.of(reported.tool)
+    cwd = reported.input.get("workdir") or reported.cwd
+    return Call(reported.id, tool, reported.input, outcome_of(tool), now, cwd if isinstance(cwd, str) else "")
 
 
-def arriving_call(tools: Tools, id: str, call: dict[str, Any], error: bool, now: float, cwd: str) -> Call:
-    """Return the call of a result that is about to enter, from the tool and input that an extension reports."""
-    name, arguments = call.get("tool"), call.get("input")
-    tool = tools.of(name if isinstance(name, str) else "")
-    return Call(id, tool, arguments if isinstance(arguments, dict) else {}, Outcome(error=error), now, cwd)
+def call_of(payload: dict[str, Any], now: float) -> Call | None:
+    """Return None: no hook of ours runs there."""
+    return None
 
 
 def output_of(payload: dict[str, Any]) -> str:
-    """Return what the command of a completed call has printed; "" for another call."""
-    return text_in_field(payload, "output")
+    """Return "": no hook of ours runs there."""
+    return ""
 
 
 def run_as_ours(command: str) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..policy.calls import Call
     from ..policy.tools import Tools
+    from .guests import ReportedResult
     from .own_memory import OwnMemory
 
     class Host(Protocol):
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 
         def output_of(self, payload: dict[str, Any]) -> str:
             """Return what the command of a completed call has printed; "" for another call."""
-
-        def arriving_call(self, id: str, call: dict[str, Any], error: bool, now: float, cwd: str) -> Call:
-            """Return the call of a result that is about to enter, from its {tool, input}."""
 
         def run_as_ours(self, command: str) -> str:
             """Return the shell command in which `popkit …` can be no program but ours, whatever a project puts on the PATH; "" where the
@@ -63,6 +61,15 @@ if TYPE_CHECKING:
         def ids(self) -> list[str]:
             """Return the ids of the calls whose results are in the conversation."""
 
+    class HandedOver(Protocol):
+        """A conversation that a plugin hands over: its `rows`, and the messages as they are `sent`."""
+
+        rows: list[dict[str, Any]]
+        sent: list[dict[str, Any]]
+
+        def edits(self, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+            """Return what the plugin does so that its host shows these rows. MessagesNotUnderstood where that cannot be."""
+
     class GuestHost(Host, Protocol):
         """A host without hooks of ours: its plugin hands over results and messages, and the helper keeps its transcripts."""
 
@@ -72,28 +79,17 @@ if TYPE_CHECKING:
         def path_of(self, popkit_home: str, project: str, session_id: str) -> str:
             """Return where the transcript of a session is kept."""
 
-        def row_of(self, id: str, output: object, failed: bool) -> dict[str, Any]:
-            """Return a result as the row that the door takes."""
+        def completed_call(self, reported: ReportedResult, now: float) -> Call | None:
+            """Return the call of a result that the plugin reports; None where it names none."""
 
-        def handover(self, request: dict[str, Any]) -> dict[str, Any]:
-            """Return the `rows` of a conversation that the plugin hands over to be compacted, and the messages as they are `sent`.
+        def handover(self, entries: object, thinking: str) -> HandedOver:
+            """Return the conversation that the plugin hands over to be compacted: its `entries`, and how the model thinks.
             MessagesNotUnderstood for anything else."""
-
-        def edits(self, request: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-            """Return what the plugin does so that its host shows these rows. MessagesNotUnderstood where that cannot be."""
 
 
 def of(session_id: str) -> Host:
     """Return the host of a session."""
-    if session_id.startswith(OPENCODE):
-        from .opencode import host as opencode
-
-        return opencode
-    if session_id.startswith(PI):
-        from .pi import host as pi
-
-        return pi
-    return claude_code
+    return guest_of(session_id) if is_guest(session_id) else claude_code
 
 
 def guest_of(session_id: str) -> GuestHost:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from ...policy.calls import Call, Outcome
 from .. import CLAUDE_CODE
-from ..transcripts.outcomes import input_of
 from . import TOOLS
 from .calls import call_of, output_of, run_as_ours
 
@@ -16,18 +14,10 @@ if TYPE_CHECKING:
     from ..own_memory import OwnMemory
 
 __all__ = [
-    "NAME", "TOOLS", "arriving_call", "call_of", "compaction_reported", "compaction_told", "output_of", "own_memory", "run_as_ours",
+    "NAME", "TOOLS", "call_of", "compaction_reported", "compaction_told", "output_of", "own_memory", "run_as_ours",
 ]  # fmt: skip
 
 NAME = CLAUDE_CODE
-
-
-def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: str) -> Call:
-    """Return the call of a result that is about to enter, from the tool and input that the mod tells of it."""
-    tool = call.get("tool")
-    arguments = input_of(call.get("input"))
-    return Call(id, TOOLS.of(tool if isinstance(tool, str) else ""), arguments, Outcome(error=error), now, cwd)
-
 
 # The functions below load what few hooks need.
 

@@ -7,43 +7,34 @@ from __future__ import annotations
 
 from ...policy.messages import MessagesNotUnderstood
 from .. import guests
-from ..guests import compaction_reported, compaction_told, output_of, own_memory, run_as_ours
+from ..guests import call_of, compaction_reported, compaction_told, output_of, own_memory, run_as_ours
 from . import TOOLS
 from .kept_transcripts import kept, path_of
-from .results import exit_of, outcome_of, row_of
+from .results import exit_of, outcome_of
 from .translation import NAME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+    from typing import NoReturn
 
     from ...policy.calls import Call
+    from ..guests import ReportedResult
 
 
 __all__ = [
-    "NAME", "TOOLS", "arriving_call", "call_of", "compaction_reported", "compaction_told", "edits", "handover", "kept", "output_of",
-    "own_memory", "path_of", "row_of", "run_as_ours",
+    "NAME", "TOOLS", "call_of", "compaction_reported", "compaction_told", "completed_call", "handover", "kept", "output_of", "own_memory",
+    "path_of", "run_as_ours",
 ]  # fmt: skip
 
 
-def call_of(payload: dict[str, Any], now: float) -> Call | None:
-    """Return the completed call that the plugin reports, with `failed` and OpenCode's `metadata`; None where it names none."""
-    metadata = payload.get("metadata")
-    failed = payload.get("failed") is True or bool(exit_of(metadata))
-    return guests.reported_call(payload, TOOLS, lambda tool, given, text: outcome_of(tool, given, text, metadata, failed), now)
+def completed_call(reported: ReportedResult, now: float) -> Call | None:
+    """Return the call of a result that the plugin reports, with OpenCode's metadata; None where it names none."""
+    failed = reported.failed or bool(exit_of(reported.metadata))
+    return guests.completed_call(
+        reported, TOOLS, lambda tool: outcome_of(tool, reported.input, reported.text, reported.metadata, failed), now
+    )  # fmt: skip
 
 
-def arriving_call(id: str, call: dict[str, Any], error: bool, now: float, cwd: str) -> Call:
-    """Return the call of a result that is about to enter, from the tool and input that the plugin reports."""
-    return guests.arriving_call(TOOLS, id, call, error, now, cwd)
-
-
-def handover(request: dict[str, Any]) -> dict[str, Any]:
+def handover(entries: object, thinking: str) -> NoReturn:
     """MessagesNotUnderstood: OpenCode hands no conversation over to be compacted."""
-    raise MessagesNotUnderstood("OpenCode compacts its conversations itself")
-
-
-def edits(request: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """MessagesNotUnderstood: a plugin of OpenCode's edits nothing that was sent."""
     raise MessagesNotUnderstood("OpenCode compacts its conversations itself")

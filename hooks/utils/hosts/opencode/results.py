@@ -12,12 +12,6 @@ if TYPE_CHECKING:
     from ...policy.tools import Tool
 
 
-def row_of(id: str, output: object, failed: bool) -> dict[str, Any]:
-    """Return the row that a result would be in a conversation of Claude Code's; `output`: a text, or the blocks of an MCP server."""
-    block = {"type": "tool_result", "tool_use_id": id, "content": output, "is_error": failed}
-    return {"message": {"role": "user", "content": [block]}}
-
-
 def exit_of(metadata: object) -> int | None:
     """Return the exit code that OpenCode notes of a command; None where it notes none."""
     code = metadata.get("exit") if isinstance(metadata, dict) else None

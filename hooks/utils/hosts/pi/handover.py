@@ -31,7 +31,7 @@ _FAILED = ("error", "aborted")
 _ADAPTIVE = "adaptive"
 
 
-class _Handed:
+class _Entry:
     """An entry: its `id`, the message as it is `shown` (None for one that is not), as it was said (`raw`)."""
 
     __slots__ = ("id", "raw", "shown")
@@ -45,15 +45,48 @@ class _Handed:
         self.raw: Message = raw if isinstance(raw, dict) else self.shown or {}
 
 
-def handover(request: dict[str, Any]) -> dict[str, Any]:
-    """Return the `rows` of the conversation in a request's `entries`, and the messages as they are `sent`, as a host of hooks has them.
-    MessagesNotUnderstood for anything else."""
-    sent: list[Message] = []
-    rows: list[Message] = []
-    for role, blocks in _conversation(_handed(request)):
-        sent.append({"role": role, "content": blocks})
-        rows.append(_row(role, blocks))
-    return {"rows": rows, "sent": sent}
+class HandedOver:
+    """A conversation that is handed over: its `rows`, and the messages as they are `sent`, as a host of hooks has them."""
+
+    __slots__ = ("_entries", "_is_bound", "rows", "sent")
+
+    def __init__(self, entries: list[_Entry], is_bound: bool) -> None:
+        self._entries = entries
+        self._is_bound = is_bound
+        conversation = list(_conversation(entries))
+        self.sent: list[Message] = [{"role": role, "content": blocks} for role, blocks in conversation]
+        self.rows = [_row(role, blocks) for role, blocks in conversation]
+
+    def edits(self, rows: Sequence[Message]) -> dict[str, Any]:
+        """Return the `edits` after which pi shows these rows, each {`id` of the entry, its new `content`, None for none}; with the
+        `summary` of the compaction, and the id of the `first` entry that it keeps. MessagesNotUnderstood where the rows have what no edit
+        can say."""
+        handed = self._entries
+        uses = {use["tool_use_id"]: use["input"] for row in rows for use in row["toolUses"]}
+        results = {shown["tool_use_id"]: shown["text"] for row in rows for shown in row["toolResults"]}
+        carried = _carried(handed, rows, uses)
+        wanted = [(each, _content(each, uses, results, carried)) for each in handed if _has_calls(each.raw)]
+        if self._is_bound:
+            known = {each.id: content for each, content in wanted}
+            touched = [each for each in handed if each.id in known or _thinks(each)]
+            wanted = [(each, _thoughtless(known.get(each.id, _shown_content(each)))) for each in touched]
+        told = [each.shown for each in handed if each.shown and each.shown.get("role") == "compactionSummary"]
+        before = "\n\n".join(filter(None, (text_in_field(message, "summary").replace(NOTE, "").strip() for message in told)))
+        first = next((each.id for each in handed if (each.shown or each.raw).get("role") not in _TOLD), "")
+        if not first:
+            raise MessagesNotUnderstood("no entry could be kept")
+        return {
+            "edits": [{"id": each.id, "content": content} for each, content in wanted if content != _shown_content(each)],
+            "summary": f"{before}\n\n{NOTE}" if before else NOTE,
+            "first": first,
+        }
+
+
+def handover(entries: object, thinking: str) -> HandedOver:
+    """Return the conversation in the `entries` of a request, whose model thinks so. MessagesNotUnderstood for anything else."""
+    if not isinstance(entries, list):
+        raise MessagesNotUnderstood("pi does not say what it sends")
+    return HandedOver([_Entry(entry) for entry in entries], thinking == _ADAPTIVE)
 
 
 def _row(role: str, blocks: Sequence[Message]) -> Message:
@@ -69,39 +102,7 @@ def _row(role: str, blocks: Sequence[Message]) -> Message:
     }  # fmt: skip
 
 
-def edits(request: dict[str, Any], rows: Sequence[Message]) -> dict[str, Any]:
-    """Return the `edits` after which pi shows these rows, each {`id` of the entry, its new `content`, None for none}; with the `summary` of
-    the compaction, and the id of the `first` entry that it keeps. MessagesNotUnderstood where the rows have what no edit can say."""
-    handed = _handed(request)
-    uses = {use["tool_use_id"]: use["input"] for row in rows for use in row["toolUses"]}
-    results = {shown["tool_use_id"]: shown["text"] for row in rows for shown in row["toolResults"]}
-    carried = _carried(handed, rows, uses)
-    is_bound = request.get("thinking") == _ADAPTIVE
-    wanted = [(each, _content(each, uses, results, carried)) for each in handed if _has_calls(each.raw)]
-    if is_bound:
-        known = {each.id: content for each, content in wanted}
-        touched = [each for each in handed if each.id in known or _thinks(each)]
-        wanted = [(each, _thoughtless(known.get(each.id, _shown_content(each)))) for each in touched]
-    told = [each.shown for each in handed if each.shown and each.shown.get("role") == "compactionSummary"]
-    before = "\n\n".join(filter(None, (text_in_field(message, "summary").replace(NOTE, "").strip() for message in told)))
-    first = next((each.id for each in handed if (each.shown or each.raw).get("role") not in _TOLD), "")
-    if not first:
-        raise MessagesNotUnderstood("no entry could be kept")
-    return {
-        "edits": [{"id": each.id, "content": content} for each, content in wanted if content != _shown_content(each)],
-        "summary": f"{before}\n\n{NOTE}" if before else NOTE,
-        "first": first,
-    }
-
-
-def _handed(request: dict[str, Any]) -> list[_Handed]:
-    entries = request.get("entries")
-    if not isinstance(entries, list):
-        raise MessagesNotUnderstood("pi does not say what it sends")
-    return [_Handed(entry) for entry in entries]
-
-
-def _conversation(handed: Sequence[_Handed]) -> Iterator[tuple[str, list[Message]]]:
+def _conversation(handed: Sequence[_Entry]) -> Iterator[tuple[str, list[Message]]]:
     """Yield (role, blocks) of each message that says something. A list that a call carries is said in the user's place."""
     lists = {id: text for each in handed for id, text in _lists(each.shown)}
     for each in handed:
@@ -168,7 +169,7 @@ def _calls(message: Message) -> list[Message]:
     return [block for block in _list(message.get("content")) if block.get("type") == "toolCall"]
 
 
-def _carried(handed: Sequence[_Handed], rows: Sequence[Message], uses: dict[str, Any]) -> dict[str, str]:
+def _carried(handed: Sequence[_Entry], rows: Sequence[Message], uses: dict[str, Any]) -> dict[str, str]:
     """Return {id of the call that carries it: text} of the lists in these rows: a call from between those that stay around the list, one
     that carries a list already if there is one, else that with the smallest input."""
     calls = [block for each in handed if _has_calls(each.raw) for block in _calls(each.raw)]
@@ -193,7 +194,7 @@ def _carried(handed: Sequence[_Handed], rows: Sequence[Message], uses: dict[str,
     return carried
 
 
-def _content(each: _Handed, uses: dict[str, Any], results: dict[str, str], carried: dict[str, str]) -> list[Message] | None:
+def _content(each: _Entry, uses: dict[str, Any], results: dict[str, str], carried: dict[str, str]) -> list[Message] | None:
     """Return the content that an answer with calls, or a result, is to have; None for one that is to be omitted."""
     raw = each.raw
     if raw.get("role") == "toolResult":
@@ -216,11 +217,11 @@ def _content(each: _Handed, uses: dict[str, Any], results: dict[str, str], carri
     return content or None
 
 
-def _shown_content(each: _Handed) -> Any:
+def _shown_content(each: _Entry) -> Any:
     return each.shown.get("content") if each.shown else None
 
 
-def _thinks(each: _Handed) -> bool:
+def _thinks(each: _Entry) -> bool:
     message = each.shown or {}
     return message.get("role") == "assistant" and any(block.get("type") == "thinking" for block in _list(message.get("content")))
 
