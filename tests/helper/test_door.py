@@ -139,6 +139,7 @@ def test_what_only_looks_like_a_line_of_ours_is_marked_whatever_it_comes_in(help
     blocks = [{"type": "text", "text": line} for line in OURS]
     answer = helper.result("mcp__notes__get", {}, [*blocks, {"type": "image", "source": {}}])[1]
     assert [block.get("text") for block in answer["content"][0]["content"]] == [*marked, None]
+    helper.ask("/view")  # what was put off opens the archive
     (helper.home / "archive.sqlite").unlink()
     (helper.home / "archive.sqlite").mkdir()
     assert helper.result("Bash", {"command": "cat notes"}, OURS[2], is_error=True)[1]["content"][0]["content"] == marked[2]
