@@ -18,16 +18,24 @@ RECENT = 128
 # In the place of a handle: what left by other ways than ours, of which nothing is archived. No record has such a name.
 OUTSIDE = "outside"
 
-_FIELDS = (
+_COLUMNS = (
     "id", "index", "at", "turn", "tool", "kind", "tier", "basis", "label", "parts", "subjects", "tokens", "hash", "error", "verdict",
     "touched", "ended", "cleared",
 )  # fmt: skip
+_NUMBER = (int, float)
+# Field of a stored state, in their order -> its type. One of another type keeps its default, but what _NEEDED names refuses the state.
+_FIELDS: dict[str, Any] = {
+    "session_id": object, "agent_id": object, "index": int, "at": _NUMBER, "closed": _NUMBER, "cwd": str, "turn": int, "prompt_id": str,
+    "prompted": bool, "epoch": int, "profile": str, "pins": list, "edits": dict, "holds": dict, "trees": dict, "calibration": _NUMBER,
+    "unit": _NUMBER, "recent": dict,
+}  # fmt: skip
+_NEEDED = ("index", "turn", "epoch", "pins")
 
 
 class Result:
     """One tool result: its content, its tier, and how it ended if it did."""
 
-    __slots__ = (*_FIELDS, "pinned", "stored")
+    __slots__ = (*_COLUMNS, "pinned", "stored")
 
     def __init__(self, id: str, index: int, at: float, turn: int, tool: str, kind: str, tier: str, basis: str, label: str,
                  parts: Sequence[Part], subjects: list[str], tokens: int, hash: str, error: bool, verdict: str,
@@ -72,7 +80,7 @@ class Result:
 
 def result_of(row: object) -> Result:
     """Return a Result from its row; ValueError when it is not one."""
-    if not isinstance(row, list) or len(row) != len(_FIELDS):
+    if not isinstance(row, list) or len(row) != len(_COLUMNS):
         raise ValueError("not a result row")
     result = Result(*row)
     if not (isinstance(result.id, str) and isinstance(result.index, int) and isinstance(result.parts, list)
@@ -184,66 +192,38 @@ class ContextState:
 
     def header(self) -> dict[str, Any]:
         """Return the plain values of a state but for its results."""
-        return {
-            "schema": SCHEMA,
-            "session_id": self.session_id,
-            "agent_id": self.agent_id,
-            "index": self.index,
-            "at": self.at,
-            "closed": self.closed,
-            "cwd": self.cwd,
-            "turn": self.turn,
-            "prompt_id": self.prompt_id,
-            "prompted": self.prompted,
-            "epoch": self.epoch,
-            "profile": self.profile,
-            "pins": self.pins,
-            "edits": self.edits,
-            "holds": self.holds,
-            "trees": self.trees,
-            "calibration": self.calibration,
-            "unit": self.unit,
-            "recent": self.recent,
-            "counts": self.counts.to_json(),
-        }
+        fields = {name: getattr(self, name) for name in _FIELDS}
+        return {"schema": SCHEMA, **fields, "counts": self.counts.to_json()}
 
 
 def state_of(value: object) -> ContextState:
     """Return a ContextState from its plain values; ValueError when they are not a state of this schema."""
-    if not isinstance(value, dict) or value.get("schema") != SCHEMA:
+    if not isinstance(value, dict) or value.get("schema") != SCHEMA or not isinstance(value.get("live"), list):
         raise ValueError("not a state of schema " + str(SCHEMA))
-    state = ContextState(value.get("session_id", ""), value.get("agent_id", ""))
-    for name in ("index", "turn", "epoch"):
-        if not isinstance(value.get(name), int):
-            raise ValueError(name + " is no integer")
-        setattr(state, name, value[name])
-    if not isinstance(value.get("live"), list) or not isinstance(value.get("pins"), list):
-        raise ValueError("live and pins must be lists")
-    for name in ("at", "calibration", "closed"):
-        if isinstance(value.get(name), (int, float)):
+    state = ContextState()
+    for name, kind in _FIELDS.items():
+        if name in value and isinstance(value[name], kind):
             setattr(state, name, value[name])
+        elif name in _NEEDED:
+            raise ValueError("not a state: " + name)
     # A state that does not tell was estimated in another way, and only its calibration makes tokens of that. It goes on like this, so that
     # all of it is measured alike, until it is rebuilt.
-    unit = value.get("unit", 1 / state.calibration if state.calibration else 1.0)
-    if isinstance(unit, (int, float)) and unit > 0:
-        state.unit = unit
-    for name in ("prompt_id", "profile", "cwd"):
-        if isinstance(value.get(name), str):
-            setattr(state, name, value[name])
-    state.prompted = value.get("prompted") is True
-    state.pins = [pin for pin in value["pins"] if isinstance(pin, str)]
-    for name in ("holds", "edits"):
-        if isinstance(value.get(name), dict):
-            setattr(state, name, {key: index for key, index in value[name].items() if isinstance(index, int)})
-    if isinstance(value.get("trees"), dict):
-        state.trees = {folder: tree for folder, tree in value["trees"].items() if _is_tree(tree)}
-    if isinstance(value.get("recent"), dict):
-        state.recent = value["recent"]
+    if "unit" not in value and state.calibration > 0:
+        state.unit = 1 / state.calibration
+    elif state.unit <= 0:
+        state.unit = 1.0
+    state.pins = [pin for pin in state.pins if isinstance(pin, str)]
+    state.edits, state.holds = _indexes(state.edits), _indexes(state.holds)
+    state.trees = {folder: tree for folder, tree in state.trees.items() if _is_tree(tree)}
     state.counts = counts_of(value.get("counts"))
     for row in value["live"]:
         result = result_of(row)
         state.live[result.id] = result
     return state
+
+
+def _indexes(table: dict[str, int]) -> dict[str, int]:
+    return {key: index for key, index in table.items() if isinstance(index, int)}
 
 
 def _is_tree(value: object) -> bool:
@@ -260,7 +240,7 @@ def shared_facts(state: ContextState) -> dict[str, Any]:
         del plain["counts"][name]
     rows = []
     for result in list(state.live.values()):
-        fields = dict(zip(_FIELDS, result.to_row()))
+        fields = dict(zip(_COLUMNS, result.to_row()))
         del fields["at"]
         rows.append(fields)
     plain["live"] = rows
