@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from ..policy.messages import Use
+    from ..policy.shapes import MessageRow
     from ..reclaim.in_place import Answer
     from ..state.noted import Noted
     from ..state.site import Site
@@ -231,7 +232,7 @@ def _is_warm(transcript_path: str, now: float) -> bool:
     return newest is not None and newest.is_warm(now)
 
 
-def _split(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _split(rows: list[MessageRow]) -> tuple[list[MessageRow], list[MessageRow]]:
     """Return the older part of what is left, and the newer, which begins with something that the user said, or with a call."""
     sizes = [len(str(row)) for row in rows]
     room, at = _OLDER * sum(sizes), 0

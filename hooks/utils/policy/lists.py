@@ -19,9 +19,9 @@ from .placeholder import NO_HANDLE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import Any
 
     from .messages import Message
+    from .shapes import MessageRow
     from .ways import Pair
 
 # Different labels that a list has of the calls of one compaction.
@@ -80,7 +80,7 @@ class Written:
     def __init__(self, at: int, message: Message) -> None:
         self.at = at
         self.message = message
-        self.archived: list[tuple[str, str, list[dict[str, Any]]]] = []
+        self.archived: list[tuple[str, str, list[MessageRow]]] = []
 
 
 def earlier_lists(messages: Sequence[Message], known: Mapping[str, Collection[str]]) -> dict[int, Earlier]:
@@ -114,7 +114,7 @@ def _handle_of_row(row: object) -> str:
 
 def write(
     places: Sequence[Place], stays: Sequence[Message], room: float, named: set[str], names: Mapping[str, Sequence[str]],
-    handle_of: Callable[[list[dict[str, Any]]], str] | None,
+    handle_of: Callable[[list[MessageRow]], str] | None,
 ) -> list[Written]:  # fmt: skip
     """Return the lists of these places, in order, in at most so many tokens (`room`), or one that names nothing but its handle. `stays`:
     the messages that stay. `named`: files whose whole path stays; of others the newest list has it. `names`: id of a call -> names from it.
@@ -199,7 +199,7 @@ def _digits(times: int) -> int:
 
 def _written(
     place: Place, stays: Sequence[Message], labels: list[str], of_list: list[str], unnamed: int, names: Mapping[str, Sequence[str]],
-    handle_of: Callable[[list[dict[str, Any]]], str] | None,
+    handle_of: Callable[[list[MessageRow]], str] | None,
 ) -> Written:  # fmt: skip
     parts = place.parts
     only = parts[0][1] if len(parts) == 1 else None
@@ -207,29 +207,32 @@ def _written(
         return Written(place.at, only.message)
     if handle_of is None:
         return Written(place.at, folded(labels, NO_HANDLE, of_list, unnamed))
-    archived: list[tuple[str, str, list[dict[str, Any]]]] = []
+    archived: list[tuple[str, str, list[MessageRow]]] = []
     if isinstance(only, Calls):
         archived.append(_archived(only, handle_of))
     else:
-        rows = []
+        rows: list[MessageRow] = []
         for at, part in parts:
             message, holds = _held(part, names, handle_of, archived)
-            row = {**message.to_json(), "holds": list(holds)}
-            rows.append(row if at == place.at else {**row, "before": marks_of(stays, place.at, at)})
+            row = message.to_json()
+            row["holds"] = list(holds)
+            if at != place.at:
+                row["before"] = marks_of(stays, place.at, at)
+            rows.append(row)
         archived.append((f"{len(rows)} lists of calls", handle_of(rows), rows))
     written = Written(place.at, folded(labels, archived[-1][1], of_list, unnamed))
     written.archived = archived
     return written
 
 
-def _archived(part: Calls, handle_of: Callable[[list[dict[str, Any]]], str]) -> tuple[str, str, list[dict[str, Any]]]:
+def _archived(part: Calls, handle_of: Callable[[list[MessageRow]], str]) -> tuple[str, str, list[MessageRow]]:
     content = [message.to_json() for message in part.messages]
     return f"{len(part.pairs)} call{'' if len(part.pairs) == 1 else 's'}", handle_of(content), content
 
 
 def _held(
-    part: Calls | Earlier, names: Mapping[str, Sequence[str]], handle_of: Callable[[list[dict[str, Any]]], str],
-    archived: list[tuple[str, str, list[dict[str, Any]]]],
+    part: Calls | Earlier, names: Mapping[str, Sequence[str]], handle_of: Callable[[list[MessageRow]], str],
+    archived: list[tuple[str, str, list[MessageRow]]],
 ) -> tuple[Message, Collection[str]]:  # fmt: skip
     """Return the list that another one holds in the place of a part, which names all of it, and the handles of what it holds itself."""
     if isinstance(part, Earlier):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from .shapes import MessageRow
     from .tools import Tool, Tools
 
 ASSISTANT, USER = "assistant", "user"
@@ -69,7 +70,7 @@ class Message:
         self.uses = list(uses)
         self.results = list(results)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> MessageRow:
         """Return the message as the host takes it."""
         return {
             "role": self.role,

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from .conversation import Conversation
     from .lists import Calls, Earlier, Place
     from .outlines import Findings
+    from .shapes import MessageRow
     from .ways import Pair, Variant
 
-    Content = Union[str, dict[str, Any], list[dict[str, Any]]]
+    Content = Union[str, dict[str, Any], list[MessageRow]]
 
 RESULT, INPUT, CALLS = "result", "input", "calls"
 NEEDED_ROOM = "to make room: it was the least likely to be needed"

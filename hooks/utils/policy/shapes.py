@@ -2,9 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 WindowSource = Literal["configuration", "client", "compaction", "transcript", "model", "assumed"]
+
+
+class UseRow(TypedDict):
+    """A call with the host's own input."""
+
+    tool_use_id: str
+    tool: str
+    input: dict[str, Any]
+
+
+class ShownRow(TypedDict):
+    """A result as the context shows it."""
+
+    tool_use_id: str
+    text: str
+    isError: bool
+
+
+class _Message(TypedDict):
+    role: str
+    text: str
+    toolUses: list[UseRow]
+    toolResults: list[ShownRow]
+
+
+class MessageRow(_Message, total=False):
+    """A message, as the host takes it and the archive keeps it; of a list in another one also the handles of those that it `holds`, and
+    where it stood (`list_places.marks_of`)."""
+
+    holds: list[str]
+    before: list[Any]
 
 
 class Sums(TypedDict):

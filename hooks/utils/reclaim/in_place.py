@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ..hosts.transcripts.as_sent import AsSent
     from ..policy.compacting import Compacted
     from ..policy.outlines import Findings
+    from ..policy.shapes import MessageRow
     from ..state.site import Site
 
 _TAIL_BYTES = 256 * 1024
@@ -92,7 +93,7 @@ class Answer:
     __slots__ = ("back", "left", "loaded", "met", "note", "rows", "sizes")
 
     def __init__(
-        self, rows: list[dict[str, Any]], sizes: Sizes, left: list[Removal], back: list[str], met: bool, loaded: list[str],
+        self, rows: list[MessageRow], sizes: Sizes, left: list[Removal], back: list[str], met: bool, loaded: list[str],
         note: Callable[[bool], Callable[[], None]],
     ) -> None:  # fmt: skip
         self.rows = rows
@@ -262,7 +263,7 @@ def _with_back(
     return Answer(_rows(back), sizes, left, sorted(calls), True, sent.loaded, note)
 
 
-def _rows(current: Sequence[Message]) -> list[dict[str, Any]]:
+def _rows(current: Sequence[Message]) -> list[MessageRow]:
     """Return the messages as the host takes them: what the assistant says and the calls behind it are in one, so that the sides take
     turns."""
     joined: list[Message] = []
