@@ -153,7 +153,15 @@ def _note(site: Site, plan: Plan, rebuilt: Rebuilt, done: Cleared, now: float) -
         if result.id in done.handles:
             ended = next(iter(result.reasons if result.ended else ()), "")
             recorded = ended or reasons.get(result.id, CLEARED_BY_USER)
-            left.append(receipts.call_of(result, done.handles[result.id], recorded, rebuilt.state.calibration))
+            left.append(
+                {
+                    "id": result.id,
+                    "number": result.index,
+                    "label": result.label,
+                    "tokens": round(result.tokens * rebuilt.state.calibration),
+                    "left": [[receipts.RESULT, done.handles[result.id], recorded]],
+                }
+            )
     paths = site.paths()
     entry = journal.cleared(list(done.handles), done.tokens, reasons, now)
     noting.note(site, paths, [entry], events.Cleared(done.handles))

@@ -12,6 +12,7 @@ from pathlib import Path
 from popkit_retention.core.policy.compacting import Removal
 from popkit_retention.core.policy.limits import FIVE_HOUR, SEVEN_DAY
 from popkit_retention.core.state import data_rules, limit_readings, memory_json, memory_reading, memory_text, prompt_breakdowns, receipts
+from popkit_retention.core.state.journal import entries_of
 from popkit_retention.core.state.memory_records import COMMAND, ERROR, NAME, NOTE, PATH, Entry, Fact
 from tests.policy.scenario import Scenario
 
@@ -230,7 +231,6 @@ def removals() -> Iterator[tuple[str, object]]:
     ]
     calls = receipts.calls_of(left, state, 100)
     yield "calls that left", calls
-    yield "a call that left", receipts.call_of(state.live["T1"], "abcd2345", "old", 1.5)
     yield (
         "parts of an amount",
         [receipts.shared(amount, sizes) for amount, sizes in ((100, [1, 1, 1]), (7, [3, 0, 4]), (5, []), (5, [0, 0]))],
@@ -256,7 +256,7 @@ def removals() -> Iterator[tuple[str, object]]:
         {"event": "tick", "at": 80.0},
     ]
     for count in (1, 2, 3, 5, len(journal)):
-        yield f"receipts of {count} entries", receipts.receipts(journal[:count], noted)
+        yield f"receipts of {count} entries", receipts.receipts(entries_of(journal[:count]), noted)
 
 
 def test_what_stores_write_and_read_is_as_the_golden_says(golden, tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from ..efficiency_tracker import EfficiencyMetrics
     from ..policy.shapes import Period
+    from ..state.receipts import Receipt
     from ..state.site import Site
-    from ..views.receipt import Receipt
     from ..views.shapes import CompactionLosses, Report
     from .changers import InPlace
 
@@ -148,7 +148,7 @@ def _lost(request: Request, everything: bool) -> list[CompactionLosses]:
     return compaction_losses.of_transcript(request.transcript_path, request.site.home, most, not everything, rebuilt.index)
 
 
-def _brief(whole: Receipt) -> Receipt:
+def _brief(whole: Receipt) -> dict[str, object]:
     """Return a receipt without its calls."""
     return {name: value for name, value in whole.items() if name != "calls"}
 

@@ -7,10 +7,8 @@ from .names import number_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from ..state.receipts import Call, Receipt
     from ..state.site import Site
-    from ..views.receipt import Receipt
     from ..views.shapes import Report
 
 
@@ -22,20 +20,20 @@ def receipts_of(site: Site, report: Report) -> list[Receipt]:
     for call in (call for receipt in receipts for call in receipt["calls"]):
         row = rows.get(call["id"])
         if row is not None and not call["label"]:
-            call.update({name: row[name] for name in ("number", "label", "tokens")})
-            call["left"] = [{**part, "handle": part["handle"] or row.get("handle", "")} for part in call["left"]]
+            call["number"], call["label"], call["tokens"] = row["number"], row["label"], row["tokens"]
+            for part in call["left"]:
+                part["handle"] = part["handle"] or row.get("handle", "")
     _add_states(site, receipts)
     return receipts
 
 
 def receipts_of_agents(site: Site) -> list[Receipt]:
     """Return the receipts of the session's subagents, the newest first, each with the id of its `agent`."""
-    receipts = [
-        {**receipt, "agent": paths.agent_id}
-        for paths in stored_contexts.contexts_of(site.home, site.session_id)
-        if paths.agent_id
-        for receipt in _read_receipts(paths)
-    ]
+    receipts = []
+    for paths in stored_contexts.contexts_of(site.home, site.session_id):
+        for receipt in _read_receipts(paths) if paths.agent_id else ():
+            receipt["agent"] = paths.agent_id
+            receipts.append(receipt)
     _add_states(site, receipts)
     return sorted(receipts, key=lambda receipt: -receipt["at"])
 
@@ -53,7 +51,7 @@ def _add_states(site: Site, receipts: list[Receipt]) -> None:
         call["state"] = _state_of_call(call, held)
 
 
-def _state_of_call(call: dict[str, Any], held: set[str] | None) -> str:
+def _state_of_call(call: Call, held: set[str] | None) -> str:
     if call["back"]:
         return "back"
     handles = {part["handle"] for part in call["left"]}
@@ -62,7 +60,7 @@ def _state_of_call(call: dict[str, Any], held: set[str] | None) -> str:
     return "archived" if handles <= held else "gone"
 
 
-def find_receipt(receipts: list[Receipt], word: str) -> tuple[Receipt, dict[str, Any]] | None:
+def find_receipt(receipts: list[Receipt], word: str) -> tuple[Receipt, Call] | None:
     """Return the newest receipt with a call, by its number or id, and its row; None where no receipt has it."""
     number = number_of(word)
     for receipt in receipts:

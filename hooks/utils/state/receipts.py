@@ -1,10 +1,4 @@
-"""Receipts of removals: the calls that left a conversation at one time, with reasons, as lines beside the journal. Pure.
-
-A receipt: `at` (seconds) · `why` (asked, manual, auto, cold, long; clear: of a transcript) · tokens of the context `before` and `after`,
-null where they are not known · `tokens` that left, the sum of all calls · `thinking`: tokens that left beside them · `summarised`: the rest
-went to the host's summariser · `calls`, in their order: {`id`, `number` (null where unknown), `label`, `tokens`, `left`: [{`kind` (result,
-input, calls), `handle`, `why`}], `back`: whether all of it was put back}. Of what older versions wrote, only ids and reasons are known.
-"""
+"""Receipts of removals: the calls that left a conversation at one time, with reasons, as lines beside the journal. Pure."""
 
 from __future__ import annotations
 
@@ -16,11 +10,59 @@ from .journal import LATEST, bounded_time, seconds, time_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
+    from typing import TypedDict
 
     from ..policy.compacting import Removal
     from ..policy.context import ContextState, Result
     from .journal import Entry
+
+    class NotedCall(TypedDict):
+        """A call as a line has it. `left`: [kind, handle, why] of each part."""
+
+        id: str
+        number: int | None
+        label: str
+        tokens: int
+        left: list[list[str]]
+
+    class Part(TypedDict):
+        """What left of a call: its `kind` (result, input, calls), its handle, and why; "" where that is not known."""
+
+        kind: str
+        handle: str
+        why: str
+
+    class _Call(TypedDict):
+        id: str
+        number: int | None
+        label: str
+        tokens: int | None
+        left: list[Part]
+        back: bool
+
+    class Call(_Call, total=False):
+        """A call on a receipt; `back`: all of it was put back. Of what older versions wrote, only ids and reasons are known. `state`: see
+        `views/receipt.py`."""
+
+        state: str
+
+    class _Receipt(TypedDict):
+        at: float
+        why: str
+        before: int | None
+        after: int | None
+        tokens: int | None
+        thinking: int
+        summarised: bool
+        calls: list[Call]
+
+    class Receipt(_Receipt, total=False):
+        """`why`: asked, manual, auto, cold, long; clear: of a transcript · tokens of the context `before` and `after` · `tokens` that left,
+        the sum of all calls · `thinking`: tokens that left beside them · `summarised`: the rest went to the host's summariser · `calls` in
+        their order · `agent`: the id of a subagent."""
+
+        agent: str
+
 
 CLEAR = "clear"
 RESULT = "result"
@@ -29,16 +71,16 @@ SHOWN, REMINDERS = BESIDE = ("shown", "reminders")
 _CHARS = 200  # of a label or a reason in a journal
 
 
-def noted(calls: list[dict[str, Any]], at: float) -> dict[str, Any]:
+def noted(calls: list[NotedCall], at: float) -> dict[str, object]:
     """Return the stored line of a compaction or a clear: its calls, under the time of its entry in the journal."""
     return {"at": at, "calls": calls}
 
 
-def calls_of(left: Sequence[Removal], state: ContextState, tokens: int) -> list[dict[str, Any]]:
+def calls_of(left: Sequence[Removal], state: ContextState, tokens: int) -> list[NotedCall]:
     """Return one row for each call of which something left, by all of them so many `tokens`: each has its part of what left less what took
     its place, by its own size. A result that left, and its call with it, counts once."""
     known = {**state.expired, **state.live}
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, NotedCall] = {}
     sizes: dict[str, int] = {}
     whole: set[str] = set()  # ids of the calls whose results are counted
     for removal in left:
@@ -67,13 +109,7 @@ def shared(amount: int, sizes: Sequence[int]) -> list[int]:
     return parts
 
 
-def call_of(result: Result, handle: str, why: str, calibration: float) -> dict[str, Any]:
-    """Return the row of a result that left a transcript."""
-    row = _row(result.id, result.label, result)
-    return {**row, "tokens": round(result.tokens * calibration), "left": [[RESULT, handle, why]]}
-
-
-def _row(id: str, label: str, result: Result | None) -> dict[str, Any]:
+def _row(id: str, label: str, result: Result | None) -> NotedCall:
     number, label = (result.index, result.label) if result else (None, label)
     return {"id": id, "number": number, "label": label, "tokens": 0, "left": []}
 
@@ -92,72 +128,83 @@ def _calls_in(removal: Removal) -> Iterator[tuple[str, str, str | None, int]]:
             yield id, use["tool"], shown.get(id, ""), Use(id, Tool(""), use["input"]).tokens
 
 
-def receipts(journal: Sequence[Entry], noted: Sequence[object]) -> list[dict[str, Any]]:
+def receipts(journal: Sequence[Entry], noted: Sequence[object]) -> list[Receipt]:
     """Return the receipts of a journal and of the lines beside it, the newest first. Lines that cannot be understood are skipped."""
-    receipts: list[dict[str, Any]] = []
-    rows = {bounded_time(seconds(line.get("at"))): _rows(line) for line in noted if isinstance(line, dict)}
+    receipts: list[Receipt] = []
+    calls = {bounded_time(seconds(line.get("at"))): _calls(line.get("calls")) for line in noted if isinstance(line, dict)}
+    out: list[tuple[Call, list[Part]]] = []  # of each call on a receipt, what is not back
     for entry in journal:
         kind = entry["event"]
         if kind == "compact":
-            receipts.append(_compaction(entry, rows))
+            receipts.append(_compaction(entry, calls.pop(time_of(entry), [])))
+            out += [(call, call["left"]) for call in receipts[-1]["calls"]]
         elif kind == "clear":
-            _clear(entry, receipts, rows)
+            out += [(call, call["left"]) for call in _clear(entry, receipts, calls)]
         elif kind in ("back", "undo") or (kind == "restore" and entry.get("in_place") is True):
-            _put_back(entry, kind == "back", receipts)
-    for receipt in receipts:
-        for row in receipt["calls"]:
-            came_back = [part.pop("back") for part in row["left"]]
-            row["back"] = all(came_back)
+            out = _put_back(entry, kind == "back", out)
     return [receipt for receipt in reversed(receipts) if receipt["calls"]]
 
 
-def _compaction(entry: Entry, rows: dict[float, list[dict[str, Any]]]) -> dict[str, Any]:
-    before, after, beside = entry.get("before"), entry.get("after"), entry.get("beside")
-    receipt: dict[str, Any] = {"at": time_of(entry), "why": _text(entry.get("why")), "before": None, "after": None, "tokens": None}
-    if before is not None and after is not None:
-        receipt.update(before=before + (beside or 0), after=after + (beside or 0), tokens=max(0, before - after))
-    return {**receipt, "thinking": 0, "summarised": entry.get("summarised") is True, "calls": rows.pop(time_of(entry), [])}
+def _compaction(entry: Entry, calls: list[Call]) -> Receipt:
+    before, after, beside, tokens = entry.get("before"), entry.get("after"), entry.get("beside") or 0, None
+    if before is None or after is None:
+        before = after = None
+    else:
+        before, after, tokens = before + beside, after + beside, max(0, before - after)
+    return {"at": time_of(entry), "why": _text(entry.get("why")), "before": before, "after": after, "tokens": tokens, "thinking": 0,
+            "summarised": entry.get("summarised") is True, "calls": calls}  # fmt: skip
 
 
-def _clear(entry: Entry, receipts: list[dict[str, Any]], rows: dict[float, list[dict[str, Any]]]) -> None:
-    """Add a clear, or complete the compaction that took the same results out."""
-    at, newest = time_of(entry), receipts[-1] if receipts else None
+def _clear(entry: Entry, receipts: list[Receipt], calls: dict[float, list[Call]]) -> list[Call]:
+    """Add a clear, or complete the compaction that took the same results out; return the calls that were on no receipt before."""
+    at, tokens, newest = time_of(entry), whole(entry.get("tokens"), LATEST), receipts[-1] if receipts else None
+    added: list[Call] = []
     if newest is None or newest["why"] == CLEAR or newest["at"] != at:
-        newest = {"at": at, "why": CLEAR, "before": None, "after": None, "tokens": whole(entry.get("tokens"), LATEST), "thinking": 0,
-                  "summarised": False, "calls": rows.pop(at, [])}  # fmt: skip
+        added = calls.pop(at, [])
+        newest = {"at": at, "why": CLEAR, "before": None, "after": None, "tokens": tokens, "thinking": 0, "summarised": False,
+                  "calls": added}  # fmt: skip
         receipts.append(newest)
     elif newest["tokens"] is not None:
-        by_calls = min(newest["tokens"], whole(entry.get("tokens"), LATEST) or 0)
-        newest.update(tokens=by_calls, thinking=newest["tokens"] - by_calls)
+        by_calls = min(newest["tokens"], tokens or 0)
+        newest["tokens"], newest["thinking"] = by_calls, newest["tokens"] - by_calls
     if not newest["calls"]:
         known = entry.get("reasons") or {}
-        unknown = {"number": None, "label": "", "tokens": None}
-        newest["calls"] = [{"id": id, **unknown, "left": [_part(RESULT, "", known.get(id))]} for id in entry.get("ids") or ()]
+        added = [_call(id, None, "", None, [_part(RESULT, "", known.get(id))]) for id in entry.get("ids") or ()]
+        newest["calls"] = added
+    return added
 
 
-def _rows(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    calls = entry.get("calls")
-    rows = []
-    for call in calls if isinstance(calls, list) else []:
+def _calls(listed: object) -> list[Call]:
+    """Return the calls of a line that can be understood."""
+    calls = []
+    for call in listed if isinstance(listed, list) else []:
         left = call.get("left") if isinstance(call, dict) else None
         parts = [_part(*each) for each in left if isinstance(each, list) and len(each) == 3] if isinstance(left, list) else []
         if parts:
             number, tokens = whole(call.get("number"), LATEST), whole(call.get("tokens"), LATEST)
-            rows.append({"id": _text(call.get("id")), "number": number, "label": _text(call.get("label")), "tokens": tokens, "left": parts})
-    return rows
+            calls.append(_call(_text(call.get("id")), number, _text(call.get("label")), tokens, parts))
+    return calls
 
 
-def _part(kind: object, handle: object, why: object) -> dict[str, Any]:
-    return {"kind": _text(kind), "handle": _text(handle), "why": _text(why), "back": False}
+def _call(id: str, number: int | None, label: str, tokens: int | None, left: list[Part]) -> Call:
+    return {"id": id, "number": number, "label": label, "tokens": tokens, "left": left, "back": False}
 
 
-def _put_back(entry: Entry, by_handle: bool, receipts: list[dict[str, Any]]) -> None:
-    """Mark the parts that came back, of everything that had left until then."""
-    names = set(entry.get("handles") or () if by_handle else [*(entry.get("ids") or ()), _text(entry.get("id"))])
-    for receipt in receipts:
-        for row in receipt["calls"]:
-            for part in row["left"]:
-                part["back"] |= part["handle"] in names if by_handle else part["kind"] == RESULT and row["id"] in names
+def _part(kind: object, handle: object, why: object) -> Part:
+    return {"kind": _text(kind), "handle": _text(handle), "why": _text(why)}
+
+
+def _put_back(entry: Entry, by_handle: bool, out: list[tuple[Call, list[Part]]]) -> list[tuple[Call, list[Part]]]:
+    """Note the calls of which everything that had left is back; return the others with what is still out of them."""
+    names = {*(entry.get("handles") or ())} if by_handle else {*(entry.get("ids") or ()), _text(entry.get("id"))}
+    remaining = []
+    for call, parts in out:
+        if by_handle or call["id"] in names:
+            parts = [part for part in parts if (part["handle"] not in names if by_handle else part["kind"] != RESULT)]
+        call["back"] = not parts
+        if parts:
+            remaining.append((call, parts))
+    return remaining
 
 
 def _text(value: object) -> str:

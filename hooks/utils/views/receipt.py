@@ -1,8 +1,7 @@
 """The text of a receipt for results that left the context. Data in, lines out.
 
-The data: receipts, the newest first, as state/receipts.py has them; each of their `calls` with a `state` too: `archived` (can be restored),
-`back` (was put back), `gone` (for good) or `unknown` (the archive does not tell now); the newest with the `share` of a window of the plan
-that it saves, None where that is unknown. A subagent's has the id of its `agent`.
+The data: receipts, the newest first, as state/receipts.py has them; each of their `calls` with a `state`: `archived` (can be restored),
+`back` (was put back), `gone` (for good) or `unknown` (the archive does not tell now).
 """
 
 from __future__ import annotations
@@ -15,9 +14,7 @@ from . import phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    Receipt = dict[str, Any]
+    from ..state.receipts import Call, Receipt
 
 LEAST = 3  # results of the newest receipt that are named, however few rows there are
 _EARLIER = 3  # earlier receipts in the pane
@@ -77,7 +74,7 @@ def pane_lines(receipts: list[Receipt], now: float, width: int, rows: int, comma
     return [*_results(receipts[0], (width, rows - len(text.laid_out(earlier, width))), f": {command} why"), *earlier]
 
 
-def why_lines(receipt: Receipt, call: dict[str, Any], now: float, command: str) -> list[text.Line]:
+def why_lines(receipt: Receipt, call: Call, now: float, command: str) -> list[text.Line]:
     """Return the reasons for which a call left the context."""
     number = _number(call)
     shown: list[text.Line] = ["", lambda columns: text.heading(f"{number}  {phrases.shortened(call['label'], columns - 8)}", columns)]
@@ -101,9 +98,9 @@ def when(receipt: Receipt, now: float) -> str:
 
 def _head(receipt: Receipt, now: float) -> list[text.Line]:
     """Return the time and cause of a receipt, its sum, and how much of it can be restored."""
-    words, less = when(receipt, now) + ": ", ""
-    if receipt["before"] is not None:
-        words += f"{units.tokens(receipt['before'])} to {units.tokens(receipt['after'])} tokens"
+    words, less, before, after = when(receipt, now) + ": ", "", receipt["before"], receipt["after"]
+    if before is not None and after is not None:
+        words += f"{units.tokens(before)} to {units.tokens(after)} tokens"
         words += f" ({units.tokens(receipt['thinking'])} of them reasoning)" if receipt["thinking"] >= _WORTH_SAYING else ""
         less = " Placeholders are subtracted from their sizes."
     else:
@@ -119,7 +116,7 @@ def _count(receipt: Receipt) -> str:
     return units.counted(len(_results_of(receipt)), "result")
 
 
-def _results_of(receipt: Receipt) -> list[dict[str, Any]]:
+def _results_of(receipt: Receipt) -> list[Call]:
     return [call for call in receipt["calls"] if call["left"][0]["kind"] not in receipts.BESIDE]
 
 
@@ -141,7 +138,7 @@ def _earlier(receipts: list[Receipt], now: float, most: int, hint: str, command:
 
 def _results(receipt: Receipt, room: tuple[int, int] | None, hint: str) -> list[text.Line]:
     """Return results below their reasons, the largest first, in about `room` (columns, rows; None: all of them)."""
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[Call]] = {}
     for call in sorted(receipt["calls"], key=lambda call: -(call["tokens"] or 0)):
         groups.setdefault(_why(call), []).append(call)
     entries = [(why if not at else "", call) for why, calls in groups.items() for at, call in enumerate(calls)]
@@ -161,16 +158,16 @@ def _results(receipt: Receipt, room: tuple[int, int] | None, hint: str) -> list[
     return shown
 
 
-def _line(call: dict[str, Any]) -> text.Line:
+def _line(call: Call) -> text.Line:
     start = f"{units.tokens(call['tokens'] or 0):>{_TOKENS}}  {_number(call)} "
     end = "" if call["state"] == "archived" else f" ({_STATES[call['state']]})"
     return lambda columns: [start + phrases.shortened(call["label"], columns - text.width(start + end)) + end]
 
 
-def _number(call: dict[str, Any]) -> str:
+def _number(call: Call) -> str:
     return text.cut(text.clean(call["id"]), text.ASIDE) if call["number"] is None else f"T{call['number']}"
 
 
-def _why(call: dict[str, Any]) -> str:
+def _why(call: Call) -> str:
     parts = [_KINDS.get(part["kind"], "{}").format(text.clean(part["why"])) for part in call["left"]]
     return "; ".join(filter(None, parts)).replace(CLEARED_BY_USER, "it was live when you cleared it") or "no reason was noted"
