@@ -15,7 +15,7 @@ from . import auto_compaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any, Protocol
 
     from ..policy.context import Result
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..policy.least_needed import Goal
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Agent, Context, Sums, Verdict
-    from ..state.rebuild import Rebuilt
+    from ..state.rebuild import Rebuilt, Watch
     from ..state.site import Site
 
     class OutlookSite(Protocol):
@@ -160,7 +160,7 @@ def goal_of(site: Site, rebuilt: Rebuilt) -> Goal | None:
     return auto_compaction.goal(site, rebuilt, lines)
 
 
-def read(site: Site, transcript_path: str, now: float, watch: Callable[[dict[str, Any], Conversation], object] | None = None) -> Outlook:
+def read(site: Site, transcript_path: str, now: float, watch: Watch | None = None) -> Outlook:
     """Return the same as `look`, but write nothing, take no lock and wait for nobody: for watching while a client is at work. `watch`: see
     `state.rebuild`."""
     if transcript_path and entries.is_there(transcript_path):

@@ -26,16 +26,19 @@ from . import journal_bookings, removals
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import Any
 
+    from ..hosts.transcripts.entries import Entry
     from ..hosts.transcripts.transcript import Index
     from ..policy.calls import Call
     from ..policy.context import Result
+    from ..policy.events import Event
     from ..policy.models import Models
     from ..policy.parts import Part
     from ..policy.ruleset import Ruleset
     from ..policy.usage import Usage
     from .spared_lookups import Listener
+
+    Watch = Callable[[Entry, Conversation], object]
 
 # Triggers that end a read because its file no longer has the content that it shows.
 _CHANGED = ("edited", "changed_on_disk")
@@ -61,12 +64,12 @@ class Rebuilt:
 
 def rebuild(
     path: str,
-    journal: list[Any],
+    journal: list[journals.Entry],
     rules_for: Callable[[str | None], Ruleset],
     session_id: str = "",
     agent_id: str = "",
     original: Callable[[str], str | None] | None = None,
-    watch: Callable[[dict[str, Any], Conversation], object] | None = None,
+    watch: Watch | None = None,
 ) -> Rebuilt:
     """Return the conversation of a context, rebuilt from its transcript file and journal entries; `rules_for(profile)` compiles the rules,
     `original(handle)` gives the content behind a placeholder, `watch(entry, conversation)` is called after each entry of the transcript.
@@ -77,14 +80,16 @@ def rebuild(
         replay.take(entry)
         if watch is not None:
             watch(entry, replay.conversation)
-    replay.end(journal)
+    replay.end()
     return Rebuilt(replay.conversation, index, replay.reader.in_files)
 
 
 class _Replay:
     """Feeds a Conversation with the entries of a transcript as they come, and the journal's between them."""
 
-    def __init__(self, conversation: Conversation, index: Index, journal: list[Any], original: Callable[[str], str | None] | None) -> None:
+    def __init__(
+        self, conversation: Conversation, index: Index, journal: list[journals.Entry], original: Callable[[str], str | None] | None
+    ) -> None:
         self.conversation = conversation
         self.index = index
         self.reader = transcript.Reader(index, original)
@@ -105,7 +110,7 @@ class _Replay:
         self.returning = {id for ids in index.carried.values() for id in ids}  # the results that stand behind some compaction again
         self.away = _Away()
 
-    def take(self, entry: dict[str, Any]) -> None:
+    def take(self, entry: Entry) -> None:
         """Take the next entry in."""
         state = self.conversation.state
         if not state.agent_id and not state.cwd and state.index == 0 and isinstance(entry.get("cwd"), str):
@@ -134,7 +139,7 @@ class _Replay:
         if self.listener is not None:
             self.listener.listen(entry, on_branch)
 
-    def _observe(self, event: Any) -> None:
+    def _observe(self, event: Event) -> None:
         """Let the conversation follow an event, and what is out of it until it comes back."""
         state = self.conversation.state
         before = {**state.expired, **state.live} if isinstance(event, events.Compacted) and self.returning else {}
@@ -145,7 +150,7 @@ class _Replay:
         if gone:
             self.away.add(gone, state, self.conversation.rules)
 
-    def _take_back(self, entry: dict[str, Any]) -> None:
+    def _take_back(self, entry: Entry) -> None:
         """Let the conversation have the results again that an undo has put back with their calls."""
         ids = [block.get("tool_use_id") for block in entries.blocks_of(entry)]
         back = [result for id in ids if isinstance(id, str) for result in [self.away.pop(id)] if result is not None]
@@ -170,13 +175,13 @@ class _Replay:
             if self.listener is not None:
                 self.listener.looked_up(result)
 
-    def _calls(self, entry: dict[str, Any]) -> bool:
+    def _calls(self, entry: Entry) -> bool:
         """Return whether an entry makes a call of the branch: of parallel ones all but the last hang off it."""
         return entry.get("type") == "assistant" and any(
             isinstance(block.get("id"), str) and block["id"] in self.index.calls for block in entries.blocks_of(entry)
         )
 
-    def _compacted(self, entry: dict[str, Any], at: float) -> None:
+    def _compacted(self, entry: Entry, at: float) -> None:
         """Take over what is known of the size of what a compaction left: from our journal, else from the host; else it is estimated."""
         compaction = removals.compaction_at(self.journal, at)
         if removals.is_in_place(compaction):
@@ -190,17 +195,17 @@ class _Replay:
             self.conversation.put_back_files()
         self.compacted_at = at
 
-    def _shown_again(self, entry: dict[str, Any]) -> list[dict[str, Any]]:
-        """Return the results in an entry that were there before the newest compaction."""
-        if not self._is_carried(entry):
-            return []
-        return [block for block in entries.blocks_of(entry) if block.get("tool_use_id") in self.reader.seen]
+    def _shown_again(self, entry: Entry) -> list[tuple[str, str]]:
+        """Return (id, text) of the results in an entry that were there before the newest compaction."""
+        blocks = entries.blocks_of(entry) if self._is_carried(entry) else ()
+        shown = [(block["tool_use_id"], block.get("content")) for block in blocks if block.get("tool_use_id") in self.reader.seen]
+        return [(id, text_of_blocks(content)[0]) for id, content in shown]
 
-    def _is_carried(self, entry: dict[str, Any]) -> bool:
+    def _is_carried(self, entry: Entry) -> bool:
         """Return whether an entry belongs to what the newest compaction left, and no request has come since."""
         return bool(self.compacted_at) and not self.conversation.is_measured and seconds_of(entry.get("timestamp")) <= self.compacted_at
 
-    def _add_message(self, entry: dict[str, Any], on_branch: bool, again: list[dict[str, Any]]) -> None:
+    def _add_message(self, entry: Entry, on_branch: bool, again: list[tuple[str, str]]) -> None:
         request = usage.usage_of(entry)
         if on_branch and self._is_carried(entry):
             self._carry(entry, again)
@@ -214,20 +219,19 @@ class _Replay:
         if on_branch and (request is not None or entry.get("type") == "user"):
             self.conversation.add_text(*_written(entry))
 
-    def _carry(self, entry: dict[str, Any], again: list[dict[str, Any]]) -> None:
+    def _carry(self, entry: Entry, again: list[tuple[str, str]]) -> None:
         conversation = self.conversation
         is_row = entry.get("type") in ("user", "assistant") and not entries.is_summary(entry)
         tokens, _, inputs = _written(entry)
         conversation.carry_again(tokens, inputs, is_row)
-        for block in again:
-            id, text = block["tool_use_id"], text_of_blocks(block.get("content"))[0]
+        for id, text in again:
             known = conversation.state.live.get(id) or conversation.state.expired.get(id)
             if handle_in(text):
                 conversation.replaced.add(id)
             is_whole = known is not None and id not in conversation.replaced
             conversation.carry_again(known.tokens if known is not None and is_whole else result_tokens(text))
 
-    def end(self, journal: list[Any]) -> None:
+    def end(self) -> None:
         """Finish after the last line of the transcript: the rest of the journal, what left, and what came of it."""
         conversation, cleared = self.conversation, self.reader.cleared
         for event in reversed(self.known.timed):
@@ -237,10 +241,10 @@ class _Replay:
         removed = {result.id for result in conversation.results() if result.cleared and result.id in self.clear_times}
         for at in sorted({self.clear_times[id] for id in removed}):
             conversation.left({id for id in removed if self.clear_times[id] == at}, before=at)
-        self._settle(journal, cleared)
+        self._settle(cleared)
 
-    def _settle(self, journal: list[Any], cleared: dict[str, str]) -> None:
-        counts, calibration = self.conversation.state.counts, self.conversation.state.calibration
+    def _settle(self, cleared: dict[str, str]) -> None:
+        journal, counts, calibration = self.journal, self.conversation.state.counts, self.conversation.state.calibration
         counts.settled = self.index.size
         booked = journal_bookings.bookings(journal, cleared.keys(), self.index.calls, self.conversation.as_counted)
         if booked or any(removals.compacted(journal)):
@@ -286,7 +290,7 @@ class _Away:
             (away.expired if result.ended else away.live)[result.id] = result
         engine.reindex(away, rules)
 
-    def observe(self, event: Any, rules: Ruleset) -> None:
+    def observe(self, event: Event, rules: Ruleset) -> None:
         """Follow an event, which adds nothing here."""
         engine.observe(self._state, event, rules)
         if isinstance(event, events.Call):
@@ -373,7 +377,7 @@ def moment(sent: Usage, added: int, models: Models, is_ours: bool = False, calib
     return Request(sent.at, sent.tokens, sent.read, sent.created, added, prices, model.usd(sent.tokens)[0], files)
 
 
-def _listener(journal: list[Any], reader: transcript.Reader) -> Listener | None:
+def _listener(journal: list[journals.Entry], reader: transcript.Reader) -> Listener | None:
     """Return the Listener that estimates the look-ups which memory has spared; None where memory gave nothing."""
     deliveries = journal_bookings.remembered_texts(journal)
     if not deliveries:
@@ -383,7 +387,7 @@ def _listener(journal: list[Any], reader: transcript.Reader) -> Listener | None:
     return Listener(deliveries, reader.original)
 
 
-def _written(entry: dict[str, Any]) -> tuple[int, int, int]:
+def _written(entry: Entry) -> tuple[int, int, int]:
     """Return (estimated tokens that a user's or assistant's entry says beside results, tokens of thinking, those of the first that calls
     were made with)."""
     message = entry["message"] if isinstance(entry.get("message"), dict) else {}

@@ -19,13 +19,9 @@ from .site import Site
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from ..policy.conversation import Conversation
     from .journal import Entry
     from .pending import Observation
-    from .rebuild import Rebuilt
+    from .rebuild import Rebuilt, Watch
 
 # A result that a hook saw is in the transcript after this many seconds, or never (its line was lost, its session rewound).
 TRANSCRIPT_LAG_S = 5.0
@@ -97,9 +93,7 @@ def _saved(paths: store.ContextFiles, fresh: Rebuilt, old: store.Stored | None, 
         return False
 
 
-def rebuilt(
-    site: Site, paths: store.ContextFiles, transcript_path: str, watch: Callable[[dict[str, Any], Conversation], object] | None = None
-) -> Rebuilt:
+def rebuilt(site: Site, paths: store.ContextFiles, transcript_path: str, watch: Watch | None = None) -> Rebuilt:
     """Return the Rebuilt of a context, from its transcript, its journal and its archived contents; changes nothing. `watch`: see
     `rebuild`."""
     from .archived import Originals

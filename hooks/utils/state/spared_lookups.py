@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
+    from ..hosts.transcripts.entries import Entry
     from ..policy.context import Result
 
 # Attachments that hooks add, MEMORY.md among them.
@@ -48,7 +49,7 @@ class Listener:
         self._recall: Recall | None = None
         self._answers: dict[str, str] = {}  # id of a call -> the answer that made it
 
-    def listen(self, entry: dict[str, Any], on_branch: bool) -> None:
+    def listen(self, entry: Entry, on_branch: bool) -> None:
         """Take an entry; `on_branch`: on the branch that goes on."""
         if self._recall is None:
             self._recall = Recall(self._deliveries, entry["cwd"] if isinstance(entry.get("cwd"), str) else "")
@@ -72,7 +73,7 @@ class Listener:
         """Return the look-ups that memory has spared."""
         return self._recall.bookings(calibration) if self._recall is not None else []
 
-    def _texts_of(self, entry: dict[str, Any], kind: object) -> Iterator[str]:
+    def _texts_of(self, entry: Entry, kind: object) -> Iterator[str]:
         attached = entry.get("attachment")
         if kind == "attachment" and isinstance(attached, dict) and not str(attached.get("type")).startswith(_OF_HOOKS):
             yield dumps_or_nothing(attached)
