@@ -6,10 +6,6 @@ from ..io import files
 from ..io.codec import dumps, loads
 from ..io.system import os
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 class Watched:
     """The files that live results show, with the stamp that each had. They stay as text, as in the state file, so that the cost of a call
@@ -39,7 +35,7 @@ class Watched:
             end = self.data.find(b"\n", begin + 1)
             self.data = self.data[:begin] + self.data[end:] if end >= 0 else self.data[: max(0, begin - 1)]
 
-    def first(self, most: int = 0) -> dict[str, Any]:
+    def first(self, most: int = 0) -> dict[str, object]:
         """Return path -> stamp of the first `most` files (0 for all), which are then the last ones."""
         at = self.data.find(b"\n", 1) if most else -1
         for _ in range(most - 1):
@@ -83,6 +79,6 @@ def changed_files(watched: Watched, most: int) -> dict[str, str]:
     return changes
 
 
-def _watched_table(data: bytes) -> dict[str, Any]:
+def _watched_table(data: bytes) -> dict[str, object]:
     known = loads("{" + files.text_of(data) + "}")
     return known if isinstance(known, dict) else {}
