@@ -33,13 +33,12 @@ class Observation:
 
     __slots__ = ("call", "entries", "file", "prompted", "seen")
 
-    def __init__(self, file: str, entries: list[Any], value: dict[str, Any]):
+    def __init__(self, file: str, entries: list[Any], prompted: float, call: object, seen: dict[str, object]):
         self.file = file
         self.entries = entries
-        self.prompted = number(value.get("prompted"), _LATEST) or 0.0
-        self.call = value.get("call")
-        seen = value.get("seen")
-        self.seen: dict[str, object] = seen if isinstance(seen, dict) else {}
+        self.prompted = prompted
+        self.call = call
+        self.seen = seen
 
 
 def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: Sequence[Entry] = ()) -> None:
@@ -86,16 +85,24 @@ def observations(paths: store.ContextFiles) -> list[Observation]:
     """Return the observation of each pending note, in order; a note that cannot be read is removed."""
     waiting = []
     for path in files.spilled(paths.state):
-        try:
-            value = loads(files.read_text(path) or "null")
-        except ValueError:
-            value = None
-        entries = value.get("entries") if isinstance(value, dict) else None
-        if isinstance(value, dict) and isinstance(entries, list):
-            waiting.append(Observation(path, entries, value))
+        observation = _observation_in(path)
+        if observation is not None:
+            waiting.append(observation)
         else:
             files.remove(path)
     return waiting
+
+
+def _observation_in(path: str) -> Observation | None:
+    try:
+        value = loads(files.read_text(path) or "null")
+    except ValueError:
+        return None
+    if not isinstance(value, dict) or not isinstance(value.get("entries"), list):
+        return None
+    seen = value.get("seen")
+    prompted = number(value.get("prompted"), _LATEST) or 0.0
+    return Observation(path, value["entries"], prompted, value.get("call"), seen if isinstance(seen, dict) else {})
 
 
 def entries(waiting: list[Observation]) -> list[Entry]:

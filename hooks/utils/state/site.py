@@ -146,9 +146,9 @@ class Site:
             store.journal(store.ContextFiles(self.home, self.session_id), entry)
         return is_first
 
-    def rules_for(self, profile: object) -> Ruleset:
+    def rules_for(self, profile: str | None) -> Ruleset:
         """Return the rules under a profile, or under the configured one for None."""
-        return Ruleset.from_config(self.config, self.tools, profile if isinstance(profile, str) else None)
+        return Ruleset.from_config(self.config, self.tools, profile)
 
     def rules(self) -> Ruleset:
         """Return the rules under the profile that was chosen for the session, if one was."""

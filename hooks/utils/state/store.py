@@ -140,15 +140,14 @@ def load(paths: ContextFiles, rest_from: int = 0) -> Stored | None:
 
 
 def stored_of(text: str) -> Stored:
-    value = loads(text)
-    watched = value.pop("watched", None) if isinstance(value, dict) else None
+    value: Any = loads(text)
     state = state_of(value)
     rows = [line[:-1] if line[-1:] == "," else line for line in text.partition(_LIVE.decode() + "\n")[2].split("\n")[:-1]]
     # One line for each result, unless the file was edited.
     if len(rows) == len(state.live) and all(row.startswith(f'["{id}",') for id, row in zip(state.live, rows)):
         for result, row in zip(state.live.values(), rows):
             result.stored = row
-    return Stored(state, watched_of(watched))
+    return Stored(state, watched_of(value.get("watched")))
 
 
 def _lazy_of(data: bytes) -> Stored | None:
@@ -158,9 +157,9 @@ def _lazy_of(data: bytes) -> Stored | None:
     watched = data.find(_LIVE + b"\n[", head)
     if head < 0 or watched < 0 or not data.isascii() or not data.endswith(b"]\n]}"):
         return None
-    value = loads(data[:head].decode() + "}")
-    noted = value.pop("resting", None) if isinstance(value, dict) else None
-    if not isinstance(value, dict) or not isinstance(noted, list) or len(noted) != 2 or not isinstance(noted[1], list):
+    value: Any = loads(data[:head].decode() + "}")  # what ends so is an object
+    noted = value.get("resting")
+    if not isinstance(noted, list) or len(noted) != 2 or not isinstance(noted[1], list):
         return None
     from .lazy_rows import Rows
 

@@ -18,11 +18,8 @@ def stored_state(paths: store.ContextFiles) -> ContextState | None:
     text = files.read_text(paths.state)
     if text is None:
         return None
-    value = loads(text)
-    if isinstance(value, dict):
-        value.pop("watched", None)
     try:
-        return state_of(value)
+        return state_of(loads(text))
     except TypeError as error:
         raise ValueError(str(error)) from None
 
