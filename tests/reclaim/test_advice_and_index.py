@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -112,6 +113,23 @@ def test_what_could_not_be_archived_is_caught_up_with_once_that_is_possible(shop
     assert not Path(shop.site().paths().unarchived).exists()
     for handle in re.findall(r"^- ([a-z2-7]{8}) ", index, re.MULTILINE):
         assert shop.archived(handle)
+    assert compaction_advice.catch_up(shop.site(), str(shop.transcript)) == []
+
+
+RECORD, WORTH = ["T1", "read", "Read a.py", "", ["/a.py"], 900], ["T1", "", "Read a.py", 900]
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"records": [RECORD]}, {"records": [RECORD], "worth": 7}, {"records": [RECORD], "worth": [7, ["T1"], [["T1"], "", "a", 900]]},
+        {"records": [[*RECORD[:4], [7], 900], RECORD[:3], 7, [["T1"], *RECORD[1:]]]}, {"records": 7, "worth": [WORTH]}, [], "",
+    ],
+)  # fmt: skip
+def test_a_damaged_note_of_what_is_still_to_be_archived_stops_no_hook(shop: Shop, note: object) -> None:
+    path = Path(shop.site().paths().unarchived)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(note) if note else "{")
     assert compaction_advice.catch_up(shop.site(), str(shop.transcript)) == []
 
 
