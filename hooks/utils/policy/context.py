@@ -141,10 +141,7 @@ def add(table: dict[str, int], key: str, amount: int) -> None:
 class ContextState:
     """Everything the engine knows of one context. `by_key`, `by_hash`, `due` and `timed` are indexes, never saved."""
 
-    __slots__ = (
-        "agent_id", "at", "by_hash", "by_key", "calibration", "closed", "counts", "cwd", "due", "edits", "epoch", "expired", "holds",
-        "index", "live", "pins", "profile", "prompt_id", "prompted", "recent", "session_id", "timed", "trees", "turn", "unit",
-    )  # fmt: skip
+    __slots__ = (*_FIELDS, "by_hash", "by_key", "counts", "due", "expired", "live", "timed")
 
     def __init__(self, session_id: str = "", agent_id: str = ""):
         self.session_id = session_id
@@ -238,10 +235,5 @@ def shared_facts(state: ContextState) -> dict[str, Any]:
         del plain[name]
     for name in ("ledger", "days", "settled"):
         del plain["counts"][name]
-    rows = []
-    for result in list(state.live.values()):
-        fields = dict(zip(_COLUMNS, result.to_row()))
-        del fields["at"]
-        rows.append(fields)
-    plain["live"] = rows
+    plain["live"] = [{name: value for name, value in zip(_COLUMNS, row) if name != "at"} for row in plain["live"]]
     return plain
