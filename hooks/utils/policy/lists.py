@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from .shapes import MessageRow
     from .ways import Pair
 
+    Archived = tuple[str, str, list[MessageRow]]  # label, handle, content
+    HandleOf = Callable[[list[MessageRow]], str]
+
 # Different labels that a list has of the calls of one compaction.
 LISTED = 12
 # Of the room of all lists so much may be what is around the labels; were it more, the oldest become one.
@@ -80,7 +83,7 @@ class Written:
     def __init__(self, at: int, message: Message) -> None:
         self.at = at
         self.message = message
-        self.archived: list[tuple[str, str, list[MessageRow]]] = []
+        self.archived: list[Archived] = []
 
 
 def earlier_lists(messages: Sequence[Message], known: Mapping[str, Collection[str]]) -> dict[int, Earlier]:
@@ -114,7 +117,7 @@ def _handle_of_row(row: object) -> str:
 
 def write(
     places: Sequence[Place], stays: Sequence[Message], room: float, named: set[str], names: Mapping[str, Sequence[str]],
-    handle_of: Callable[[list[MessageRow]], str] | None,
+    handle_of: HandleOf | None,
 ) -> list[Written]:  # fmt: skip
     """Return the lists of these places, in order, in at most so many tokens (`room`), or one that names nothing but its handle. `stays`:
     the messages that stay. `named`: files whose whole path stays; of others the newest list has it. `names`: id of a call -> names from it.
@@ -199,7 +202,7 @@ def _digits(times: int) -> int:
 
 def _written(
     place: Place, stays: Sequence[Message], labels: list[str], of_list: list[str], unnamed: int, names: Mapping[str, Sequence[str]],
-    handle_of: Callable[[list[MessageRow]], str] | None,
+    handle_of: HandleOf | None,
 ) -> Written:  # fmt: skip
     parts = place.parts
     only = parts[0][1] if len(parts) == 1 else None
@@ -207,7 +210,7 @@ def _written(
         return Written(place.at, only.message)
     if handle_of is None:
         return Written(place.at, folded(labels, NO_HANDLE, of_list, unnamed))
-    archived: list[tuple[str, str, list[MessageRow]]] = []
+    archived: list[Archived] = []
     if isinstance(only, Calls):
         archived.append(_archived(only, handle_of))
     else:
@@ -225,14 +228,14 @@ def _written(
     return written
 
 
-def _archived(part: Calls, handle_of: Callable[[list[MessageRow]], str]) -> tuple[str, str, list[MessageRow]]:
+def _archived(part: Calls, handle_of: HandleOf) -> Archived:
     content = [message.to_json() for message in part.messages]
     return f"{len(part.pairs)} call{'' if len(part.pairs) == 1 else 's'}", handle_of(content), content
 
 
 def _held(
-    part: Calls | Earlier, names: Mapping[str, Sequence[str]], handle_of: Callable[[list[MessageRow]], str],
-    archived: list[tuple[str, str, list[MessageRow]]],
+    part: Calls | Earlier, names: Mapping[str, Sequence[str]], handle_of: HandleOf,
+    archived: list[Archived],
 ) -> tuple[Message, Collection[str]]:  # fmt: skip
     """Return the list that another one holds in the place of a part, which names all of it, and the handles of what it holds itself."""
     if isinstance(part, Earlier):

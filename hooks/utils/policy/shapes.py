@@ -8,16 +8,12 @@ WindowSource = Literal["configuration", "client", "compaction", "transcript", "m
 
 
 class UseRow(TypedDict):
-    """A call with the host's own input."""
-
     tool_use_id: str
     tool: str
     input: dict[str, Any]
 
 
 class ShownRow(TypedDict):
-    """A result as the context shows it."""
-
     tool_use_id: str
     text: str
     isError: bool

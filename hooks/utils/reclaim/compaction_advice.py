@@ -35,14 +35,13 @@ if TYPE_CHECKING:
     from ..state.site import Site
 
     _Row = tuple[str, str, int]  # of the index: handle, label, tokens
-    _Worth = list[Any]  # [id, handle ("" where it is not cleared), label, tokens]
 
 
 # Contents of fewer tokens are not worth a line of the index, nor a record.
 _LEAST_TOKENS = 100
 # Kinds of results that must survive a summary word for word.
 _VERBATIM = tuple([kind.name for kind in kinds.ALL if kind.is_verbatim])
-# What the rows of a note are made of: records without their contents, and what the index says of each.
+# Columns of the note: of a record without its content, and of what the index says of it.
 _RECORD, _WORTH = [str, str, str, str, list, int], [str, str, str, int]
 # The hook on a compaction runs so soon after the code inside the client, or it is about another one.
 _ADVISED_S = 60.0
@@ -125,7 +124,7 @@ def _contents(site: Site, transcript_path: str, rebuilt: Rebuilt, verbatim: set[
     return texts, _archived(site, transcript_path, records, _worth(state, {record.tool_use_id for record in records})) if archived else []
 
 
-def _archived(site: Site, transcript_path: str, records: list[archive.NewRecord], worth: list[_Worth]) -> list[_Row]:
+def _archived(site: Site, transcript_path: str, records: list[archive.NewRecord], worth: list[list[Any]]) -> list[_Row]:
     """Return rows of the index, once the records are in the archive; none where that is locked: then the journal has what is left to do."""
     note = site.paths().unarchived
     failures: tuple[type[Exception], ...] = (ClearRefused, *errors())
@@ -165,8 +164,8 @@ def _rows(listed: object, kinds: list[type]) -> list[Any]:
     return [row for row in listed if isinstance(row, list) and [*map(type, row)] == kinds] if isinstance(listed, list) else []
 
 
-def _worth(state: ContextState, wanted: set[str]) -> list[_Worth]:
-    """Return what is worth most first: what is pinned, what lives and was used last, what expired or was
+def _worth(state: ContextState, wanted: set[str]) -> list[list[Any]]:
+    """Return (id, handle, label, tokens), what is worth most first: what is pinned, what lives and was used last, what expired or was
     cleared."""
     results = [result for result in (*state.live.values(), *state.expired.values()) if result.cleared or result.id in wanted]
     results.sort(key=lambda result: (not result.pinned, result.ended is not None, state.quiet_age(result)))

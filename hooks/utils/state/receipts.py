@@ -26,27 +26,29 @@ if TYPE_CHECKING:
         left: list[list[str]]
 
     class Part(TypedDict):
-        """What left of a call: its `kind` (result, input, calls), its handle, and why; "" where that is not known."""
+        """What left of a call: its `kind` (result, input, calls), its handle, and why."""
 
         kind: str
         handle: str
         why: str
 
-    class _Call(TypedDict):
+    class Call(TypedDict, total=False):
+        """A call on a receipt; `back`: all of it was put back. Of what older versions wrote, only ids and reasons are known. `state`: see
+        `views/receipt.py`."""
+
         id: str
         number: int | None
         label: str
         tokens: int | None
         left: list[Part]
         back: bool
-
-    class Call(_Call, total=False):
-        """A call on a receipt; `back`: all of it was put back. Of what older versions wrote, only ids and reasons are known. `state`: see
-        `views/receipt.py`."""
-
         state: str
 
-    class _Receipt(TypedDict):
+    class Receipt(TypedDict, total=False):
+        """`why`: asked, manual, auto, cold, long; clear: of a transcript · tokens `before` and `after` · `tokens` that left, the sum of all
+        calls · `thinking`: tokens that left beside them · `summarised`: the rest went to the host's summariser · `calls` in their order ·
+        `agent`: of a subagent."""
+
         at: float
         why: str
         before: int | None
@@ -55,12 +57,6 @@ if TYPE_CHECKING:
         thinking: int
         summarised: bool
         calls: list[Call]
-
-    class Receipt(_Receipt, total=False):
-        """`why`: asked, manual, auto, cold, long; clear: of a transcript · tokens of the context `before` and `after` · `tokens` that left,
-        the sum of all calls · `thinking`: tokens that left beside them · `summarised`: the rest went to the host's summariser · `calls` in
-        their order · `agent`: the id of a subagent."""
-
         agent: str
 
 
