@@ -127,8 +127,7 @@ class _Reader:
             if self.open is not None:
                 yield self.open.end()
                 self.open = None
-            message = entry.get("message")
-            id = message.get("id") if isinstance(message, dict) else None
+            id = entries.message_of(entry).get("id")
             if not id or id != self.message:
                 self.requests, self.message = self.requests + 1, id or ""
         try:
@@ -164,8 +163,7 @@ class _Reader:
         kind = entry.get("type")
         if kind not in ("user", "assistant"):
             return
-        message = entry.get("message")
-        content = message.get("content") if isinstance(message, dict) else None
+        content = entries.message_of(entry).get("content")
         if isinstance(content, str):
             yield self._words(content, number, entry)
         for block in entries.blocks_of(entry):

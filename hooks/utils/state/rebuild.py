@@ -390,8 +390,8 @@ def _listener(journal: list[journals.Entry], reader: transcript.Reader) -> Liste
 def _written(entry: Entry) -> tuple[int, int, int]:
     """Return (estimated tokens that a user's or assistant's entry says beside results, tokens of thinking, those of the first that calls
     were made with)."""
-    message = entry["message"] if isinstance(entry.get("message"), dict) else {}
-    total = estimate_tokens(message["content"]) if isinstance(message.get("content"), str) else 0
+    content = entries.message_of(entry).get("content")
+    total = estimate_tokens(content) if isinstance(content, str) else 0
     blocks = entries.blocks_of(entry)
     inputs = sum(entries.text_tokens(block) for block in blocks if block.get("type") == "tool_use")
     texts = sum(entries.text_tokens(block) for block in blocks if block.get("type") != "tool_use")

@@ -11,7 +11,7 @@ without memory has one.
 from __future__ import annotations
 
 from ..hosts.transcripts.blocks import dumps_or_nothing, text_of_blocks
-from ..hosts.transcripts.entries import blocks_of
+from ..hosts.transcripts.entries import blocks_of, message_of
 from ..hosts.transcripts.stamps import seconds_of
 from ..policy import kinds
 from ..policy.bookings import Spared
@@ -53,10 +53,10 @@ class Listener:
         """Take an entry; `on_branch`: on the branch that goes on."""
         if self._recall is None:
             self._recall = Recall(self._deliveries, entry["cwd"] if isinstance(entry.get("cwd"), str) else "")
-        kind, message = entry.get("type"), entry.get("message")
+        kind = entry.get("type")
         if kind == "assistant":
             if on_branch:
-                answer = str(message.get("id") or "") if isinstance(message, dict) else ""
+                answer = str(message_of(entry).get("id") or "")
                 blocks = blocks_of(entry)
                 self._answers.update({block["id"]: answer for block in blocks if isinstance(block.get("id"), str)})
                 self._recall.wrote([text for block in blocks for text in _written(block)], seconds_of(entry.get("timestamp")), answer)
@@ -79,9 +79,9 @@ class Listener:
             yield dumps_or_nothing(attached)
         if kind != "user":
             return
-        message = entry.get("message")
-        if isinstance(message, dict) and isinstance(message.get("content"), str):
-            yield message["content"]
+        text = message_of(entry).get("content")
+        if isinstance(text, str):
+            yield text
         for block in blocks_of(entry):
             content = block.get("content")
             handle = handle_in(content)

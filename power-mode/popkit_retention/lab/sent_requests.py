@@ -167,7 +167,7 @@ class _Reading:
         return block
 
     def _user(self, entry: dict, at: float) -> None:
-        content = entry["message"].get("content") if isinstance(entry.get("message"), dict) else None
+        content = entries.message_of(entry).get("content")
         blocks = entries.blocks_of(entry)
         if not any(block.get("type") == "tool_result" for block in blocks):
             self._follow(entry)

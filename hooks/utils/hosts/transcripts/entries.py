@@ -182,10 +182,15 @@ def _tidy(entry: Entry) -> Entry:
     return entry
 
 
+def message_of(entry: Entry) -> dict[str, Any]:
+    """Return the message of an entry; {} where it has none."""
+    message = entry.get("message")
+    return message if isinstance(message, dict) else {}
+
+
 def blocks_of(entry: Entry) -> list[dict[str, Any]]:
     """Return the content blocks of an entry's message that are objects."""
-    message = entry.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
+    content = message_of(entry).get("content")
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
@@ -221,8 +226,7 @@ def is_prompt(entry: Entry) -> bool:
     """Return whether an entry is something that the user said (and not the host on the user's behalf)."""
     if entry.get("type") != "user" or entry.get("isMeta") or entry.get("isCompactSummary") or entry.get("isVisibleInTranscriptOnly"):
         return False
-    message = entry.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
+    content = message_of(entry).get("content")
     if isinstance(content, str):
         return not content.startswith(("<local-command", "<command-name>", "<bash-", "<task-notification>", "Caveat:"))
     return any(block.get("type") in ("text", "image") for block in blocks_of(entry))

@@ -121,8 +121,7 @@ class Contents:
 
     def _add_user_text(self, entry: Entry, uuid: str) -> None:
         kind = SUMMARY if entries.is_summary(entry) else SAID if entries.is_prompt(entry) else ADDED
-        message = entry.get("message")
-        content = message.get("content") if isinstance(message, dict) else None
+        content = entries.message_of(entry).get("content")
         if isinstance(content, str):
             self.composition.add(kind, estimate_tokens(content), uuid)
         for block in entries.blocks_of(entry):

@@ -145,8 +145,7 @@ class _Reading:
 
     def _user(self, entry: Entry, at: float) -> Iterator[Prompt | CallResult]:
         by_user = entries.is_prompt(entry)
-        message = entry.get("message")
-        content = message.get("content") if isinstance(message, dict) else None
+        content = entries.message_of(entry).get("content")
         if isinstance(content, str):
             yield Prompt(at, content, by_user)
         for block in entries.blocks_of(entry):
