@@ -167,11 +167,7 @@ def all_metrics(popkit_home: str) -> EfficiencyMetrics:
 
 def swept_metrics(popkit_home: str) -> list[tuple[str, EfficiencyMetrics]]:
     """Return (safe name of its project, its metrics) of each session that was swept since."""
-    rows = []
-    for entry in past(popkit_home).values():
-        contexts = [_metrics_in(state) for state in entry["contexts"] if isinstance(state, dict)]
-        rows.append((entry.get("project") or "", of_session(contexts)))
-    return rows
+    return [(project, of_session([_metrics_in(state) for state in states])) for project, states in past(popkit_home)]
 
 
 def of_session(contexts: Collection[EfficiencyMetrics]) -> EfficiencyMetrics:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..io import files, home
-from ..io.codec import dumps, loads
+from ..io.codec import dumps, loads, text_in_field
 from ..io.system import join
 from . import session, stored_contexts
 
@@ -30,16 +30,17 @@ def note_past(popkit_home: str, name: str) -> None:
         files.append_text(join(popkit_home, PAST), dumps(entry) + "\n")
 
 
-def past(popkit_home: str) -> dict[str, dict[str, Any]]:
-    """Return session -> {"project": its safe name, "contexts": the rest of their states} of the sessions whose folder was swept and has not
-    come back since."""
-    entries: dict[str, dict[str, Any]] = {}
+def past(popkit_home: str) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return (safe name of its project, the rest of its contexts' states) of each session whose folder was swept and has not come back
+    since."""
+    known: dict[str, tuple[str, list[dict[str, Any]]]] = {}
     for line in (files.read_text(join(popkit_home, PAST)) or "").splitlines():
         try:
             entry = loads(line)
         except ValueError:
             continue  # a line that a kill cut short
         if isinstance(entry, dict) and isinstance(entry.get("session"), str) and isinstance(entry.get("contexts"), list):
-            entries[entry["session"]] = entry
+            contexts = [state for state in entry["contexts"] if isinstance(state, dict)]
+            known[entry["session"]] = text_in_field(entry, "project"), contexts
     here = set(stored_contexts.folders(popkit_home))
-    return {name: entry for name, entry in entries.items() if name not in here}
+    return [each for name, each in known.items() if name not in here]
