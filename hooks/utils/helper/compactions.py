@@ -39,10 +39,10 @@ if TYPE_CHECKING:
         the summariser; with `behind`, these rows follow its summary. `skip`: it is not done at all. {}: it is the host's. `notice`: a line
         for the person."""
 
-        rows: list[dict[str, Any]]
+        rows: list[MessageRow]
         loaded: list[str]
         hand_on: bool
-        behind: list[dict[str, Any]]
+        behind: list[MessageRow]
         skip: str
         notice: str
 
