@@ -26,7 +26,7 @@ from ..state.noted import BACK, ONLY
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, TypedDict
+    from typing import TypedDict
 
     from ..policy.messages import Use
     from ..policy.shapes import MessageRow

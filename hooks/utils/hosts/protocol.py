@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from ..policy.calls import Call
+    from ..policy.shapes import MessageRow
     from ..policy.tools import Tools
     from .guests import ReportedResult
     from .own_memory import OwnMemory
@@ -64,10 +65,10 @@ if TYPE_CHECKING:
     class HandedOver(Protocol):
         """A conversation that a plugin hands over: its `rows`, and the messages as they are `sent`."""
 
-        rows: list[dict[str, Any]]
+        rows: list[MessageRow]
         sent: list[dict[str, Any]]
 
-        def edits(self, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        def edits(self, rows: Sequence[MessageRow]) -> dict[str, Any]:
             """Return what the plugin does so that its host shows these rows. MessagesNotUnderstood where that cannot be."""
 
     class GuestHost(Host, Protocol):

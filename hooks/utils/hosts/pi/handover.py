@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from ...policy.shapes import MessageRow
+
     Message = dict[str, Any]
 
 # What stands at the head of a conversation that PopKit has compacted: pi asks for a summary.
@@ -57,7 +59,7 @@ class HandedOver:
         self.sent: list[Message] = [{"role": role, "content": blocks} for role, blocks in conversation]
         self.rows = [_row(role, blocks) for role, blocks in conversation]
 
-    def edits(self, rows: Sequence[Message]) -> dict[str, Any]:
+    def edits(self, rows: Sequence[MessageRow]) -> dict[str, Any]:
         """Return the `edits` after which pi shows these rows, each {`id` of the entry, its new `content`, None for none}; with the
         `summary` of the compaction, and the id of the `first` entry that it keeps. MessagesNotUnderstood where the rows have what no edit
         can say."""
@@ -89,7 +91,7 @@ def handover(entries: object, thinking: str) -> HandedOver:
     return HandedOver([_Entry(entry) for entry in entries], thinking == _ADAPTIVE)
 
 
-def _row(role: str, blocks: Sequence[Message]) -> Message:
+def _row(role: str, blocks: Sequence[Message]) -> MessageRow:
     of: dict[str, list[Message]] = {"text": [], "tool_use": [], "tool_result": []}
     for block in blocks:
         of[block["type"]].append(block)
@@ -169,7 +171,7 @@ def _calls(message: Message) -> list[Message]:
     return [block for block in _list(message.get("content")) if block.get("type") == "toolCall"]
 
 
-def _carried(handed: Sequence[_Entry], rows: Sequence[Message], uses: dict[str, Any]) -> dict[str, str]:
+def _carried(handed: Sequence[_Entry], rows: Sequence[MessageRow], uses: dict[str, Any]) -> dict[str, str]:
     """Return {id of the call that carries it: text} of the lists in these rows: a call from between those that stay around the list, one
     that carries a list already if there is one, else that with the smallest input."""
     calls = [block for each in handed if _has_calls(each.raw) for block in _calls(each.raw)]
