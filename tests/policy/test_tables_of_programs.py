@@ -129,7 +129,7 @@ def kinds_of_programs() -> Iterator[str]:
     yield from (f"{name} a b" for name in (*programs.KINDS, *programs.ALIASES, *programs.TOOLS, *sorted(programs.SHELLS)))
     yield from (f"git {word} a" for word in (*programs.GIT_KINDS, *sorted(programs.GIT_READS)))
     yield from (f"git {option} b status" for option in sorted(programs.GIT_VALUES))
-    yield from (f"{name} {word}" for name, words in programs.SUBCOMMANDS.items() for word in (*words, "other"))
+    yield from (f"{name} {word}" for name, row in programs.SUBCOMMANDS.items() for word in (*runs.families(row), "other"))
     yield from (f"{name} {word}" for name, words in programs.ONLY_WITH.items() for word in (*words, "a"))
     yield from (f"npm run {word}" for word in (*programs.WORD_FAMILIES, *sorted(programs.NO_RUN)))
     yield from (f"{name} {word}" for name in sorted(programs.TASKS) for word in ("test", "thing"))
@@ -141,13 +141,14 @@ def kinds_of_programs() -> Iterator[str]:
 
 
 def wrapped_runs() -> Iterator[str]:
-    for name, (options, own) in programs.PREFIXES.items():
-        yield from (f"{name} {option}{' own' * own} pytest a.py" for option in ("", *(f"{option} b.py" for option in options.split())))
-    for name, (subcommands, options, own) in programs.PREFIX_SUBCOMMANDS.items():
-        for subcommand in subcommands.split():
+    for name, row in programs.PREFIXES.items():
+        own, *options = row.split()
+        yield from (f"{name} {option}{' own' * int(own)} pytest a.py" for option in ("", *(f"{option} b.py" for option in options)))
+    for name, row in programs.PREFIX_SUBCOMMANDS.items():
+        own, subcommands, *options = row.split()
+        for subcommand in subcommands.split(","):
             yield from (
-                f"{name} {subcommand} {option}{' own' * own} pytest a.py"
-                for option in ("", *(f"{option} b.py" for option in options.split()))
+                f"{name} {subcommand} {option}{' own' * int(own)} pytest a.py" for option in ("", *(f"{option} b.py" for option in options))
             )
     yield from (f"{name} -m pytest a.py" for name in sorted(programs.INTERPRETERS))
     yield from (f"python {option} b.py -m pytest a.py" for option in sorted(programs.PYTHON_VALUES))
@@ -159,7 +160,7 @@ def wrapped_runs() -> Iterator[str]:
 def options_of_runs() -> Iterator[str]:
     tools = (*run_options._OPTIONS, *run_options._SAME, *run_options.LOOKS)
     for tool in tools:
-        command = " ".join([tool, *list(programs.SUBCOMMANDS.get(tool, ()))[:1]])
+        command = " ".join([tool, *list(runs.families(programs.SUBCOMMANDS.get(tool, "")))[:1]])
         for option, letter in run_options.letters_of(tool).items():
             yield f"{command} {option}{' 3' if letter.isupper() or letter in 'vkpd' else ''}"
     yield from (f"{name}{end}" for name in run_options.WITHOUT_NUMBER for end in ("", " a"))
@@ -210,7 +211,8 @@ def words_around_runs() -> Iterator[str]:
     yield from (f"gh {word} view 3" for word in looks.BEGIN_COMMANDS)
     yield from (f"{name} pytest a.py" for name in sorted(wrappers._TRANSPARENT | wrappers._PLAIN | wrappers._SHORTENS))
     for name, options in wrappers._NEUTRAL.items():
-        begin = " ".join([name, *programs.PREFIX_SUBCOMMANDS.get(name, ("", "", 0))[0].split()[:1]])
+        row = programs.PREFIX_SUBCOMMANDS.get(name)
+        begin = f"{name} {row.split()[1].split(',')[0]}" if row else name
         end = "box pytest a.py" if name == "docker" else "pytest a.py"
         yield from (f"{begin} {option} {end}" for option in sorted(options))
     yield from (f"sudo {option} pytest a.py" for option in sorted(wrappers._QUIET))

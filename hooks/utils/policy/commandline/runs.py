@@ -336,7 +336,7 @@ def _split_task(program: str, task: str) -> tuple[str, str]:
     return (package or ":", name) if colon and program in ("gradle", "nx") else ("", task)
 
 
-def _families(row: str) -> dict[str, str]:
+def families(row: str) -> dict[str, str]:
     """Return the family of each subcommand in a row such as `test=test,t build=build`."""
     groups = [group.partition("=") for group in row.split()]
     return {name: family for family, _, names in groups for name in names.split(",")}
@@ -345,7 +345,7 @@ def _families(row: str) -> dict[str, str]:
 def _subcommand(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Run | None:
     limits = Limits(program, cwd, outer)
     at = next_name(words, 1, limits)
-    known = _families(programs.SUBCOMMANDS[program])
+    known = families(programs.SUBCOMMANDS[program])
     if program == "cargo" and at < len(words) and words[at][:1] == "+":
         limits.marks.append(OTHERWISE + words[at])
         at = next_name(words, at + 1, limits)
