@@ -213,6 +213,14 @@ def test_what_is_deferred_is_out_of_the_prompt_and_still_found(shop: Shop):
     assert shop.hidden() == []
 
 
+def test_a_hidden_tool_whose_row_is_damaged_goes_by_what_hides_it(shop: Shop):
+    """The file is checked as it is read, so that nothing behind that has to."""
+    hidden_tools.hide(str(shop.home), str(shop.project), DOCS[0], {"name": 7, "tokens": "many", "at": 1e300, "defer": "yes"})
+    assert shop.data()["hidden"] == {DOCS[0]: {"name": DOCS[0], "tokens": 0, "at": 0.0, "defer": True}}
+    assert f"popkit bill show {DOCS[0]}" in " ".join(shop.run().stdout.split())
+    assert "is back" in shop.run("show", DOCS[0]).stdout
+
+
 def test_a_single_tool_can_be_hidden_and_one_that_was_used_says_so(shop: Shop):
     assert "3 times in all" in " ".join(shop.run("hide", DOCS[0]).stdout.split())
     assert list(shop.data("hide", DOCS[0], "--yes")["hidden"]) == shop.hidden() == [DOCS[0]]

@@ -44,7 +44,7 @@ class Commands:
         self.environ = {**environ, "CLAUDE_PROJECT_DIR": cwd} if cwd else dict(environ)
         self.cwd = cwd or None
         self._late: dict[str, _Run] = {}  # by the words that were asked
-        self._data: dict[str, tuple[float, dict[str, Any]]] = {}  # command -> when it was read, and what it printed
+        self._data: dict[str, tuple[float, Any]] = {}  # command -> when it was read, and what it printed
 
     def run(self, words: str) -> str:
         """Return what `popkit WORDS` prints, any command; or, where that takes long, that it goes on."""
@@ -55,7 +55,7 @@ class Commands:
             self._late[words] = running
         return printed or _READING
 
-    def data(self, command: str, now: float) -> dict[str, Any]:
+    def data(self, command: str, now: float) -> Any:
         """Return what `popkit COMMAND --json` prints (`bill`, of the project, or `bill limits`), at most a minute old; {"error": why} where
         there is nothing."""
         at, data = self._data.get(command, (-_DATA_S, {}))

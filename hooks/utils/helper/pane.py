@@ -85,7 +85,8 @@ class Pane:
         """Return the lines on what used the windows of the plan, and how fast; [] where none runs."""
         if not windows(limit_readings.readings(site.home), now):
             return []
-        return plan_limits.limits_pane_lines(self.commands.data("bill limits", now), now)
+        data = self.commands.data("bill limits", now)
+        return [] if "error" in data else plan_limits.limits_pane_lines(data, now)
 
     def _settings(self, site: Site, cold_now: AutoCompaction) -> tuple[list[text.Line], list[Offer]]:
         """Return (lines on what a person may switch on and off in this session, the offers)."""

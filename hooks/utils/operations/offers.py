@@ -13,9 +13,9 @@ from . import CONTEXT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NamedTuple
+    from typing import NamedTuple
 
-    from ..views.shapes import Report, ResultRow
+    from ..views.shapes import Bill, Report, ResultRow
 
     class Offer(NamedTuple):
         """`id`: the words that do it · `label` of its button · `sum`: its effect in words · `key`: the letter that presses it."""
@@ -64,8 +64,8 @@ def of_result(row: ResultRow, restores: bool) -> list[Offer]:
     return offers
 
 
-def of_bill(data: dict[str, Any], now: float) -> list[Offer]:
-    """Return the offers to hide or defer tools of this project's prompts, the largest first, and to show them again. `data`: a bill."""
+def of_bill(data: Bill, now: float) -> list[Offer]:
+    """Return the offers to hide or defer tools of this project's prompts, the largest first, and to show them again."""
     out = [
         Offer(
             f"bill {word} {shlex.quote(row['name'])} --yes",

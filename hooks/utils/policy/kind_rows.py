@@ -7,26 +7,21 @@ from .composition import RESULT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
-    Row = dict[str, Any]
+    from .shapes import KindRow
 
 _SERVER = "mcp__"
 
 
 def kind_rows(
     tokens: Mapping[str, int], usd: Mapping[str, float] | None = None, calls: Mapping[str, list[float]] | None = None
-) -> list[Row]:
-    """Return what conversations were made of as rows {kind, name, tokens, parts}, the most expensive first, with `usd` and `used` where
-    `usd` and `calls` are given. `kind`: one of composition.py, `result` of the tool of this `name`, or `server` for the tools of an MCP
-    server, which are its `parts` · `tokens`: over all requests · `used`: [times, when last] of calls, None for anything but results."""
-    rows: list[Row] = []
-    servers: dict[str, list[Row]] = {}
+) -> list[KindRow]:
+    """Return what conversations were made of, the most expensive first, with `usd` and `used` where `usd` and `calls` are given."""
+    rows: list[KindRow] = []
+    servers: dict[str, list[KindRow]] = {}
     for kind, count in tokens.items():
         is_result, name = kind.startswith(RESULT), kind.removeprefix(RESULT)
-        row: Row = {"kind": kind, "name": "", "tokens": count, "parts": []}
-        if is_result:
-            row.update(kind="result", name=name)
+        row: KindRow = {"kind": "result" if is_result else kind, "name": name if is_result else "", "tokens": count, "parts": []}
         if usd is not None:
             row["usd"] = usd.get(kind, 0.0)
         if calls is not None:
@@ -37,13 +32,15 @@ def kind_rows(
     return sorted(rows, key=_dearest)
 
 
-def _server(name: str, parts: list[Row]) -> Row:
-    row: Row = {"kind": "server", "name": name, "parts": parts}
-    row.update((column, sum(part[column] for part in parts)) for column in ("tokens", "usd") if column in parts[0])
-    if "used" in parts[0]:
-        row["used"] = [sum(part["used"][0] for part in parts), max(part["used"][1] for part in parts)]
+def _server(name: str, parts: list[KindRow]) -> KindRow:
+    row: KindRow = {"kind": "server", "name": name, "parts": parts, "tokens": sum(part["tokens"] for part in parts)}
+    if "usd" in parts[0]:
+        row["usd"] = sum(part["usd"] for part in parts)
+    uses = [used for part in parts if (used := part.get("used"))]
+    if uses:
+        row["used"] = [sum(times for times, _ in uses), max(at for _, at in uses)]
     return row
 
 
-def _dearest(row: Row) -> tuple[float, int, str]:
+def _dearest(row: KindRow) -> tuple[float, int, str]:
     return -row.get("usd", 0.0), -row["tokens"], row["name"]

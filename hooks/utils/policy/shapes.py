@@ -97,6 +97,18 @@ class WeighedResult(TypedDict):
     value: float | None
 
 
+class KindRow(TypedDict, total=False):
+    """What conversations were made of: a kind of composition.py, `result` of the tool of this `name`, or `server` for the tools of an MCP
+    server, its `parts` · `tokens` over all requests · `used`: [times, when last] of calls, None for all but results."""
+
+    kind: str
+    name: str
+    tokens: int
+    parts: list[KindRow]
+    usd: float
+    used: list[float] | None
+
+
 class Figures(TypedDict, total=False):
     """The figures of what PopKit did, see figures.py. `saved_by_usd`: by gain. `unpriced`: something was saved or charged at an unknown
     price, which no money here holds; where nothing had a price, all money is None."""

@@ -6,14 +6,24 @@ The file lies beside the breakdown of the project's prompts. One that cannot be 
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import dumps
+from ..io.codec import dumps, number, text_in_field, whole
 from ..io.system import join, parent_of
+from .journal import LATEST
 from .prompt_breakdowns import BREAKDOWNS, READ_BYTES, load_breakdown, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
+    from typing import Any, TypedDict
+
+    class HiddenTool(TypedDict, total=False):
+        """A tool or server that is hidden since `at` (seconds), or deferred: Claude finds it when it looks for a tool."""
+
+        name: str
+        tokens: int
+        at: float
+        defer: bool
+
 
 _SERVER_ENDS = "__"
 
@@ -30,14 +40,19 @@ def project_of(popkit_home: str, folder: str) -> str:
         here = above
 
 
-def hidden(popkit_home: str, project: str) -> dict[str, dict[str, Any]]:
-    """Return what sessions of a project hide or defer: name of a tool, or how those of a server begin (it ends in `__`), -> {name, tokens,
-    at}, with `defer` true where Claude still finds the tool when it looks for one."""
+def hidden(popkit_home: str, project: str) -> dict[str, HiddenTool]:
+    """Return what sessions of a project hide or defer, by the name of the tool, or how those of a server begin (it ends in `__`)."""
     rows = files.read_object(path_of(popkit_home, project, "hidden"), READ_BYTES).get("hidden")
-    return {key: row for key, row in rows.items() if isinstance(row, dict)} if isinstance(rows, dict) else {}
+    return {key: _tool(key, row) for key, row in rows.items() if isinstance(row, dict)} if isinstance(rows, dict) else {}
 
 
-def hide(popkit_home: str, project: str, key: str, row: dict[str, Any] | None) -> None:
+def _tool(key: str, row: dict[str, Any]) -> HiddenTool:
+    tokens, at = whole(row.get("tokens"), LATEST) or 0, number(row.get("at"), LATEST) or 0.0
+    tool: HiddenTool = {"name": text_in_field(row, "name") or key, "tokens": tokens, "at": at}
+    return {**tool, "defer": True} if row.get("defer") else tool
+
+
+def hide(popkit_home: str, project: str, key: str, row: HiddenTool | None) -> None:
     """Hide or defer a tool or the tools of a server, or no longer (None). OSError where that cannot be kept."""
     files.make_private_folder(join(popkit_home, BREAKDOWNS))
     path = path_of(popkit_home, project, "hidden")
@@ -52,7 +67,7 @@ def server_key(server: str, tool: str) -> str:
     return begins if tool.startswith(begins) else ""
 
 
-def parted(rows: Mapping[str, dict[str, Any]]) -> tuple[list[str], list[str]]:
+def parted(rows: Mapping[str, HiddenTool]) -> tuple[list[str], list[str]]:
     """Return (keys of hidden rows, keys of deferred ones)."""
     return [key for key, row in rows.items() if not row.get("defer")], [key for key, row in rows.items() if row.get("defer")]
 

@@ -12,8 +12,11 @@ from .paid_for import MOST_KINDS, kind_words, message_lines, part_words, parts_o
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
+
+    from ..policy.shapes import KindRow
+    from ..state.hidden_tools import HiddenTool
+    from .shapes import Bill, Draft, Pace, PromptRow
 
 _ELSEWHERE = (
     "This project has had no conversation since then. Go to the folder in which you run Claude Code, look further back (--since 52w), or"
@@ -22,14 +25,14 @@ _ELSEWHERE = (
 _MOST_PROPOSED, _MOST_DRAFTS = 10, 3
 
 
-def lines_of(bill: dict[str, Any], now: float, details: bool, most: int = MOST_KINDS) -> list[text.Line]:
+def lines_of(bill: Bill, now: float, details: bool, most: int = MOST_KINDS) -> list[text.Line]:
     """Return the bill of a project; `most`: rows for the contents of the conversation, all of them with 0."""
     lines = [*text.title("The bill"), *text.pair("Project", bill["project"])]
     lines += _standing(bill, now, details) if bill["rows"] else _unknown(bill)
     if bill["hidden"]:
         lines += ["", *text.title("Out of this project's prompts")[1:]]
         for row in bill["hidden"].values():
-            lines += text.wrap(f"{_hidden(row)}: popkit bill show {text.clean(row.get('name', ''))}", "  ")
+            lines += text.wrap(f"{_hidden(row)}: popkit bill show {text.clean(row['name'])}", "  ")
     lines += message_lines(bill["messages"], most)
     since = f"this project since {_day(bill['since'])}"
     lines += whole_lines(bill["whole"], since, bill["prices_of"], most=most)
@@ -37,12 +40,12 @@ def lines_of(bill: dict[str, Any], now: float, details: bool, most: int = MOST_K
     return lines if bill["whole"]["sessions"] else [*lines, "", *text.wrap(_ELSEWHERE)]
 
 
-def _hidden(row: dict[str, Any]) -> str:
+def _hidden(row: HiddenTool) -> str:
     how = "deferred" if row.get("defer") else "hidden"
-    return f"{text.clean(row.get('name', ''))} ({units.short_tokens(row.get('tokens') or 0)}), {how} since {_day(row.get('at') or 0)}"
+    return f"{text.clean(row['name'])} ({units.short_tokens(row['tokens'])}), {how} since {_day(row['at'])}"
 
 
-def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line]:
+def _standing(bill: Bill, now: float, details: bool) -> list[text.Line]:
     estimated, pace, tokens = bill["estimated"], bill["pace"], bill["tokens"]
     known = (
         f"{units.long_tokens(tokens)} come before your first word in each prompt, as Claude Code estimated on {_day(estimated['at'] or 0)}."
@@ -55,7 +58,7 @@ def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line
     if estimated["missing"]:
         lines += text.pair("Partial", f"not understood in what Claude Code says: {', '.join(sorted(set(estimated['missing'])))}")
     if estimated["problem"]:
-        why, at = text.clean(estimated["problem"].get("why")), estimated["problem"].get("at") or 0
+        why, at = text.clean(estimated["problem"]["why"]), estimated["problem"]["at"]
         lines += text.pair("Older", f"what Claude Code said on {_day(at)} could not be used: {why}")
     lines += ["", row_of_bill("tokens", "share", "$/month", "what")]
     for row in bill["rows"]:
@@ -65,7 +68,7 @@ def _standing(bill: dict[str, Any], now: float, details: bool) -> list[text.Line
     return lines + _proposals(bill, now)
 
 
-def _row_of(row: dict[str, Any], bill: dict[str, Any], now: float, indent: str) -> text.Line:
+def _row_of(row: PromptRow, bill: Bill, now: float, indent: str) -> text.Line:
     words = indent + _words(row, now)
     usd = row["tokens"] * bill["pace"]["usd"]
     part = units.percent(row["tokens"] / bill["tokens"]) if bill["tokens"] and row["tokens"] else ""
@@ -74,23 +77,21 @@ def _row_of(row: dict[str, Any], bill: dict[str, Any], now: float, indent: str) 
     )
 
 
-def _words(row: dict[str, Any], now: float) -> str:
+def _words(row: PromptRow, now: float) -> str:
     used = _used(row["used"], now)
     return _name_and_demand(row) + (f"; {used}" if used else "")
 
 
-def _name_and_demand(row: dict[str, Any]) -> str:
+def _name_and_demand(row: PromptRow) -> str:
     words = _named(row)
     return words + f": on demand, {units.short_tokens(row['on_demand'])} once Claude loads it" if row["deferred"] else words
 
 
-def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
-    """Return what a page says of a bill, in the order of the bill's: `rows` and `kinds` {words, used, parts}, `proposals` and `hidden` in
-    words, `drafts` [words, what to run], `parts` of the whole by name; how long the cache should live (`lifetime`), and what to set for
-    that (`lifetime_settings`)."""
+def phrases(bill: Bill, now: float) -> dict[str, Any]:
+    """Return what a page says of a bill: BillPhrases of its tile."""
     return {
-        "rows": [_phrase(row, _name_and_demand, now) for row in bill["rows"]],
-        "kinds": [_phrase(row, kind_words, now) for row in bill["whole"]["kinds"]],
+        "rows": [_row_phrase(row, now) for row in bill["rows"]],
+        "kinds": [_kind_phrase(row, kind_words(row), now) for row in bill["whole"]["kinds"]],
         "proposals": [hiding(row, bill["pace"], now) for row in bill["proposals"]],
         "drafts": [[drafting(row, bill["pace"]), draft_words(row)] for row in bill["drafts"][:_MOST_DRAFTS]],
         "hidden": [_hidden(row) for row in bill["hidden"].values()],
@@ -100,12 +101,17 @@ def phrases(bill: dict[str, Any], now: float) -> dict[str, Any]:
     }
 
 
-def _phrase(row: dict[str, Any], words: Callable[[dict[str, Any]], str], now: float) -> dict[str, Any]:
-    below = part_words if row["kind"] == "server" and words is kind_words else words
-    return {"words": words(row), "used": _used(row["used"], now), "parts": [_phrase(part, below, now) for part in row["parts"]]}
+def _row_phrase(row: PromptRow, now: float) -> dict[str, Any]:
+    parts = [_row_phrase(part, now) for part in row["parts"]]
+    return {"words": _name_and_demand(row), "used": _used(row["used"], now), "parts": parts}
 
 
-def _named(row: dict[str, Any]) -> str:
+def _kind_phrase(row: KindRow, words: str, now: float) -> dict[str, Any]:
+    parts = [_kind_phrase(part, part_words(part), now) for part in row["parts"]]
+    return {"words": words, "used": _used(row["used"], now), "parts": parts}
+
+
+def _named(row: PromptRow) -> str:
     name = text.clean(row["name"])
     if row["kind"] == "server":
         return f"MCP server {name} ({units.counted(len(row['parts']), 'tool')})"
@@ -123,7 +129,7 @@ def _used(used: list[float] | None, now: float) -> str:
     return f"last used {units.span(now - at)} ago, {units.counted(int(times), 'time')} in all" if times else "never used"
 
 
-def _proposals(bill: dict[str, Any], now: float) -> list[text.Line]:
+def _proposals(bill: Bill, now: float) -> list[text.Line]:
     proposed, drafts = bill["proposals"], bill["drafts"][:_MOST_DRAFTS]
     if not proposed and not drafts:
         return []
@@ -134,24 +140,24 @@ def _proposals(bill: dict[str, Any], now: float) -> list[text.Line]:
         lines += text.wrap(f"  popkit bill defer {name}: Claude still finds it", "  ")
     if len(proposed) > _MOST_PROPOSED:
         lines += text.wrap(f"{len(proposed) - _MOST_PROPOSED:,} more: popkit bill --json")
-    for row in drafts:
-        lines += [*text.wrap(drafting(row, bill["pace"]), "  "), *text.wrap(f"  {draft_words(row)}", "  ")]
+    for draft in drafts:
+        lines += [*text.wrap(drafting(draft, bill["pace"]), "  "), *text.wrap(f"  {draft_words(draft)}", "  ")]
     return lines
 
 
-def drafting(row: dict[str, Any], pace: dict[str, Any]) -> str:
+def drafting(row: Draft, pace: Pace) -> str:
     """Return the saving of moving a section into a skill."""
     worth = f"{units.long_tokens(row['tokens'])} less in each prompt, but for the skill's own line{_also_monthly(row['tokens'], pace)}"
     return f"Section {text.quote(row['name'])} of {text.clean(row['file'])}, as a skill: {worth}. Whether it is used cannot be seen."
 
 
-def draft_words(row: dict[str, Any]) -> str:
+def draft_words(row: Draft) -> str:
     """Return the words that write the draft of a skill from a section."""
     name = f"{text.clean(row['file'])}#{text.clean(row['name'])}"
     return f"popkit bill draft-skill {shlex.quote(name)} --out draft-of-a-skill.md"
 
 
-def hiding(row: dict[str, Any], pace: dict[str, Any], now: float) -> str:
+def hiding(row: PromptRow, pace: Pace, now: float) -> str:
     """Return the saving of hiding or deferring a server or tool."""
     worth = f"{units.long_tokens(row['tokens'])} less in each prompt{_also_monthly(row['tokens'], pace)}"
     if not row["tokens"]:
@@ -159,12 +165,12 @@ def hiding(row: dict[str, Any], pace: dict[str, Any], now: float) -> str:
     return f"{_named(row)}: {worth}; {_used(row['used'], now)}."
 
 
-def _also_monthly(tokens: int, pace: dict[str, Any]) -> str:
+def _also_monthly(tokens: int, pace: Pace) -> str:
     """Return what that comes to in a month, after a comma; "" where no month is told."""
     return ", " + _monthly(tokens, pace) if pace["is_told"] else ""
 
 
-def _monthly(tokens: int, pace: dict[str, Any]) -> str:
+def _monthly(tokens: int, pace: Pace) -> str:
     if not pace["is_told"]:
         return "dollars a month unknown until sessions here cover three days"
     if not pace["usd"]:
@@ -177,7 +183,7 @@ def _monthly(tokens: int, pace: dict[str, Any]) -> str:
     return f"${tokens * pace['usd']:,.2f} a month{more}"
 
 
-def _unknown(bill: dict[str, Any]) -> list[text.Line]:
+def _unknown(bill: Bill) -> list[text.Line]:
     """Return the lines that need no breakdown from the client, and how to get one."""
     lines: list[text.Line] = []
     if bill["first_prompt"]:
@@ -187,11 +193,11 @@ def _unknown(bill: dict[str, Any]) -> list[text.Line]:
     return lines + text.pair("Of what", _unknown_words(bill))
 
 
-def _unknown_words(bill: dict[str, Any]) -> str:
+def _unknown_words(bill: Bill) -> str:
     problem, hosts = bill["estimated"]["problem"], bill["whole"]["hosts"]
     if len(hosts) == 1 and hosts != [CLAUDE_CODE]:
         return f"{hosts[0]} does not say. Claude Code 2.1.326 or later would, in the same project."
-    why = f"What Claude Code said could not be used: {text.clean(problem.get('why'))}." if problem else "Claude Code has not said yet."
+    why = f"What Claude Code said could not be used: {text.clean(problem['why'])}." if problem else "Claude Code has not said yet."
     ask = "Run Claude Code 2.1.326 or later here with PopKit: after the first turn it is known, and /popkit bill shows it."
     return f"{why} {ask}"
 

@@ -6,7 +6,7 @@ from .. import text, units
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from .shapes import Lifetime
 
 _LIVES = {"5m": "five minutes", "1h": "an hour"}
 _PAYS = {"5m": "Five minutes pay", "1h": "An hour pays"}
@@ -18,7 +18,7 @@ _CHOSEN = {
 _OLDER = {"5m": "FORCE_PROMPT_CACHING_5M=1", "1h": "ENABLE_PROMPT_CACHING_1H=1"}
 
 
-def lifetime_lines(lifetime: dict[str, Any]) -> list[text.Line]:
+def lifetime_lines(lifetime: dict[str, Lifetime | None]) -> list[text.Line]:
     """Return the lines on how long the prompt cache should live, with the setting to use; [] where no request tells. Nothing is set
     here."""
     told, changes = _told(lifetime), _lifetime_changes(lifetime)
@@ -38,7 +38,7 @@ def lifetime_lines(lifetime: dict[str, Any]) -> list[text.Line]:
     return [*lines, *text.wrap(note)]
 
 
-def lifetime_phrases(lifetime: dict[str, Any]) -> dict[str, list[str]]:
+def lifetime_phrases(lifetime: dict[str, Lifetime | None]) -> dict[str, list[str]]:
     """Return the same in sentences (`lifetime`), with the settings to use (`lifetime_settings`)."""
     return {
         "lifetime": [_lifetime_words(whose, one) for whose, one in _told(lifetime).items()],
@@ -46,11 +46,11 @@ def lifetime_phrases(lifetime: dict[str, Any]) -> dict[str, list[str]]:
     }
 
 
-def _told(lifetime: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _told(lifetime: dict[str, Lifetime | None]) -> dict[str, Lifetime]:
     return {whose: one for whose, one in lifetime.items() if one is not None}
 
 
-def _lifetime_changes(lifetime: dict[str, Any]) -> dict[str, str]:
+def _lifetime_changes(lifetime: dict[str, Lifetime | None]) -> dict[str, str]:
     """Return whose -> the lifetime that pays and that they do not have."""
     return {whose: one["pays"] for whose, one in _told(lifetime).items() if one["pays"] not in ("", one["has"])}
 
@@ -59,7 +59,7 @@ def _lifetime_setting(prompts: str, pays: str) -> str:
     return f'"{_CHOSEN[prompts][1]}": "{pays}"'
 
 
-def _lifetime_words(prompts: str, choice: dict[str, Any]) -> str:
+def _lifetime_words(prompts: str, choice: Lifetime) -> str:
     """Return which lifetime pays, and by how much."""
     who, pauses = _CHOSEN[prompts][0], units.counted(choice["pauses"], "pause")
     if not choice["pays"]:

@@ -7,7 +7,8 @@ from .phrases import agent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from ..policy.shapes import KindRow
+    from .shapes import Messages, Whole
 
 # part of the whole -> in words
 _PARTS = {
@@ -32,13 +33,13 @@ _ASIDE = 24  # columns before the words of a row
 _SHORTEST = 10  # columns for words
 
 
-def parts_of(whole: dict[str, Any]) -> dict[str, str]:
+def parts_of(whole: Whole) -> dict[str, str]:
     """Return the parts of a whole in words, by name."""
     return {name: words.format(agent=agent_of(whole["hosts"])) for name, words in _PARTS.items()}
 
 
 def whole_lines(
-    whole: dict[str, Any], of: str, dated: str, began: list[int] | None = None, most: int = MOST_KINDS
+    whole: Whole, of: str, dated: str, began: list[int] | None = None, most: int = MOST_KINDS
 ) -> list[text.Line]:  # fmt: skip
     """Return the lines on what requests were paid for. `of`: which, in words; `dated`: the month of the prices; `began`: tokens before the
     first word of each conversation; `most`: rows of what it was made of, all of them, and their parts, with 0."""
@@ -63,7 +64,7 @@ def whole_lines(
     return [*lines, "", *text.wrap(note), *_added(whole, most)]
 
 
-def _added(whole: dict[str, Any], most: int) -> list[text.Line]:
+def _added(whole: Whole, most: int) -> list[text.Line]:
     """Return the lines on what the host has added by itself."""
     rows = whole["added"]
     if not rows:
@@ -83,7 +84,7 @@ def _added(whole: dict[str, Any], most: int) -> list[text.Line]:
     return lines
 
 
-def message_lines(messages: dict[str, Any], most: int) -> list[text.Line]:
+def message_lines(messages: Messages, most: int) -> list[text.Line]:
     """Return the lines on what the messages of the newest session hold; none where nothing is known."""
     rows, how = messages["rows"], "as Claude Code counts them" if messages["is_counted"] else "estimated"
     if not rows:
@@ -102,11 +103,11 @@ def message_lines(messages: dict[str, Any], most: int) -> list[text.Line]:
     return lines + [row_of_bill(f"{tokens:,}", units.percent(tokens / whole), "", words) for tokens, words in shown]
 
 
-def _paid(usd: float, whole: dict[str, Any], words: str) -> text.Line:
+def _paid(usd: float, whole: Whole, words: str) -> text.Line:
     return row_of_bill("", units.percent(usd / whole["usd"]), f"{usd:,.2f}", words)
 
 
-def _kinds(whole: dict[str, Any], most: int) -> list[text.Line]:
+def _kinds(whole: Whole, most: int) -> list[text.Line]:
     rows = [row for row in whole["kinds"] if row["usd"]]
     shown, rest = (rows[:most], rows[most:]) if most else (rows, [])
     lines: list[text.Line] = []
@@ -118,7 +119,7 @@ def _kinds(whole: dict[str, Any], most: int) -> list[text.Line]:
     return lines
 
 
-def kind_words(row: dict[str, Any]) -> str:
+def kind_words(row: KindRow) -> str:
     """Return the words of a row of a conversation's kinds."""
     if row["kind"] not in ("result", "server"):
         return _KINDS.get(row["kind"], row["kind"])
@@ -129,15 +130,16 @@ def kind_words(row: dict[str, Any]) -> str:
     return f"results of {text.clean(row['name'])}{_counts(row)}"
 
 
-def part_words(row: dict[str, Any]) -> str:
+def part_words(row: KindRow) -> str:
     """Return the words of a row of a server's tools."""
     return text.clean(row["name"].split("__", 2)[-1]) + _counts(row)
 
 
-def _counts(row: dict[str, Any]) -> str:
+def _counts(row: KindRow) -> str:
     """Return how many tools and calls the results of a row come from, where that is known."""
     counts = [units.counted(len(row["parts"]), "tool")] if row["parts"] else []
-    counts += [units.counted(int(row["used"][0]), "call")] if row.get("used") else []
+    used = row.get("used")
+    counts += [units.counted(int(used[0]), "call")] if used else []
     return f" ({', '.join(counts)})" if counts else ""
 
 

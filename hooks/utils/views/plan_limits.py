@@ -10,9 +10,9 @@ from ..policy.limits import FIVE_HOUR, SEVEN_DAY, SPEND_LIMIT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from ..policy.limits import Window
+    from .shapes import Consumption, PlanLimits, WindowUse
 
 NAMES = {FIVE_HOUR: "5 h", SEVEN_DAY: "7 d", SPEND_LIMIT: "spend"}
 SHOWN_S = 3_600.0  # an older reading says little about now
@@ -57,17 +57,17 @@ def when(at: float, now: float) -> str:
     return "at " + words if len(words) == len("16:40") else words
 
 
-def limits_pane_lines(limits: dict[str, Any], now: float) -> list[text.Line]:
-    """Return how full each window is and at which pace, and what took it; [] where no window runs. `limits`: what `popkit bill limits
-    --json` prints."""
+def limits_pane_lines(limits: PlanLimits, now: float) -> list[text.Line]:
+    """Return how full each window is and at which pace, and what took it; [] where no window runs."""
     lines: list[text.Line] = []
-    for window in limits.get("windows", ()):
+    for window in limits["windows"]:
         lines += text.pair(NAMES[window["kind"]], _window_words(window, now))
-        lines += text.pair("", _took(window["took"])) if window["took"] and window["took"]["tokens"] else []
+        took = window["took"]
+        lines += text.pair("", _took(took)) if took and took["tokens"] else []
     return [*text.title("Limits of your plan")[1:], *lines] if lines else []
 
 
-def _window_words(window: dict[str, Any], now: float) -> str:
+def _window_words(window: WindowUse, now: float) -> str:
     parts = [percent(window["percent"])]
     if window["full_at"] is not None and window["percent"] < 100:
         parts.append(f"full {when(window['full_at'], now)}")
@@ -76,6 +76,6 @@ def _window_words(window: dict[str, Any], now: float) -> str:
     return ", ".join([*parts, *([f"resets {when(window['resets_at'], now)}"] if window["resets_at"] else [])])
 
 
-def _took(took: dict[str, Any]) -> str:
+def _took(took: Consumption) -> str:
     shares = sorted(((tokens / took["tokens"], name) for name, tokens in took["sources"].items()), reverse=True)
     return "Tokens: " + ", ".join(f"{_TOOK.get(name, name)} {share:.0%}" for share, name in shares if share >= _LEAST_SHARE)

@@ -5,7 +5,11 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from ..policy.shapes import Agent, Context, LedgerFigures, Sum, Sums, Takes, Verdict, WeighedResult
+from ..policy.shapes import Agent, Context, KindRow, LedgerFigures, Sum, Sums, Takes, Verdict, WeighedResult
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..state.hidden_tools import HiddenTool
 
 
 class ShownFile(TypedDict):
@@ -102,8 +106,6 @@ class Endings(TypedDict):
 
 
 class Tier(TypedDict):
-    """One tier."""
-
     live: Sums
     expired: Sums
     next: Endings
@@ -295,3 +297,163 @@ class CompactionLosses(TypedDict):
     names: int
     lines: int
     rows: list[LossRow]
+
+
+class PromptRow(TypedDict, total=False):
+    """What prompts hold before the first word. `tokens`: in each, 0 for what is `deferred`, whose size is `on_demand` · `used`: [times,
+    when last], None where that is unknown · `key`: what hides a server or tool, "" where nothing does · `server` of a tool, `source` of a
+    file, `level` of a section in it."""
+
+    kind: str
+    name: str
+    tokens: int
+    used: list[float] | None
+    parts: list[PromptRow]
+    deferred: bool
+    on_demand: int
+    key: str
+    server: str
+    source: str
+    level: int
+
+
+class Problem(TypedDict):
+    why: str
+    at: float
+
+
+class Estimated(TypedDict):
+    """The client's breakdown that the rows are from: what of it was not understood (`missing`), and the `problem` of a newer one."""
+
+    at: float | None
+    session: str | None
+    model: str | None
+    missing: list[str] | None
+    problem: Problem | None
+
+
+class Pace(TypedDict):
+    """The cost of a token in each prompt: `usd` and `requests` a month, `unpriced` of them of models without a known price. Some hours do
+    not show a month's pace: unless it `is_told`, requests are only counted."""
+
+    usd: float
+    requests: int
+    unpriced: int
+    is_told: bool
+
+
+class AddedRow(TypedDict):
+    """What a host added, and how much of it while the same stood in the prompt."""
+
+    name: str
+    times: int
+    tokens: int
+    times_again: int
+    tokens_again: int
+
+
+class Whole(TypedDict):
+    """What requests were paid for. `parts`: name -> dollars; their sum is `usd` · `kinds` of what the part `conversation` was made of ·
+    `unpriced`: requests of models without a known price, whose dollars are in no sum."""
+
+    usd: float
+    parts: dict[str, float]
+    kinds: list[KindRow]
+    added: list[AddedRow]
+    requests: int
+    sessions: int
+    hosts: list[str]
+    unpriced: int
+
+
+class Lifetime(TypedDict):
+    """The lifetime of the cache that `pays`: 5m, 1h, "" where they cost nearly the same · `share` of the dearer bill that it saves ·
+    `usd_per_month`: None where dollars are unknown or mean nothing · `has`: of the newest session · `pauses` that only an hour bridges."""
+
+    pays: str
+    share: float
+    usd_per_month: float | None
+    has: str
+    requests: int
+    pauses: int
+    days: float
+
+
+class Draft(TypedDict):
+    """A section of a `file` that could be a skill."""
+
+    name: str
+    file: str
+    tokens: int
+
+
+class Messages(TypedDict):
+    """What the newest session's messages hold: as its host counted them since the last request, else estimated."""
+
+    is_counted: bool
+    rows: list[KindRow]
+
+
+class Bill(TypedDict):
+    """A project's bill. `rows`: [] where the client has not said · `first_prompt`: tokens before the first word
+    of the newest session · `cache_lifetime` of `main` threads and `subagents`, None where too few requests tell · `proposals`: rows that
+    could go · `prices_of`: the month of the prices."""
+
+    project: str
+    since: float
+    rows: list[PromptRow]
+    tokens: int
+    estimated: Estimated
+    first_prompt: int | None
+    pace: Pace
+    whole: Whole
+    cache_lifetime: dict[str, Lifetime | None]
+    proposals: list[PromptRow]
+    drafts: list[Draft]
+    hidden: dict[str, HiddenTool]
+    prices_of: str
+    messages: Messages
+
+
+class Part(TypedDict):
+    """The usage of a session's main thread, or of all its `subagents`; `share`: of all dollars."""
+
+    session: str
+    cwd: str
+    subagents: bool
+    used: dict[str, int]
+    tokens: int
+    usd: float | None
+    share: float | None
+
+
+class Consumption(TypedDict):
+    """What took a window. `used`: plain, read, written, output · `unpriced`: tokens of models without a known price · `sources` of all
+    tokens, `kinds` of those of conversations."""
+
+    used: dict[str, int]
+    tokens: int
+    usd: float
+    unpriced: int
+    sources: dict[str, int]
+    kinds: list[KindRow]
+    parts: list[Part]
+
+
+class WindowUse(TypedDict):
+    """How full a window of the plan is, as read `at`; `began` and `took` are None where the reading does not tell when it began."""
+
+    kind: str
+    percent: float
+    at: float
+    percent_per_hour: float | None
+    full_at: float | None
+    resets_at: float | None
+    began: float | None
+    took: Consumption | None
+
+
+class PlanLimits(TypedDict):
+    last_reading_at: float | None
+    prices_of: str
+    windows: list[WindowUse]

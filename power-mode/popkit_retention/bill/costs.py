@@ -11,13 +11,14 @@ from .sums import MOST_DETAILS, size_below
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     from popkit_retention.core.policy.models import Models
 
-    from .records import Cause, Digest, Lost, Misses, Row, Used
+    from .records import Cause, Digest, Lost, Misses, Used
 
 
-def usd_of(used: Used | Row, models: Models) -> dict[str, float] | None:
+def usd_of(used: Used | dict[str, Any], models: Models) -> dict[str, float] | None:
     """Return dollars by what they paid for: plain, read, write, output; None where the price of the model is unknown."""
     model = models.model(used["model"])
     price_in, price_out = model.usd(used["prompt"] + 1)

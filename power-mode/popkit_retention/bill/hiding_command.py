@@ -17,9 +17,10 @@ from .project_bill import ProjectBill
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from popkit_retention.core.flag_parser import Parsed
+    from popkit_retention.core.state.hidden_tools import HiddenTool
+    from popkit_retention.core.views.shapes import Bill
 
 
 # word -> (the state of the tool, the consequence)
@@ -62,7 +63,9 @@ def take_out(args: Parsed, environ: Mapping[str, str]) -> Answer:
     if not (args.yes or _is_confirmed(lines, args)):
         again = f"Nothing was changed. To {args.word} it: popkit bill {args.word} {text.clean(name)}{' --now' * is_now} --yes"
         return Answer([*lines, *text.wrap(again)], {"hidden": bill["hidden"]})
-    entry = {"name": name, "tokens": row["tokens"] or row["on_demand"], "at": now, **({"defer": True} if args.word == "defer" else {})}
+    entry: HiddenTool = {"name": name, "tokens": row["tokens"] or row["on_demand"], "at": now}
+    if args.word == "defer":
+        entry["defer"] = True
     hidden_tools.hide(popkit_home, project, row["key"], entry)
     return Answer(
         text.wrap(f"{text.clean(name)} is {state} {_NOW if is_now else _FROM}. To bring it back: popkit bill show {text.clean(name)}"),
@@ -70,7 +73,7 @@ def take_out(args: Parsed, environ: Mapping[str, str]) -> Answer:
     )
 
 
-def _price_of(bill: Mapping[str, Any], popkit_home: str) -> str:
+def _price_of(bill: Bill, popkit_home: str) -> str:
     """Return what it costs a running session that its prompt changes at the beginning."""
     tokens = bill["tokens"] + sum(row["tokens"] for row in bill["messages"]["rows"])
     model = models_of_user(popkit_home).model(bill["estimated"]["model"] or "")
@@ -106,5 +109,5 @@ def bring_back(args: Parsed, environ: Mapping[str, str]) -> Answer:
     return Answer(text.wrap(f"{text.clean(name)} is back: {back}"), {"hidden": hidden_tools.hidden(popkit_home, project)})
 
 
-def _key_of(name: str, hidden: Mapping[str, Any]) -> str:
-    return next((key for key, row in hidden.items() if name in (key, row.get("name"))), "")
+def _key_of(name: str, hidden: Mapping[str, HiddenTool]) -> str:
+    return next((key for key, row in hidden.items() if name in (key, row["name"])), "")

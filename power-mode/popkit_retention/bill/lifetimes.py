@@ -14,10 +14,10 @@ from popkit_retention.core.policy.models import HOUR_S
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
 
     from popkit_retention.core.policy.lost_cache import Loss, Sent
     from popkit_retention.core.policy.models import Model, Models
+    from popkit_retention.core.views.shapes import Lifetime
 
     from .records import Digest, Used
 
@@ -55,11 +55,10 @@ def replayed(requests: Sequence[Sent], losses: Mapping[int, Loss]) -> list[tuple
     return rows
 
 
-def compared(digests: Iterable[Digest], models: Models, is_priced: bool, period_s: float) -> dict[str, Any] | None:
-    """Return which lifetime pays: `pays`, its name, "" where the two differ by less than LEAST_SHARE · `share` of the dearer bill that the
-    cheaper one saves · `usd_per_month`, None where that is unknown or `is_priced` is False because dollars mean nothing · `has`: the
-    lifetime of the newest session · `requests`, `pauses` that only an hour bridges, `days` that they cover. None where fewer than
-    LEAST_REQUESTS can be replayed. `digests`: of main threads or of subagents; `period_s`: seconds that these cover at most."""
+def compared(digests: Iterable[Digest], models: Models, is_priced: bool, period_s: float) -> Lifetime | None:
+    """Return which lifetime pays, "" where the two differ by less than LEAST_SHARE; None where fewer than LEAST_REQUESTS can be replayed.
+    `digests`: of main threads or of subagents · `is_priced`: whether dollars mean anything · `period_s`: seconds that the digests cover at
+    most."""
     units, usd = dict.fromkeys(SECONDS, 0.0), dict.fromkeys(SECONDS, 0.0)
     requests = pauses = 0
     newest, has, began, ended = 0.0, "", float("inf"), 0.0

@@ -11,7 +11,7 @@ from ..views import beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .limit_window import Consumption, Part, PlanLimits, WindowUse
+    from popkit_retention.core.views.shapes import Consumption, Part, PlanLimits, WindowUse
 
 
 USED = {"read": "read from the cache", "written": "written to the cache", "output": "output", "plain": "input, not cached"}
@@ -78,7 +78,7 @@ def _rows(took: Consumption) -> list[text.Line]:
     whole = took["tokens"]
     if not whole:
         return []
-    by_kind = sorted(((took["used"][kind], words) for kind, words in USED.items()), key=lambda row: -row[0])  # type: ignore[literal-required]
+    by_kind = sorted(((took["used"][kind], words) for kind, words in USED.items()), key=lambda row: -row[0])
     lines = [_row(tokens, tokens / whole, words) for tokens, words in by_kind if tokens]
     lines.append("")
     for name, words in SOURCES.items():

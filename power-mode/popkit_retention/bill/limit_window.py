@@ -11,74 +11,24 @@ from .sums import _PRICED, SLOT_S
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import TypedDict
 
     from popkit_retention.core.policy.models import Models
+    from popkit_retention.core.views.shapes import Consumption, Part
 
-    from .records import Digest, Row
-
-    class Tokens(TypedDict):
-        """Tokens by how requests used them."""
-
-        plain: int
-        read: int
-        written: int
-        output: int
-
-    class Part(TypedDict):
-        """The usage of one session, by its main thread or by all its `subagents` together; `usd`: the price of its tokens, and the `share`
-        of all dollars that this is; both None where no price is known."""
-
-        session: str
-        cwd: str
-        subagents: bool
-        used: Tokens
-        tokens: int
-        usd: float | None
-        share: float | None
-
-    class Consumption(TypedDict):
-        used: Tokens
-        tokens: int
-        usd: float
-        unpriced: int  # tokens of models without a known price
-        parts: list[Part]
-        # name of SOURCES -> tokens; their sum is `tokens`
-        sources: dict[str, int]
-        # What the conversations were made of, as rows of `kind_rows`, whose tokens add up to those of the conversation.
-        kinds: list[Row]
-
-    class WindowUse(TypedDict):
-        """How full a window of the plan is (`percent`, as read `at`), its pace, when it will be full, when it resets, when it `began` (None
-        where the reading does not tell), and what `took` it; times in seconds."""
-
-        kind: str
-        percent: float
-        at: float
-        percent_per_hour: float | None
-        full_at: float | None
-        resets_at: float | None
-        began: float | None
-        took: Consumption | None
-
-    class PlanLimits(TypedDict):
-        """The windows of the plan that run; `prices_of`: the month of the prices, "" where none is known."""
-
-        last_reading_at: float | None
-        prices_of: str
-        windows: list[WindowUse]
+    from .records import Digest
 
 
 # The usage of subagents; of main threads their output, the tokens written to the cache again after a pause and for any other cause, those
 # before the first word, and the rest of their prompts.
 SOURCES = ("conversation", "standing", "pauses", "lost", "output", "subagents")
 
+_USES = ("plain", "read", "written", "output")
+
 
 def took(digests: Iterable[Digest], since: float, models: Models) -> Consumption:
-    """Return the usage of sessions since a time (seconds, to ten minutes): `used` and `tokens` in all, their price, and the `parts`, the
-    most expensive first."""
+    """Return the usage of sessions since a time (seconds, to ten minutes), its parts with the most expensive first."""
     parts: dict[tuple[str, bool], Part] = {}
-    whole = _no_tokens()
+    whole = dict.fromkeys(_USES, 0)
     sources = dict.fromkeys(SOURCES, 0)
     by_kind: dict[str, int] = {}
     unpriced = 0
@@ -91,13 +41,17 @@ def took(digests: Iterable[Digest], since: float, models: Models) -> Consumption
         for (at, *counts, before), row in zip(digest["by_time"], digest["kinds_by_time"]):
             if at + SLOT_S <= since:
                 continue
-            part = parts.setdefault((session, bool(agent)), _no_part(session, digest["cwd"], bool(agent)))
+            part = parts.setdefault((session, bool(agent)), {
+                "session": session, "cwd": digest["cwd"], "subagents": bool(agent), "used": dict.fromkeys(_USES, 0), "tokens": 0,
+                "usd": None, "share": None,
+            })  # fmt: skip
             part["tokens"] += sum(counts)
             sources["standing"] += 0 if agent else before
             for kind, count in () if agent else row.items():
                 by_kind[kind] = by_kind.get(kind, 0) + count
             for sums in (part["used"], whole):
-                _add(sums, counts)
+                for name, count in zip(_USES, counts):
+                    sums[name] += count
         for at, *priced in digest["by_price"]:
             if at + SLOT_S > since:
                 paid = usd_of(dict(zip(_PRICED, priced)), models)
@@ -119,19 +73,3 @@ def took(digests: Iterable[Digest], since: float, models: Models) -> Consumption
         "kinds": kind_rows(by_kind),
         "parts": sorted(parts.values(), key=lambda part: (-(part["usd"] or 0.0), -part["tokens"], part["session"], part["subagents"])),
     }
-
-
-def _no_part(session: str, cwd: str, subagents: bool) -> Part:
-    return {"session": session, "cwd": cwd, "subagents": subagents, "used": _no_tokens(), "tokens": 0, "usd": None, "share": None}
-
-
-def _no_tokens() -> Tokens:
-    return {"plain": 0, "read": 0, "written": 0, "output": 0}
-
-
-def _add(sums: Tokens, counts: list[int]) -> None:
-    plain, read, written, output = counts
-    sums["plain"] += plain
-    sums["read"] += read
-    sums["written"] += written
-    sums["output"] += output

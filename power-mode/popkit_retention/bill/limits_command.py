@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from popkit_retention.core.flag_parser import Parsed
     from popkit_retention.core.policy.limits import Window
     from popkit_retention.core.policy.models import Models
+    from popkit_retention.core.views.shapes import PlanLimits, WindowUse
 
-    from .limit_window import PlanLimits, WindowUse
     from .records import Digest
 
 

@@ -11,9 +11,9 @@ from .prompt_rows import calls_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
 
     from popkit_retention.core.policy.models import Models
+    from popkit_retention.core.views.shapes import AddedRow, Pace, Whole
 
     from .records import Digest, Used
 
@@ -23,10 +23,8 @@ MONTH_S = 30 * 86_400
 PARTS = ("standing", "conversation", "pauses", "lost", "output")
 
 
-def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str, Any]:
-    """Return the cost of a token in each prompt at this pace: `usd` a month, `requests` a month, `unpriced`: how many of the requests have
-    a model without a known price; and whether it `is_told`: some hours do not show a month's pace, so then only requests are counted.
-    `digests`: of main threads, over a period in seconds."""
+def pace(digests: Iterable[Digest], models: Models, period_s: float) -> Pace:
+    """Return the cost of a token in each prompt at the pace of main threads over a period."""
     usd, requests, unpriced = 0.0, 0, 0
     active = [digest for digest in digests if digest["used"]]
     for used in (used for digest in active for used in digest["used"]):
@@ -46,11 +44,8 @@ def pace(digests: Iterable[Digest], models: Models, period_s: float) -> dict[str
     return {"usd": usd * scale, "requests": round(requests * scale), "unpriced": round(unpriced * scale), "is_told": True}
 
 
-def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
-    """Return what requests were paid for: `usd`, `parts` (name of PARTS -> dollars; their sum is `usd`), `kinds`: the contents of the
-    conversations, as rows of `kind_rows` (their dollars are those of the conversation), `added`: what the host added, as rows {name, times,
-    tokens, times_again, tokens_again} (the last two: where the same stood in the prompt), the largest first, `requests`, `sessions`, the
-    names of their `hosts`, and `unpriced`: requests of models without a known price, whose dollars are in no sum."""
+def whole(digests: Iterable[Digest], models: Models) -> Whole:
+    """Return what requests were paid for."""
     parts = dict.fromkeys(PARTS, 0.0)
     usd_by_kind: dict[str, float] = {}
     tokens: dict[str, int] = {}
@@ -75,16 +70,20 @@ def whole(digests: Iterable[Digest], models: Models) -> dict[str, Any]:
             dollars["conversation"] = max(0.0, sum(paid.values()) - sum(dollars.values()))
             for name, usd in dollars.items():
                 parts[name] += usd
-    counts = {"requests": requests, "sessions": sessions, "hosts": sorted(hosts), "unpriced": unpriced}
-    made_of = kind_rows(tokens, usd_by_kind, calls_of(everything))
-    return {"usd": sum(parts.values()), "parts": parts, "kinds": made_of, "added": _added(everything), **counts}
+    return {
+        "usd": sum(parts.values()), "parts": parts, "kinds": kind_rows(tokens, usd_by_kind, calls_of(everything)),
+        "added": _added(everything), "requests": requests, "sessions": sessions, "hosts": sorted(hosts), "unpriced": unpriced,
+    }  # fmt: skip
 
 
-def _added(digests: Iterable[Digest]) -> list[dict[str, Any]]:
+def _added(digests: Iterable[Digest]) -> list[AddedRow]:
     sums: dict[str, list[int]] = {}
     for name, counts in (item for digest in digests for item in digest["added"].items()):
         sums[name] = [sum + count for sum, count in zip(sums.get(name, (0, 0, 0, 0)), counts)]
-    rows = [{"name": name, **dict(zip(("times", "tokens", "times_again", "tokens_again"), counts))} for name, counts in sums.items()]
+    rows: list[AddedRow] = [
+        {"name": name, "times": times, "tokens": tokens, "times_again": times_again, "tokens_again": tokens_again}
+        for name, (times, tokens, times_again, tokens_again) in sums.items()
+    ]
     return sorted(rows, key=lambda row: (-row["tokens"], row["name"]))
 
 

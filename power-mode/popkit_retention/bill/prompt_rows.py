@@ -12,20 +12,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from .records import Digest, Row
+    from popkit_retention.core.state.hidden_tools import HiddenTool
+    from popkit_retention.core.views.shapes import PromptRow
+
+    from .records import Digest
 
 
 # Rows of the client's breakdown that are divided here. Other rows stay as they are; Messages came after the first word.
 _TOOLS, _MEMORY, _AGENTS, _SKILLS, _MESSAGES = "MCP tools", "Memory files", "Custom agents", "Skills", "Messages"
 
 
-def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any], calls: Mapping[str, list[float]],
-            read: Callable[[str], str | None]) -> list[Row]:  # fmt: skip
-    """Return what prompts contain before the first word as rows {kind, name, tokens, deferred, used, parts}, the largest first. `tokens`:
-    in each prompt, 0 for what is `deferred` (its size is `on_demand`) · `used`: [times, when last], None where use is not known · `parts`:
-    rows of the same kind · `hooks`: tokens that hooks add · `calls`: as `calls_of` returns them · `read` returns the text of a file, None
-    where it cannot be read."""
-    rows: list[Row] = []
+def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, HiddenTool], calls: Mapping[str, list[float]],
+            read: Callable[[str], str | None]) -> list[PromptRow]:  # fmt: skip
+    """Return what prompts contain before the first word, the largest first. `hooks`: tokens that hooks add · `calls`: as `calls_of` returns
+    them · `read` returns the text of a file, None where it cannot be read."""
+    rows: list[PromptRow] = []
     removed, deferred = parted(hidden)
     for category in breakdown.get("categories", ()):
         name, tokens = category["name"], category["tokens"]
@@ -37,7 +38,7 @@ def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any],
             items = _servers(_on_demand(row, deferred) for row in tools if not is_among(row["name"], removed))
         elif name == _MEMORY:
             items = [
-                _row("memory", item["name"], item["tokens"], parts=_sections(item, read), source=item["source"])
+                {**_row("memory", item["name"], item["tokens"], parts=_sections(item, read)), "source": item["source"]}
                 for item in breakdown["memory"]
             ]
         elif name == _SKILLS:
@@ -55,43 +56,49 @@ def rows_of(breakdown: Mapping[str, Any], hooks: int, hidden: Mapping[str, Any],
     return sorted(rows, key=lambda row: (-row["tokens"], row["name"]))
 
 
-def _row(kind: str, name: str, tokens: int, used: list[float] | None = None, parts: list[Row] | None = None, **more: Any) -> Row:
-    return {"kind": kind, "name": name, "tokens": tokens, "used": used, "parts": parts or [], "deferred": False, **more}
+def _row(
+    kind: str, name: str, tokens: int, used: list[float] | None = None, parts: list[PromptRow] | None = None,
+) -> PromptRow:  # fmt: skip
+    return {"kind": kind, "name": name, "tokens": tokens, "used": used, "parts": parts or [], "deferred": False}
 
 
-def _tools(tools: list[dict[str, Any]], tokens: int, calls: Mapping[str, list[float]]) -> list[Row]:
+def _tools(tools: list[dict[str, Any]], tokens: int, calls: Mapping[str, list[float]]) -> list[PromptRow]:
     """Return a row for each MCP tool, with its `server`. The client says of a tool whether its schema is loaded, except where it loads all
     of them: then the `tokens` of the category are those of all tools."""
     everything = 0 < sum(tool["tokens"] for tool in tools) <= tokens
-    rows: list[Row] = []
+    rows: list[PromptRow] = []
     for tool in tools:
         loaded = everything or (tokens > 0 and tool["loaded"])
-        row = _row("tool", tool["name"], tool["tokens"] if loaded else 0, _used(calls, tool["name"]), key=tool["name"])
-        rows.append({**row, "server": tool["server"], "deferred": not loaded, "on_demand": 0 if loaded else tool["tokens"]})
+        rows.append({
+            **_row("tool", tool["name"], tool["tokens"] if loaded else 0, _used(calls, tool["name"])), "key": tool["name"],
+            "server": tool["server"], "deferred": not loaded, "on_demand": 0 if loaded else tool["tokens"],
+        })  # fmt: skip
     return rows
 
 
-def _on_demand(row: Row, deferred: Sequence[str]) -> Row:
+def _on_demand(row: PromptRow, deferred: Sequence[str]) -> PromptRow:
     """Return the row of a tool as it will be in the next session, if we defer it."""
     if not is_among(row["name"], deferred):
         return row
     return {**row, "tokens": 0, "deferred": True, "on_demand": row["on_demand"] or row["tokens"]}
 
 
-def _servers(tools: Iterable[Row]) -> list[Row]:
-    servers: dict[str, list[Row]] = {}
+def _servers(tools: Iterable[PromptRow]) -> list[PromptRow]:
+    servers: dict[str, list[PromptRow]] = {}
     for tool in tools:
         servers.setdefault(tool["server"], []).append(tool)
-    rows = []
+    rows: list[PromptRow] = []
     for name, parts in servers.items():
         parts.sort(key=lambda row: (-row["tokens"], row["name"]))
-        row = _row("server", name, sum(part["tokens"] for part in parts), _together(parts), parts, key=server_key(name, parts[0]["name"]))
-        row.update(deferred=all(part["deferred"] for part in parts), on_demand=sum(part["on_demand"] for part in parts))
-        rows.append(row)
+        rows.append({
+            **_row("server", name, sum(part["tokens"] for part in parts), _together(parts), parts),
+            "key": server_key(name, parts[0]["name"]), "deferred": all(part["deferred"] for part in parts),
+            "on_demand": sum(part["on_demand"] for part in parts),
+        })  # fmt: skip
     return rows
 
 
-def _group(kind: str, name: str, items: Iterable[dict[str, Any]], word: str, calls: Mapping[str, list[float]]) -> list[Row]:
+def _group(kind: str, name: str, items: Iterable[dict[str, Any]], word: str, calls: Mapping[str, list[float]]) -> list[PromptRow]:
     parts = [_row(word, item["name"], item["tokens"], _of_plugin(calls, word, item["name"])) for item in items]
     parts.sort(key=lambda row: (-row["tokens"], row["name"]))
     return [_row(kind, name, sum(row["tokens"] for row in parts), _together(parts), parts)] if parts else []
@@ -106,9 +113,9 @@ def _of_plugin(calls: Mapping[str, list[float]], word: str, name: str) -> list[f
     return calls.get(f"{word} {name}") or _used(calls, f"{word} {name.rpartition(':')[2]}")
 
 
-def _together(parts: list[Row]) -> list[float]:
-    used = [part["used"] for part in parts]
-    return [sum(times for times, _ in used), max((at for _, at in used), default=0.0)]
+def _together(parts: list[PromptRow]) -> list[float]:
+    uses = [used for part in parts if (used := part["used"])]
+    return [sum(times for times, _ in uses), max((at for _, at in uses), default=0.0)]
 
 
 def sections(text: str) -> list[tuple[int, str, str]]:
@@ -132,13 +139,14 @@ def section(text: str, wanted: str) -> str:
     return "\n".join(body for _, _, body in parts[at:end])
 
 
-def _sections(item: dict[str, Any], read: Callable[[str], str | None]) -> list[Row]:
+def _sections(item: dict[str, Any], read: Callable[[str], str | None]) -> list[PromptRow]:
     """Return the sections of a file, with the client's figure for it divided in proportion to their estimated sizes."""
     named = sections(read(item["name"]) or "")
     weights = [estimate_tokens(text, "markup") for _, _, text in named]
     shares = shared_out(item["tokens"], weights)
     return [
-        _row("section", heading or "before the first heading", tokens, level=level) for (level, heading, _), tokens in zip(named, shares)
+        {**_row("section", heading or "before the first heading", tokens), "level": level}
+        for (level, heading, _), tokens in zip(named, shares)
     ]
 
 

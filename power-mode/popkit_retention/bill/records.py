@@ -6,8 +6,6 @@ from typing import Any, TypedDict
 
 # (id of the model, `sums.size_below` of the prompt)
 Priced = tuple[str, int]
-# A row of a table, by the names of its columns.
-Row = dict[str, Any]
 
 
 class Loss(TypedDict):

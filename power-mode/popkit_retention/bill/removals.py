@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .records import Row
+    from popkit_retention.core.views.shapes import Draft, PromptRow
 
 
 # Removing unused servers and tools is proposed only once a project has this many sessions.
@@ -17,29 +17,30 @@ LEAST_SESSIONS = 3
 LEAST_DRAFT, _DRAFTED = 300, 2
 
 
-def proposals(rows: Iterable[Row], sessions: int) -> list[Row]:
+def proposals(rows: Iterable[PromptRow], sessions: int) -> list[PromptRow]:
     """Return the rows of servers that are in each prompt but were never used, and of such tools of other servers, the largest first.
     `sessions`: how many sessions could have used them."""
     if sessions < LEAST_SESSIONS:
         return []
-    unused: list[Row] = []
+    unused: list[PromptRow] = []
     for row in rows:
         if row["kind"] == "server":
-            unused += [
-                candidate
-                for candidate in ([row] if not row["used"][0] else row["parts"])
-                if candidate["tokens"] and not candidate["used"][0]
-            ]
+            candidates = [row] if _is_unused(row) else row["parts"]
+            unused += [candidate for candidate in candidates if candidate["tokens"] and _is_unused(candidate)]
     return sorted(unused, key=lambda row: (-row["tokens"], row["name"]))
 
 
-def drafts(rows: Iterable[Row], project: str) -> list[Row]:
-    """Return the sections of memory files that could be skills as {name, file, tokens}, including what is below them, the largest first. A
+def _is_unused(row: PromptRow) -> bool:
+    return row["used"] is not None and not row["used"][0]
+
+
+def drafts(rows: Iterable[PromptRow], project: str) -> list[Draft]:
+    """Return the sections of memory files that could be skills, the largest first. A
     file of the `project` has its path in it. Whether a section is used is unknown, so nothing is claimed about that."""
-    candidates: list[Row] = []
+    candidates: list[Draft] = []
     for file in rows:
         path = os.path.relpath(file["name"], project) if is_inside(file["name"], project) else file["name"]
-        open_section: Row | None = None
+        open_section: Draft | None = None
         for part in file["parts"] if file["kind"] == "memory" else ():
             if part["level"] <= _DRAFTED:
                 open_section = {"name": part["name"], "file": path, "tokens": 0} if part["level"] == _DRAFTED else None

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from popkit_retention.core.policy.models import Models
+    from popkit_retention.core.views.shapes import Bill, Lifetime, Messages
 
     from .records import Digest
-
-    Row = dict[str, Any]
 
 
 def is_main(digest: Digest) -> bool:
@@ -33,9 +32,8 @@ def is_main(digest: Digest) -> bool:
 _FILE_BYTES = 1_000_000
 
 
-def cache_lifetime(digests: Iterable[Digest], models: Models, is_priced: bool, period_s: float) -> dict[str, Any]:
-    """Return which lifetime of the prompt cache pays for the `main` threads and for `subagents` of Claude Code, as `lifetimes.compared`
-    does; None for each without requests."""
+def cache_lifetime(digests: Iterable[Digest], models: Models, is_priced: bool, period_s: float) -> dict[str, Lifetime | None]:
+    """Return which lifetime of the prompt cache pays for the `main` threads and for `subagents` of Claude Code."""
     of_host = [digest for digest in digests if digest["host"] == CLAUDE_CODE]
     threads = {
         "main": [digest for digest in of_host if is_main(digest)],
@@ -44,8 +42,8 @@ def cache_lifetime(digests: Iterable[Digest], models: Models, is_priced: bool, p
     return {name: lifetimes.compared(thread_digests, models, is_priced, period_s) for name, thread_digests in threads.items()}
 
 
-def bill_of(popkit_home: str, project: str, everything: list[Digest], since: float, now: float, models: Models) -> dict[str, Any]:
-    """Return the bill of a project as data. `everything`: the digests of all sessions; `since`: of those that its sums cover. Whoever has a
+def bill_of(popkit_home: str, project: str, everything: list[Digest], since: float, now: float, models: Models) -> Bill:
+    """Return the bill of a project. `everything`: the digests of all sessions; `since`: of those that its sums cover. Whoever has a
     plan does not pay by the token: of the cache's lifetime only the share is told."""
     breakdown, hidden = prompt_breakdowns.load_breakdown(popkit_home, project), hidden_tools.hidden(popkit_home, project)
     folders = {digest["cwd"] for digest in everything if os.path.isabs(digest["cwd"])}  # those of another system are not
@@ -58,7 +56,10 @@ def bill_of(popkit_home: str, project: str, everything: list[Digest], since: flo
     rows = rows_of(breakdown, newest["hooks"] if newest else 0, hidden, used, text_of) if breakdown.get("categories") else []
     return {
         "project": project, "since": since, "rows": rows, "tokens": sum(row["tokens"] for row in rows),
-        "estimated": {name: breakdown.get(name) for name in ("at", "session", "model", "missing", "problem")},
+        "estimated": {
+            "at": breakdown.get("at"), "session": breakdown.get("session"), "model": breakdown.get("model"),
+            "missing": breakdown.get("missing"), "problem": breakdown.get("problem"),
+        },
         "first_prompt": newest["standing"] if newest else None,
         "pace": paid.pace(mains, models, max(86_400.0, now - since)), "whole": paid.whole(lately, models),
         "cache_lifetime": cache_lifetime(lately, models, not limit_readings.readings(popkit_home), now - since),
@@ -67,9 +68,7 @@ def bill_of(popkit_home: str, project: str, everything: list[Digest], since: flo
     }  # fmt: skip
 
 
-def _messages(breakdown: dict[str, Any], newest: Digest | None) -> dict[str, Any]:
-    """Return what the messages of the newest session hold as rows of `kind_rows`: as the host counted them since its last request
-    (`is_counted`), else estimated."""
+def _messages(breakdown: dict[str, Any], newest: Digest | None) -> Messages:
     if newest is None:
         return {"is_counted": False, "rows": []}
     counted = prompt_breakdowns.counted_messages(breakdown, newest["session"], newest["ended"])

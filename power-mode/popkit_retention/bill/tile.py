@@ -74,7 +74,7 @@ class BillReport:
             reading=reading,
             project=project,
             projects=projects,
-            bill=bill,
+            bill=dict(bill) if bill else None,
             misses={**misses, "prices_of": models.dated},
             phrases=BillPhrases(**views.phrases(bill, now)) if bill else None,
             causes={cause: list(cause_in_words(cause, misses["hosts"])) for cause in CAUSES},
@@ -119,7 +119,6 @@ class BillTile(Tile):
     title = "Bill"
 
     def router(self) -> APIRouter:
-        """Return the route of the bill."""
         router, report = APIRouter(), BillReport(self.app_state)
 
         @router.get(
