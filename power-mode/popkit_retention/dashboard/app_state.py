@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from .. import features
 from . import transcript_heads
 from .contexts import ContextCache
@@ -11,19 +13,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from threading import Event
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
-    from .light import Light
+    from popkit_retention.core.policy.usage import Usage
+
     from .session_shapes import SessionRow, Strategy
 
     Kind = TypeVar("Kind")
+
+
+class Light(NamedTuple):
+    """The facts of a context that are cheap to read: the stamp of its session, its newest request, what its session shares, what was stored
+    of it."""
+
+    stamp: str
+    newest: Usage | None
+    facts: dict[str, Any]
+    stored: dict[str, Any]
 
 
 class AppState(Shared):
     """`light`, `named`: see `session_list`."""
 
     def __init__(self, environ: Mapping[str, str], now: Callable[[], float] | None = None) -> None:
-        """Raise NoHome where our folder cannot be determined."""
         super().__init__(environ, now)
         self.light: dict[str, Light] = {}
         self.named: dict[str, tuple[str, str, str]] = {}

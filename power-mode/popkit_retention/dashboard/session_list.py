@@ -10,7 +10,7 @@ from popkit_retention.core.hosts import recorded_sessions
 from popkit_retention.core.hosts.transcripts import usage
 from popkit_retention.core.state import session, store, stored_contexts
 
-from .light import Light
+from .app_state import AppState, Light
 from .session_shapes import Fill, SessionRow, Sessions
 from .transcript_heads import head_of, shown
 
@@ -18,7 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from popkit_retention.core.policy.usage import Usage
 
-    from .app_state import AppState
     from .catalog import Known
 
 TAIL_BYTES = 128 * 1024
