@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
-from . import earlier_texts, json_text, settings_file
+from popkit_retention.core.io.system import sha256
+
+from . import json_text, settings_file
 from .answering import Refused
-from .earlier_texts import Before
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
+
+
+class Before(NamedTuple):
+    """A file before our first change: its `text`, None where there was no file. `is_as_left`: nobody has changed the file since we did."""
+
+    text: str | None
+    is_as_left: bool
 
 
 class HostSettings:
@@ -45,7 +54,7 @@ class HostSettings:
     def text_without_ours(self, path: str, text: str, others: list[Any], environ: Mapping[str, str]) -> str | None:
         """Return the text of a file without our entry: its earlier text, or if somebody has changed it since, the rest of its text. None
         where the file is to go, because we created it and nobody has added anything."""
-        was = earlier_texts.before_of(self.kept(environ), path, text)
+        was = self._kept_state(path, text, environ)
         if was is not None and was.is_as_left:
             return was.text
         rest = self.with_entries(text, others)
@@ -56,7 +65,7 @@ class HostSettings:
         """Make a change. Our first change of a file keeps its earlier state."""
         was = None if undo else self._state_before(path, before, environ)
         if was is not None:
-            earlier_texts.keep(self.kept(environ), path, was, after or "")
+            self.kept(environ).keep(path, {"before": was.text, "after": _hash(after)})
         if after is None:
             settings_file.remove(path, before)
         else:
@@ -64,12 +73,22 @@ class HostSettings:
 
     def _state_before(self, path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
         """Return the state of a file before any change of ours; None where it is unknown."""
-        known = earlier_texts.before_of(self.kept(environ), path, text)
+        known = self._kept_state(path, text, environ)
         if known is not None and known.is_as_left:
             return known
         if any(map(self.is_ours, self.entries_of(path, text or "{}", False))):
             return None
         return Before(text or ("" if os.path.exists(path) else None), is_as_left=True)
+
+    def _kept_state(self, path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
+        """Return the state that was kept of a file that now has this text; None where it is unknown."""
+        record: Any = self.kept(environ).of(path)
+        try:
+            before, after = record["before"], record["after"]
+            (before or "").encode()  # half a surrogate has no place in a file
+        except (KeyError, TypeError, AttributeError, UnicodeEncodeError):  # not a record of ours
+            return None
+        return Before(before, after == _hash(text))
 
     def summary(self, undo: bool, paths: Iterable[str], is_made: bool) -> str:
         """Return what has become of the files, in a sentence."""
@@ -77,6 +96,10 @@ class HostSettings:
         if undo:
             return f"PopKit is no longer in {where}." if is_made else f"PopKit is not in {where}, so nothing was changed."
         return f"PopKit is in {where}. Start {self.host} again to load it." if is_made else f"PopKit is already in {where}."
+
+
+def _hash(text: str | None) -> str:
+    return sha256((text or "").encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def taken_out(scopes: Iterable[str], is_named: Callable[[str], object], undo: Callable[[str], object]) -> list[str]:
