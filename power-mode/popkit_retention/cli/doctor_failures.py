@@ -7,7 +7,7 @@ import time
 
 from popkit_retention.core import units
 from popkit_retention.core.io import files, hook_log
-from popkit_retention.core.io.codec import dumps, loads
+from popkit_retention.core.io.codec import dumps
 from popkit_retention.core.io.findings import OK, PROBLEM, WARNING, Check
 from popkit_retention.core.io.storage import LOGS, Storage
 from popkit_retention.core.text import clean
@@ -46,9 +46,9 @@ def hook_errors(popkit_home: str) -> Check:
 def _known_failures(popkit_home: str) -> tuple[str, int]:
     """Return (stamp of the newest failure that was shown, number of failures with that stamp)."""
     try:
-        value: Any = loads(files.read_text(os.path.join(popkit_home, SEEN)) or "{}")
+        value = files.read_object(os.path.join(popkit_home, SEEN))
         return str(value["newest_failure"]), int(value["with_that_stamp"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return "", 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 
@@ -46,8 +45,8 @@ def client(environ: Mapping[str, str]) -> Check:
 def plugin(popkit_home: str, project: str, environ: Mapping[str, str], enabled: bool, now: float) -> Check:
     """Check that the hooks are registered and switched on, and when one last ran."""
     try:
-        events = list(json.loads(files.read_text(os.path.join(home.plugin_root(), "hooks", "hooks.json")) or "")["hooks"])
-    except (OSError, ValueError, KeyError, TypeError):
+        events = list(files.read_object(os.path.join(home.plugin_root(), "hooks", "hooks.json"))["hooks"])
+    except (KeyError, TypeError):
         return Check("hooks", PROBLEM, f"{home.plugin_root()}/hooks/hooks.json cannot be read", "Install the plugin again.")
     ran = _last_hook(popkit_home)
     last = f"the last one ran {span(now - ran)} ago" if ran else "none has run yet"
@@ -56,8 +55,8 @@ def plugin(popkit_home: str, project: str, environ: Mapping[str, str], enabled: 
         why = "POPKIT_OFF is set" if environ.get("POPKIT_OFF") else "the configuration says enabled: false"
         return Check("hooks", WARNING, f"switched off: {why}", **facts)
     folder = home.claude_folder(environ)
-    settings = [_json(os.path.join(folder, "settings.json"))]
-    settings += [_json(os.path.join(project, ".claude", name)) for name in ("settings.json", "settings.local.json")]
+    settings = [files.read_object(os.path.join(folder, "settings.json"))]
+    settings += [files.read_object(os.path.join(project, ".claude", name)) for name in ("settings.json", "settings.local.json")]
     if any(layer.get("disableAllHooks") is True for layer in settings):
         return Check("hooks", PROBLEM, "the settings say disableAllHooks", "Remove it from settings.json.", **facts)
     return _registered(folder, settings, len(events), last, ran is not None and now - ran < RECENT_S, facts, environ)
@@ -75,7 +74,7 @@ def _last_hook(popkit_home: str) -> float | None:
 
 def _source(folder: str, marketplace: str) -> str:
     """Return the folder of a local marketplace; "" for one that came by git."""
-    known = _json(os.path.join(folder, "plugins", "known_marketplaces.json")).get(marketplace)
+    known = files.read_object(os.path.join(folder, "plugins", "known_marketplaces.json")).get(marketplace)
     source = known.get("source") if isinstance(known, dict) else None
     path = source.get("path") if isinstance(source, dict) and source.get("source") == "directory" else None
     return path if isinstance(path, str) else ""
@@ -89,7 +88,7 @@ def _registered(folder: str, settings: list, events: int, last: str, recent: boo
         enabled = layer.get("enabledPlugins")
         if isinstance(enabled, dict):
             switched.update({name: on for name, on in enabled.items() if name.partition("@")[0] == PLUGIN})
-    known = _json(os.path.join(folder, "plugins", "installed_plugins.json")).get("plugins")
+    known = files.read_object(os.path.join(folder, "plugins", "installed_plugins.json")).get("plugins")
     installed = [name for name in known if name.partition("@")[0] == PLUGIN] if isinstance(known, dict) else []
     active = [name for name in installed if switched.get(name) is True]
     if len(active) > 1:
@@ -115,11 +114,3 @@ def _how_to_install(environ: Mapping[str, str]) -> str:
         return install  # Claude Code knows where it came from
     of_clone = "FOLDER, which is a clone of PopKit" if shell_setup.is_package() else shlex.quote(root)
     return f"claude plugin marketplace add {of_clone}, then {install}"
-
-
-def _json(path: str) -> dict:
-    try:
-        value = json.loads(files.read_text(path) or "{}")
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}

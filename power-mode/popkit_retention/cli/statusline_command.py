@@ -10,7 +10,7 @@ import sys
 
 from popkit_retention.core.hosts.transcripts import usage
 from popkit_retention.core.io import home, hook_log
-from popkit_retention.core.io.codec import loads
+from popkit_retention.core.io.codec import loads, number, text_in_field, whole
 from popkit_retention.core.io.system import now as time_of_day
 from popkit_retention.core.policy import compaction_point
 from popkit_retention.core.policy.limits import windows
@@ -81,35 +81,26 @@ class ClientReport:
     __slots__ = ("model", "project", "ratio", "session_id", "tokens", "transcript", "window")
 
     def __init__(self, payload: dict) -> None:
-        self.session_id = _text(payload, "session_id")
-        self.transcript = _text(payload, "transcript_path")
-        self.model = _text(_object(payload, "model"), "id")
-        self.project = _text(_object(payload, "workspace"), "project_dir") or _text(payload, "cwd")
+        self.session_id = text_in_field(payload, "session_id")
+        self.transcript = text_in_field(payload, "transcript_path")
+        self.model = text_in_field(_object(payload, "model"), "id")
+        self.project = text_in_field(_object(payload, "workspace"), "project_dir") or text_in_field(payload, "cwd")
         window_data = _object(payload, "context_window")
-        self.window = _number(window_data.get("context_window_size"))
+        self.window = whole(window_data.get("context_window_size"), 10**9) or 0
         self.tokens = usage.prompt_tokens(window_data.get("current_usage"))
         self.ratio: float | None = None
-        percentage = window_data.get("used_percentage")
+        percentage = number(window_data.get("used_percentage"), 101)
         if self.window and self.tokens > self.window:
             self.window = 0
         elif self.tokens and self.window:
             self.ratio = self.tokens / self.window
-        elif isinstance(percentage, (int, float)) and not isinstance(percentage, bool) and 0 <= percentage <= 100:
+        elif percentage is not None and percentage <= 100:
             self.ratio = percentage / 100
 
 
 def _object(values: dict, name: str) -> dict:
     value = values.get(name)
     return value if isinstance(value, dict) else {}
-
-
-def _text(values: dict, name: str) -> str:
-    value = values.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 0
 
 
 def line_for(data: str, environ: Mapping[str, str]) -> str:

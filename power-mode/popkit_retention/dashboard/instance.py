@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from popkit_retention.core.io import files, home
-from popkit_retention.core.io.codec import dumps, loads
+from popkit_retention.core.io.codec import dumps
 from popkit_retention.core.io.storage import LOGS, Storage
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ class Instance:
 
     def other(self) -> str:
         """Return the address of the running dashboard; "" for none."""
-        recorded = self._recorded()
+        recorded = files.read_object(self._path, 4_096)
         address, pid = recorded.get("address"), recorded.get("pid")
         if not isinstance(address, str) or type(pid) is not int or pid == os.getpid():
             return ""
@@ -48,17 +48,10 @@ class Instance:
 
     def release(self) -> None:
         """Delete the files of this process."""
-        if self._recorded().get("pid") == os.getpid():
+        if files.read_object(self._path, 4_096).get("pid") == os.getpid():
             for name in (NAME, BROWSER_FILE):
                 with suppress(FileNotFoundError):
                     os.unlink(os.path.join(self._folder, name))
-
-    def _recorded(self) -> dict:
-        try:
-            recorded = loads(files.read_text(self._path, 4_096) or "{}")
-        except (OSError, ValueError):
-            return {}
-        return recorded if isinstance(recorded, dict) else {}
 
 
 def _is_running(pid: int) -> bool:

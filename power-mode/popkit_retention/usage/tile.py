@@ -21,6 +21,7 @@ from ..dashboard.shapes import StoreUnusable
 from ..dashboard.tile import Tile
 from . import budgets
 from .configured_database import configuration, open_store, server_in, user_in
+from .incremental_reading import mark_of
 from .records import SessionUsed, Snapshot, Sum, month_of
 from .sqlite import FILE, WORDS
 from .tile_ingestion import keep_ingesting
@@ -62,7 +63,6 @@ class UsageTile(Tile):
         self._others = TeamSessions(self._sessions, lambda error: app_state.failure("dashboard-others", error))
 
     def router(self) -> APIRouter:
-        """Return the route of limits and usage."""
         router = APIRouter()
 
         @router.get(
@@ -74,11 +74,10 @@ class UsageTile(Tile):
         return router
 
     def jobs(self) -> list[Callable[[threading.Event], object]]:
-        """Return the ingestion of usage."""
         return [partial(keep_ingesting, self.app_state)]
 
     def database(self) -> tuple[str, bool]:
-        """Return (the name of the database for people, whether others may write to it, too), without connecting to it."""
+        """Return what the base does, without connecting to the database."""
         server = self._server()
         if isinstance(server, str):
             return server, False
@@ -128,7 +127,6 @@ class UsageTile(Tile):
         return self._store
 
     def close(self) -> None:
-        """Close the store."""
         store, self._store = self._store, None
         if store is not None:
             store.close()
@@ -162,7 +160,6 @@ class UsageTile(Tile):
         return [self._row(snapshot, shared) for snapshot in self._newest() if snapshot.session_id not in here]
 
     def check_others(self) -> None:
-        """Raise Unusable where the database may know sessions that `others` does not have yet."""
         problem = self._others.problem
         if problem is not None:
             raise StoreUnusable(problem or self._silent())
@@ -177,7 +174,7 @@ class UsageTile(Tile):
         """Return the newest sessions, queried again when there may be more: every FRESH_S for a server, else when the file has changed."""
         if self.database()[1]:
             return self._others.known(time.monotonic() // FRESH_S, PATIENCE_S)
-        return self._others.known(_stamp(os.path.join(self.app_state.home, FILE)), None)
+        return self._others.known(mark_of(os.path.join(self.app_state.home, FILE)), None)
 
     def _sessions(self) -> list[SessionUsed]:
         since = days_before(day_of(self.app_state.now()), DAYS - 1)
@@ -199,7 +196,6 @@ class UsageTile(Tile):
         )
 
     def lines(self, id: str) -> list[str]:
-        """Return the usage of a session, in words."""
         with self.opened_store() as store:
             used = store.of_session(id) if store is not None else Sum()
         cost = f" ${used.usd:,.2f}" + (f" without {used.unpriced:,} of unknown price" if used.unpriced else "")
@@ -215,14 +211,6 @@ class UsageTile(Tile):
         with self.opened_store() as store:
             snapshots = store.snapshots(id, most) if store is not None else []
         return Series(points=[_point(snapshot, number) for number, snapshot in enumerate(reversed(snapshots), 1)])
-
-
-def _stamp(path: str) -> object:
-    try:
-        stat = os.stat(path)
-    except OSError:
-        return None
-    return stat.st_mtime_ns, stat.st_size
 
 
 def _day(day: str, used: Sum) -> UsageDay:
