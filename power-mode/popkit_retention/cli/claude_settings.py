@@ -88,8 +88,9 @@ def install_status_line(scope: str, yes: bool, replace: bool, environ: Mapping[s
             " brings it back"
         )
     before = settings.text or "{}\n"
-    after = json_text.with_value(before, KEY, json_text.formatted(before, {**(ours or {}), **settings.value}))
-    if ours == {**(ours or {}), **settings.value}:
+    wanted = {**(ours or {}), **settings.value}
+    after = json_text.with_value(before, KEY, json_text.formatted(before, wanted))
+    if ours == wanted:
         _write_script(settings)
         terminal.say(f"The status line is already installed in {settings.path}.", environ)
         return 0

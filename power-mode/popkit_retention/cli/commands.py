@@ -23,13 +23,7 @@ CORE = {
     command.name: command
     for command in (
         Command("context", "popkit_retention.core.operations:CONTEXT", 10, f"{_HERE}.context_command:run"),
-        Command(
-            "restore",
-            f"{__package__}.restore_table:RESTORE",
-            20,
-            f"{__package__}.restore_command:restore",
-            renamed={"archive": ("restore", {})},
-        ),
+        Command("restore", f"{_HERE}.restore_table:RESTORE", 20, f"{_HERE}.restore_command:restore", renamed={"archive": ("restore", {})}),
         Command("check-compaction", f"{_TABLES}:CHECK_COMPACTION", 25),
         Command("config", f"{_TABLES}:CONFIG", 90),
         Command("doctor", f"{_TABLES}:DOCTOR", 100),

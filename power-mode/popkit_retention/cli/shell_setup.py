@@ -24,12 +24,13 @@ _USUAL = (".local/bin", "bin")  # in the home folder: a person's own programs
 
 def set_up_shell(undo: bool, yes: bool, environ: Mapping[str, str]) -> int:
     """Create the command, or remove it. Return 0 if that is done."""
-    script = _script(environ)
     if undo:
-        return _undo(script, environ)
+        gone = remove(environ)
+        terminal.say(f"Removed: {', '.join(gone)}." if gone else "popkit setup shell has made nothing that is still there.", environ)
+        return 0
     if is_package():
         raise Refused("this popkit came with pip, pipx or uv, which has put it among your programs. This is for the plugin's")
-    folder = _link_folder(environ)
+    script, folder = _script(environ), _link_folder(environ)
     link = os.path.join(folder, NAME)
     if os.path.lexists(link) and not _is_ours(link, script):
         raise Refused(f"{link} is there and not from popkit setup shell. Move it away, then try again")
@@ -110,12 +111,6 @@ def _write(script: str, environ: Mapping[str, str]) -> None:
         'echo "popkit: PopKit is not installed any more: claude plugin install popkit@popkit" >&2\nexit 127\n'
     )
     files.replace_text(script, text, 0o700)
-
-
-def _undo(script: str, environ: Mapping[str, str]) -> int:
-    gone = remove(environ)
-    terminal.say(f"Removed: {', '.join(gone)}." if gone else "popkit setup shell has made nothing that is still there.", environ)
-    return 0
 
 
 def _folder_to_keep(environ: Mapping[str, str]) -> str:

@@ -35,6 +35,8 @@ _MESSAGES = {
     405: "this address does not take that method",
 }
 
+_CHANGE = {"name": CHANGE_HEADER, "in": "header", "required": True, "schema": {"type": "string"}, "description": "From GET /api/me"}
+
 
 def application(app_state: AppState, access: Access, version: str, page: str = PAGE) -> Guard:
     """Return the ASGI application, with its guard before it."""
@@ -120,15 +122,7 @@ def _document(api: FastAPI) -> dict[str, Any]:
             operation["responses"].pop("422", None)
             operation["security"] = [{"token": []}]
             if method == "post":
-                operation.setdefault("parameters", []).append(
-                    {
-                        "name": CHANGE_HEADER,
-                        "in": "header",
-                        "required": True,
-                        "schema": {"type": "string"},
-                        "description": "From GET /api/me",
-                    }
-                )
+                operation.setdefault("parameters", []).append(_CHANGE)
     schemas = document["components"]["schemas"]
     schemas[Failure.__name__] = Failure.model_json_schema(ref_template=REFERENCES)
     for name in ("HTTPValidationError", "ValidationError"):

@@ -32,11 +32,7 @@ OWN_VIEW = "sessions"  # of the page itself; all others are views of tiles
 
 def routers(state: AppState, access: Access, version: str) -> list[APIRouter]:
     """Return the routers of all parts."""
-    return [
-        _server(state, access, version),
-        _sessions(state),
-        *(tile.router() for tile in state.tiles),
-    ]
+    return [_server(state, access, version), _sessions(state), *(tile.router() for tile in state.tiles)]
 
 
 _SINCE = "The token of an earlier answer; without one, or with one of another start, everything may have changed"

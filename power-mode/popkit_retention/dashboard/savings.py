@@ -123,7 +123,6 @@ class StatsTile(Tile):
     script = "savings.js"
 
     def router(self) -> APIRouter:
-        """Return the route of the savings."""
         router, report = APIRouter(), SavingsReport(self.app_state)
 
         @router.get("/api/stats", tags=["worth"], response_model=Stats, responses=failures(*ASKING), summary="By day, project and cause")

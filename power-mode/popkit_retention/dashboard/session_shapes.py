@@ -7,8 +7,7 @@ from .shapes import Figures, Offer, Shape
 
 class Fill(Shape):
     """How full a context is, as in the panel. `measured`: whether a request has shown its `tokens`, which are else an estimate.
-    `window_source`: the source of the window. `cache`: warm or cold; `cache_until`: when
-    it goes cold, None where it is."""
+    `cache_until`: when the cache goes cold, None where it is."""
 
     tokens: int
     measured: bool = True
@@ -90,8 +89,8 @@ class Strategy(Shape):
 
 
 class Bar(Shape):
-    """One result in the timeline: it came with call `from_call`, and its life ended with `to_call` (None: it is alive). `state`: live,
-    expired or cleared; `note`: what ended it, in the panel's words. `plan`: clear, hold or keep."""
+    """One result in the timeline: it came with call `from_call`, and its life ended with `to_call` (None: it is alive). `note`: what
+    ended it, in the panel's words. `plan`: clear, hold or keep."""
 
     number: int
     label: str

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
         instructions: str
 
-        def listed(self, dialect: Dialect) -> list[dict[str, Any]]: ...
+        def listed(self, dialect: Dialect) -> list[Answer]: ...
         def knows(self, name: str) -> bool: ...
-        def call(self, name: str, arguments: dict[str, Any], dialect: Dialect, progress: Progress) -> dict[str, Any]: ...
+        def call(self, name: str, arguments: dict[str, Any], dialect: Dialect, progress: Progress) -> Answer: ...
 
 
 class Cancelled(PopkitError):
@@ -226,7 +226,7 @@ class Server:
             return revisions.dialect(HANDSHAKES[0])
         raise ProtocolFault(INVALID_REQUEST, f"send initialize before {shown(message.method)}", message.id)
 
-    def _initialize(self, message: Message, in_batch: bool) -> dict[str, Any]:
+    def _initialize(self, message: Message, in_batch: bool) -> Answer:
         if self._dialect is not None or in_batch:
             raise ProtocolFault(INVALID_REQUEST, "initialize comes first, once and alone", message.id)
         dialect = negotiated(message.params, message.id)
@@ -238,7 +238,7 @@ class Server:
         }  # fmt: skip
 
     def _request(self, message: Message, dialect: Dialect, reply: Reply) -> None:
-        answer: dict[str, Any]
+        answer: Answer
         lasts = False
         if message.method == "tools/call":
             self._call(message, dialect, reply)
@@ -255,7 +255,7 @@ class Server:
             raise ProtocolFault(METHOD_NOT_FOUND, f"unknown method {shown(message.method)}. Known: {known}", message.id)
         reply(json_rpc.result(message.id, dialect.result(answer, self._about, lasts)))
 
-    def _tools(self, message: Message, dialect: Dialect) -> list[dict[str, Any]]:
+    def _tools(self, message: Message, dialect: Dialect) -> list[Answer]:
         if message.params.get("cursor") is not None:
             raise ProtocolFault(INVALID_PARAMS, "all tools are on one page: leave out params.cursor", message.id)
         return self._toolbox.listed(dialect)

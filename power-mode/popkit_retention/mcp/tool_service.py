@@ -101,9 +101,7 @@ def _advice(error: Exception) -> str:
         advice = getattr(module, "advice", None)  # of a feature whose tools have errors of their own
         if advice is not None and (message := advice(error)):
             return str(message)
-    if isinstance(error, (ToolError, NoHome, LockTimeout)):
-        return str(error)
-    if isinstance(error, (access.ClearRefused, restoring.ContentNotFound, StoreError)):
+    if isinstance(error, (ToolError, NoHome, LockTimeout, access.ClearRefused, restoring.ContentNotFound, StoreError)):
         return str(error)
     if isinstance(error, sqlite3.Error):
         return f"the store cannot be used now: {error}. Try again; `popkit doctor` tells the user more"

@@ -6,7 +6,7 @@ from ..dashboard.shapes import Shape
 
 
 class BudgetShown(Shape):
-    """One limit. `used_percent` is shown; `remaining_percent` selects the strategy. `unit`: tokens or usd."""
+    """One limit. `used_percent` is shown; `remaining_percent` selects the strategy."""
 
     scope: Literal["session", "month"]
     of: str  # a session's id, or a user
