@@ -10,7 +10,6 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -27,7 +26,9 @@ from popkit_retention.core.policy.models import Models
 from popkit_retention.core.state import shipped
 from popkit_retention.core.views.plan_limits import limits_pane_lines
 from popkit_retention.usage import views as budget_views
-from popkit_retention.usage.configured_database import open_store, report
+from popkit_retention.usage.budgets import Standing
+from popkit_retention.usage.configured_database import BudgetReport, open_store, report
+from popkit_retention.usage.records import Sum
 from tests.bill.conversations import BASE, Conversation, at_work
 from tests.cli import inside
 from tests.lab.transcripts import BEGAN
@@ -185,27 +186,15 @@ def test_what_was_written_again_after_a_pause_is_a_source(tmp_path: Path):
 
 
 BUDGET_GOLDENS = Path(__file__).parent / "goldens" / "budget"
-SUM = {
-    "requests": 3, "input_tokens": 1_200, "cache_read_tokens": 250_000, "cache_write_tokens": 30_000, "output_tokens": 4_000, "usd": 1.25,
-    "unpriced": 0,
-}  # fmt: skip
-HEAD = {"database": "SQLite on this machine", "user": "alice", "session": "5a1f", "month": "2026-11"}
-
-
-def limit(scope: str, unit: str, used: float, most: float, budget_range: str) -> dict[str, Any]:
-    percent = used / most * 100
-    remaining = {"remaining": max(0, most - used), "remaining_percent": max(0, 100 - percent), "range": budget_range}
-    return {"scope": scope, "of": "alice", "unit": unit, "used": used, "limit": most, "used_percent": percent, **remaining}
-
-
+SUM = Sum(3, 1_200, 250_000, 30_000, 4_000, 1.25)
 SHOWN = {
-    "none": {**HEAD, "limits": [], "used_percent": None, "remaining_percent": 100, "range": ">80%",
-             "usage": {"session": SUM, "month": {**SUM, "requests": 1, "unpriced": 1, "usd": 0.0}}},
-    "some": {**HEAD, "database": "PostgreSQL at db.example", "limits": [limit("session", "tokens", 285_200, 1_000_000, "60-80%"),
-             limit("month", "usd", 42.5, 50, "<40%")], "used_percent": 85, "remaining_percent": 15, "range": "<40%", "on_exceeded": "warn",
-             "usage": {"session": SUM, "month": SUM}},
-    "over": {**HEAD, "session": "", "limits": [limit("month", "tokens", 2_400_000, 2_000_000, "<40%")], "used_percent": 120,
-             "remaining_percent": 0, "range": "<40%", "on_exceeded": "refuse", "usage": {"session": None, "month": SUM}},
+    "none": BudgetReport("SQLite on this machine", "alice", "5a1f", "2026-11", [], "warn", None, SUM,
+                         SUM._replace(requests=1, unpriced=1, usd=0.0)),
+    "some": BudgetReport("PostgreSQL at db.example", "alice", "5a1f", "2026-11",
+                         [Standing("session", "5a1f", "tokens", 285_200, 1_000_000), Standing("month", "alice", "usd", 42.5, 50)], "warn",
+                         None, SUM, SUM),
+    "over": BudgetReport("SQLite on this machine", "alice", "", "2026-11", [Standing("month", "alice", "tokens", 2_400_000, 2_000_000)],
+                         "refuse", None, None, SUM),
 }  # fmt: skip
 
 
@@ -229,14 +218,14 @@ def test_the_report_has_what_is_used_and_what_remains_of_each_limit(environ: dic
     configuration(environ).write_text('{"context": {"session_tokens": 100, "month_usd": 1}}')
     with open_store(environ) as store:
         store.write([used("1"), used("2", "t", NOW - 5), used("3", "t", user="bob")])
-    status = report(environ, now=NOW)
+    status = report(environ, now=NOW).to_json()
     assert (status["user"], status["session"]) == ("alice", "s")
     assert [(each["used"], each["remaining"], each["remaining_percent"], each["range"]) for each in status["limits"]] == [
         (15, 85, 85.0, ">80%"),
         (0.5, 0.5, 50.0, "40-60%"),
     ]
     assert (status["used_percent"], status["remaining_percent"], status["range"]) == (50.0, 50.0, "40-60%")
-    assert report(environ, "t", "bob", NOW)["usage"]["session"]["requests"] == 2
+    assert report(environ, "t", "bob", NOW).to_json()["usage"]["session"]["requests"] == 2
 
 
 def test_before_the_first_session_the_limit_of_a_session_is_shown_unused(environ: dict[str, str], capsys: pytest.CaptureFixture) -> None:
@@ -245,7 +234,7 @@ def test_before_the_first_session_the_limit_of_a_session_is_shown_unused(environ
     shown = capsys.readouterr().out
     assert "0 of 1,000 tokens" in shown
     assert "No limit is set" not in shown
-    assert report(environ)["usage"]["session"] is None
+    assert report(environ).of_session is None
 
 
 def test_a_bare_interpreter_tells_what_sessions_have_used(tmp_path: Path) -> None:

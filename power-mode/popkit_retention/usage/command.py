@@ -40,8 +40,8 @@ def report(args: Parsed, environ: Mapping[str, str]) -> Answer:
         used = configured_database.report(environ, args.session, args.user)
     except DatabaseUnavailable as error:
         unchecked = configured_database.unchecked_this_month(environ, time_of_day(environ))
-        raise Refused(f"{error}. {views.unchecked(unchecked.as_fields())}" if unchecked else str(error)) from None
-    return Answer(views.budgets(used), used)
+        raise Refused(f"{error}. {views.unchecked(unchecked)}" if unchecked else str(error)) from None
+    return Answer(views.budgets(used), used.to_json())
 
 
 def set_limits(args: Parsed, environ: Mapping[str, str]) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from typing import Any
+from typing import Any, NamedTuple
 
 from popkit_retention.core.config import layers
 from popkit_retention.core.config.cached import effective
@@ -31,6 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .records import Sum
     from .server_address import Server
     from .unchecked import Unchecked
     from .usage_store import UsageStore
@@ -97,10 +98,32 @@ def user_in(environ: Mapping[str, str]) -> str:
     return configuration(environ)["user"] or login_name(environ)
 
 
+class BudgetReport(NamedTuple):
+    """Limits and usage of a user, this month, and of a session, whose `session` is "" and `of_session` None where there is none."""
+
+    database: str
+    user: str
+    session: str
+    month: str
+    limits: list[budgets.Standing]
+    on_exceeded: str
+    unchecked: Unchecked | None
+    of_session: Sum | None
+    of_month: Sum
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "database": self.database, "user": self.user, "session": self.session, "month": self.month,
+            "limits": [budgets.to_json(standing) for standing in self.limits], "on_exceeded": self.on_exceeded,
+            **budgets.percent_to_json(budgets.used_percent(self.limits)), "unchecked": self.unchecked and self.unchecked.as_fields(),
+            "usage": {"session": self.of_session and self.of_session._asdict(), "month": self.of_month._asdict()},
+        }  # fmt: skip
+
+
 _NEXT_SESSION = "(the next session)"  # the limits of a session apply to it, of which nothing is used yet
 
 
-def report(environ: Mapping[str, str], session: str = "", user: str = "", now: float | None = None) -> dict[str, Any]:
+def report(environ: Mapping[str, str], session: str = "", user: str = "", now: float | None = None) -> BudgetReport:
     """Return limits and usage of a session ("": the user's newest) and a user ("": the configured one); `now`: seconds since 1970.
     DatabaseUnavailable; NoHome."""
     config = configuration(environ)
@@ -110,20 +133,11 @@ def report(environ: Mapping[str, str], session: str = "", user: str = "", now: f
     with open_store(environ) as store:
         session = session or next((snapshot.session_id for snapshot in store.by_session(user=user, most=1)), "")
         standings = budgets.standings(store, budgets.limits_of(config), session or _NEXT_SESSION, user, now)
-        return {
-            "database": store.words,
-            "user": user,
-            "session": session,
-            "month": month_of(now)[:7],
-            "limits": [budgets.to_json(standing) for standing in standings],
-            "on_exceeded": config["on_exceeded"],
-            **budgets.percent_to_json(budgets.used_percent(standings)),
-            "unchecked": unchecked and unchecked.as_fields(),
-            "usage": {
-                "session": store.of_session(session)._asdict() if session else None,
-                "month": store.of_user(user, month_of(now))._asdict(),
-            },
-        }
+        of_session = store.of_session(session) if session else None
+        of_month = store.of_user(user, month_of(now))
+        return BudgetReport(
+            store.words, user, session, month_of(now)[:7], standings, config["on_exceeded"], unchecked, of_session, of_month
+        )
 
 
 def unchecked_this_month(environ: Mapping[str, str], now: float) -> Unchecked | None:
@@ -167,7 +181,6 @@ def _checked_name(environ: Mapping[str, str]) -> str:
 
 
 def _waiting(environ: Mapping[str, str]) -> int:
-    """Return how many requests are yet to be sent to a server."""
     if server_in(environ) is None:
         return 0
     try:

@@ -207,7 +207,6 @@ class UsageTile(Tile):
         ]
 
     def series(self, id: str, most: int) -> Series:
-        """Return the layers of the contexts that were assembled for a session, oldest first."""
         with self.opened_store() as store:
             snapshots = store.snapshots(id, most) if store is not None else []
         return Series(points=[_point(snapshot, number) for number, snapshot in enumerate(reversed(snapshots), 1)])
