@@ -102,6 +102,13 @@ def test_a_context_of_messages_that_were_not_understood_stays_as_it_is():
     assert apply_pruning(context, get_pruning_strategy(10)) == context
 
 
+@pytest.mark.parametrize("damage", [{"provider": "nobody"}, {"model": None}, {"provider": None}])
+def test_a_context_with_a_damaged_state_stays_as_it_is(damage):
+    _, context = built()
+    damaged = context.model_copy(update={"state": {**context.state, **damage}})
+    assert apply_pruning(damaged, get_pruning_strategy(10)) is damaged
+
+
 def test_a_context_from_which_messages_of_thinking_alone_have_left_is_pruned_too():
     talk = Talk(Provider.OPENAI)
     for n in range(4):

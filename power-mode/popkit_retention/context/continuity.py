@@ -10,6 +10,7 @@ from collections.abc import Sequence, Set
 from typing import Any, NamedTuple
 
 from .dialogue import Addition, Changes, Dialogue, Tokens
+from .provider_forms import Provider
 
 SCHEMA = 2
 # The state of a longer conversation is not handed on: the next build begins without one.
@@ -18,7 +19,7 @@ MOST_MESSAGES = 20_000
 
 class PreviousBuild(NamedTuple):
     """The last build: the digests of the caller's messages with their counts, the changes, the tier4_messages of the strategy that the
-    history is cut for, which messages were thinking `alone`, and whether all counts were `exact`."""
+    history is cut for, which messages were thinking `alone`, whether all counts were `exact`, and the `provider` and `model` of it."""
 
     digests: list[str]
     tokens: dict[str, Tokens]
@@ -26,6 +27,8 @@ class PreviousBuild(NamedTuple):
     level: int
     alone: Set[int] = frozenset()
     exact: bool = True
+    provider: Provider = Provider.ANTHROPIC
+    model: str = ""
 
 
 NOTHING = PreviousBuild([], {}, Changes(), -1)
@@ -57,8 +60,8 @@ def as_json(changes: Changes) -> dict[str, Any]:
     }
 
 
-def read(state: Any, model: str) -> PreviousBuild:
-    """Return the last build; NOTHING for any other value. Counts for another model are not used."""
+def read(state: Any, model: str | None = None) -> PreviousBuild:
+    """Return the last build; NOTHING for any other value. Counts for another model are not used; None: the model that it was for."""
     try:
         if state["schema"] != SCHEMA or len(state["digests"]) > MOST_MESSAGES:
             return NOTHING
@@ -70,9 +73,10 @@ def read(state: Any, model: str) -> PreviousBuild:
         }
         digests = [_text(digest) for digest in state["digests"]]
         counts = [Tokens(_count(whole), _count(thinking), tuple(map(_count, results))) for whole, thinking, *results in state["tokens"]]
-        known = dict(zip(digests, counts)) if state["model"] == model else {}
-        alone = _numbers(state["alone"])
-        return PreviousBuild(digests, known, changes, int(state["level"]), alone, not known or state["exact"] is True)
+        provider, own_model, alone = Provider(state["provider"]), _text(state["model"]), _numbers(state["alone"])
+        known = dict(zip(digests, counts)) if model in (None, own_model) else {}
+        exact = not known or state["exact"] is True
+        return PreviousBuild(digests, known, changes, int(state["level"]), alone, exact, provider, own_model)
     except (TypeError, ValueError, KeyError, AttributeError):
         return NOTHING
 

@@ -15,6 +15,7 @@ from .build_types import (
     calculate_tier_breakdown,
 )
 from .content_blocks import plain
+from .continuity import PreviousBuild
 from .dialogue import Addition, Changes, Dialogue, read, texts_of
 from .exchange_remains import LEFT, remains_of
 from .judging import binds_thinking
@@ -26,23 +27,21 @@ def apply_pruning(context: ContextResult, strategy: PruningStrategy) -> ContextR
     """Return a built context with no more of each layer than a strategy lets in, and layer 1 as it is. A looser strategy restores nothing.
     A context whose messages were not valid, or whose turn under way needs its thinking, stays as it is, and so does one of OpenAI's
     Responses."""
-    if context.state.get("provider") == Provider.RESPONSES:
-        return context
-    previous = continuity.read(context.state, str(context.state.get("model")))
+    previous = continuity.read(context.state)
     out = previous.changes.left | (previous.changes.without_thinking & previous.alone)
     sent = [number for number in range(len(previous.digests)) if number not in out]
-    if previous is continuity.NOTHING or len(sent) != len(context.messages):
+    if previous is continuity.NOTHING or previous.provider == Provider.RESPONSES or len(sent) != len(context.messages):
         return context
-    return _Pruned(context, strategy, previous.changes, sent).result()
+    return _Pruned(context, strategy, previous, sent).result()
 
 
 class _Pruned:
     """`sent`: the numbers, among the caller's messages, of those that the context sends."""
 
-    def __init__(self, context: ContextResult, strategy: PruningStrategy, built: Changes, sent: list[int]) -> None:
+    def __init__(self, context: ContextResult, strategy: PruningStrategy, previous: PreviousBuild, sent: list[int]) -> None:
         self.context = context
         self.strategy = strategy
-        self.built = built
+        self.built = built = previous.changes
         self.sent = sent
         self.before = Changes()  # the additions and notices of the context, by the numbers of its own messages
         self.before.additions = {at: built.additions[number] for at, number in enumerate(sent) if number in built.additions}
@@ -50,8 +49,8 @@ class _Pruned:
         self.options = ContextBuildOptions.model_construct(
             messages=[_without(message, len(texts_of(self.before.additions.get(at, ())))) for at, message in enumerate(context.messages)],
             budget_used_percent=context.budget_used_percent,
-            provider=Provider(context.state["provider"]),
-            model=context.state["model"],
+            provider=previous.provider,
+            model=previous.model,
             system=None,
         )
 
