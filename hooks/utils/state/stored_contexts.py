@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..policy.shapes import Sums
+
 
 def stored_state(paths: store.ContextFiles) -> ContextState | None:
     """Return the stored state; None when there is none. ValueError when it is corrupt, OSError when it cannot be read."""
@@ -24,8 +26,8 @@ def stored_state(paths: store.ContextFiles) -> ContextState | None:
         raise ValueError(str(error)) from None
 
 
-def expired_of(paths: store.ContextFiles, known: ContextState) -> dict[str, int]:
-    """Return {`items`, `tokens`} of the expired results in the context, by the session's calibration."""
+def expired_of(paths: store.ContextFiles, known: ContextState) -> Sums:
+    """Return the expired results in the context, by the session's calibration."""
     dead = reclaimable(store.read_expired(paths, known)).values()
     return {"items": len(dead), "tokens": sum(round(result.tokens * known.calibration) for result in dead)}
 

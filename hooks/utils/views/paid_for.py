@@ -90,13 +90,8 @@ def message_lines(messages: Messages, most: int) -> list[text.Line]:
     if not rows:
         return []
     whole = sum(row["tokens"] for row in rows)
-    lines = [
-        "",
-        *text.title("What the newest session's messages hold")[1:],
-        *text.pair("Sizes", how),
-        "",
-        row_of_bill("tokens", "share", "", "what"),
-    ]
+    lines = ["", *text.title("What the newest session's messages hold")[1:], *text.pair("Sizes", how)]
+    lines += ["", row_of_bill("tokens", "share", "", "what")]
     shown = [(row["tokens"], kind_words(row)) for row in rows[: most or None]]
     rest = sum(row["tokens"] for row in rows[most:]) if most else 0
     shown += [(rest, f"{len(rows) - most:,} more: bill --details lists them")] if rest else []

@@ -299,6 +299,19 @@ class CompactionLosses(TypedDict):
     rows: list[LossRow]
 
 
+class StatusFacts(TypedDict, total=False):
+    """What is known for a status line: the `ratio` of the window that is full; tokens that a clear removes by its last plan, `now` and once
+    the cache is `cold`, or else only what has `expired`; `limits` of the plan, in words."""
+
+    ratio: float | None
+    is_estimated: bool
+    now: int
+    cold: int
+    expired: Sums
+    cache_seconds_left: int | None
+    limits: str
+
+
 class PromptRow(TypedDict, total=False):
     """What prompts hold before the first word. `tokens`: in each, 0 for what is `deferred`, whose size is `on_demand` · `used`: [times,
     when last], None where that is unknown · `key`: what hides a server or tool, "" where nothing does · `server` of a tool, `source` of a

@@ -7,9 +7,8 @@ from .. import units
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
-    from .shapes import Report
+    from .shapes import Report, StatusFacts
 
 SEPARATOR = " · "
 _YELLOW, _RED, _PLAIN = "\033[33m", "\033[31m", "\033[0m"
@@ -18,7 +17,7 @@ _YELLOW, _RED, _PLAIN = "\033[33m", "\033[31m", "\033[0m"
 def of_report(report: Report, thresholds: Mapping[str, float], limits: str) -> str:
     """Return the line for a report, without colours. `limits`: of the plan, in words."""
     context = report["context"]
-    facts = {
+    facts: StatusFacts = {
         "ratio": context["ratio"] if context else None,
         "is_estimated": context is not None and not context["measured"],
         "now": report["reclaimable"]["now"]["tokens"],
@@ -29,10 +28,8 @@ def of_report(report: Report, thresholds: Mapping[str, float], limits: str) -> s
     return line(facts, thresholds, coloured=False)
 
 
-def line(facts: Mapping[str, Any], thresholds: Mapping[str, float], coloured: bool) -> str:
-    """Return one line of the known facts: `ratio` of the window that is full, and whether that `is_estimated`; what a clear removes by its
-    last plan, `now` and once the cache is `cold` (tokens), or else only what has `expired` ({`items`, `tokens`}); `cache_seconds_left` (0
-    when cold); `limits` of the plan, in words."""
+def line(facts: StatusFacts, thresholds: Mapping[str, float], coloured: bool) -> str:
+    """Return one line of the known facts."""
     parts = [_context(facts.get("ratio"), thresholds, coloured, "~" if facts.get("is_estimated") else ""), *_amounts(facts)]
     left = facts.get("cache_seconds_left")
     if left is not None:
@@ -42,7 +39,7 @@ def line(facts: Mapping[str, Any], thresholds: Mapping[str, float], coloured: bo
     return SEPARATOR.join(parts)
 
 
-def _amounts(facts: Mapping[str, Any]) -> list[str]:
+def _amounts(facts: StatusFacts) -> list[str]:
     now, cold, expired = facts.get("now"), facts.get("cold"), facts.get("expired")
     if now is not None:
         later = f"{units.tokens(cold)} reclaimable when cold" if cold else "nothing reclaimable"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from popkit_retention.core.flag_parser import Parsed
+    from popkit_retention.core.views.shapes import StatusFacts
 
 MISTAKES = (OSError,)
 INPUT_BYTES = 1 << 20
@@ -112,7 +113,7 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
     if not isinstance(payload, dict):
         return "popkit"
     report = ClientReport(payload)
-    facts: dict = {"ratio": report.ratio}
+    facts: StatusFacts = {"ratio": report.ratio}
     thresholds = THRESHOLDS
     try:
         if os.path.isdir(home.popkit_home(environ)):  # otherwise no hook has ever run
@@ -135,9 +136,9 @@ def _bounded(ratio: float | None, window: int, session: dict) -> float | None:
     return ratio if not used else used / compaction_point.point(window, session, used)
 
 
-def _stored(site: Site, report: ClientReport, now: float) -> dict:
+def _stored(site: Site, report: ClientReport, now: float) -> StatusFacts:
     """Return the facts from our state and the transcript; remember the window, which the client reports exactly."""
-    facts: dict = {}
+    facts: StatusFacts = {}
     window, newest = report.window, usage.newest_usage(report.transcript)
     warm = newest is not None and newest.is_warm(now)
     if site.session_id and os.path.isdir(site.paths().folder):  # otherwise no hook has seen this session
@@ -153,7 +154,7 @@ def _stored(site: Site, report: ClientReport, now: float) -> dict:
     return {**facts, "limits": limits_line(windows(limit_readings.readings(site.home), now), now)}
 
 
-def _reclaimable(site: Site, warm: bool) -> dict:
+def _reclaimable(site: Site, warm: bool) -> StatusFacts:
     """Return what a clear would remove by its last plan, which is valid until the next call; otherwise what has expired."""
     paths = site.paths()
     try:

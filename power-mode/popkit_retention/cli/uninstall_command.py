@@ -98,10 +98,6 @@ def _unknown(error: Exception, environ: Mapping[str, str]) -> dict[str, list[Rec
     return {}
 
 
-def _many(placed: dict[str, list[Record]]) -> str:
-    return f"{units.counted(sum(map(len, placed.values())), 'placeholder')} in {units.counted(len(placed), 'session')}"
-
-
 def _tell(folder: str, parts: dict, placed: dict[str, list[Record]], environ: Mapping[str, str]) -> None:
     lines = text.title("Uninstall")
     lines += text.wrap(f"{folder} holds {stores.in_words(parts)}." if parts else f"There is nothing in {folder}.")
@@ -110,7 +106,8 @@ def _tell(folder: str, parts: dict, placed: dict[str, list[Record]], environ: Ma
     for warns in features.offering("warns"):
         lines += warns(environ, parts)
     if placed:
-        lines += ["", *text.wrap(f"{_many(placed)} could no longer be restored:"), *placeholders(placed), ""]
+        many = f"{units.counted(sum(map(len, placed.values())), 'placeholder')} in {units.counted(len(placed), 'session')}"
+        lines += ["", *text.wrap(f"{many} could no longer be restored:"), *placeholders(placed), ""]
         lines += text.wrap("To put their contents back first: /popkit undo in each of these sessions, once it is resumed.")
     _show(lines, environ)
 

@@ -2,8 +2,7 @@
 
 Times are seconds since 1970 (UTC) unless a name says otherwise; tokens are whole numbers, estimated unless a field says otherwise. Words
 for people (`words`, `lines`, `sum`) are those of the panel (hooks/utils/views), so page and panel agree to the digit. All answers are
-JSON; errors are {"error": what is wrong and what to do}. `routes.py` has the addresses, `session_shapes.py` the shapes of sessions,
-`savings_shapes.py` those of savings; a tile has its own.
+JSON; errors are {"error": what is wrong and what to do}. A tile has shapes of its own.
 """
 
 from typing import Any, Optional
