@@ -160,6 +160,7 @@ def test_below_80_percent_earlier_thinking_and_long_call_inputs_leave_first(prov
     assert "line 100 of" not in sent
     assert "characters]" in sent
     assert "price = 3" in sent
+    assert result.notes == ["Long texts in the input of 1 call of the history shortened."]
     assert list(thoughts(result.messages)) == []
     assert (faults if provider is Provider.ANTHROPIC else openai_faults)(result.messages) == []
     assert result.total_tokens < 0.7 * result.full_tokens

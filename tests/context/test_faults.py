@@ -40,6 +40,7 @@ TWO = {"role": "assistant", "content": [CALL["content"][0], {**CALL["content"][0
         ([{**CALL, "role": "user"}], ["message 0: a call that is not the assistant's"]),
         ([ASK, {**CALL, "content": CALL["content"] * 2}, RESULT], ["message 1: two calls with the same id"]),
         ([ASK, CALL, RESULT, ASK, {"role": "assistant", "content": ""}], []),
+        ([ASK, TWO, RESULT, {"role": "user", "content": [{**RESULT["content"][0], "tool_use_id": "b"}]}], []),
     ],
 )
 def test_each_fault_of_anthropics_form_is_named_with_its_message(messages, faults):

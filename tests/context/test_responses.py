@@ -144,6 +144,8 @@ def test_what_was_compacted_by_the_provider_never_leaves():
         ([ASK, CALL], ["item 1: a call without its result"]),
         ([ASK, "text"], ["item 1: no item that the provider knows"]),
         ([ASK, {"role": "nobody", "content": "x"}], ["item 1: no item that the provider knows"]),
+        ([ASK, {"part": "answer"}, DONE], ["item 1: no item that the provider knows"]),
+        ([ASK, {"part": "results", "items": [3]}], ["item 1: no item that the provider knows"]),
         ([DONE, ASK], []),
         ([ASK, REFERENCE, OUTPUT], []),
         ([ASK, {"type": "web_search_call", "id": "ws_1", "status": "completed"}, DONE], []),

@@ -115,10 +115,13 @@ class Assembled:
         """Return notes for people about the parts that are left out."""
         changes = self.changes
         results = sum([len(list(filter(None, notices.values()))) for notices in changes.notices.values()])
+        inputs = sum([use.id in notices for number, notices in changes.notices.items() for use in self.dialogue.parsed[number].uses])
         exchanges = len(self.dialogue.history) - self._exchanges_sent()
         notes = []
         if results:
             notes.append(f"{results} tool result{'s' if results > 1 else ''} of the history left out; a notice replaces each.")
+        if inputs:
+            notes.append(f"Long texts in the input of {inputs} call{'s' if inputs > 1 else ''} of the history shortened.")
         if exchanges:
             of = len(self.dialogue.history)
             notes.append(f"{exchanges} of the {of} earlier exchanges left out.")

@@ -169,6 +169,8 @@ class _Build:
         if changed is not None:
             changed = self.dialogue.sent_before(changed, self.changes)
         out = len(self._thoughts(self.changes)) - len(self._thoughts(self.before))
+        if self.most is not None and self.size(self.changes) > self.most and not self.notes:
+            self.notes.append(f"The request is larger than its limit of {self.most:,} tokens: nothing more can leave.")
         return Assembled(self.options, self.strategy, self.dialogue, self.changes, self.fixed, self.level).result(changed, out, self.notes)
 
     def _thoughts(self, changes: Changes) -> list[int]:

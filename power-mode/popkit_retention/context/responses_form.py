@@ -18,9 +18,13 @@ from .shortening import short
 _ROLES = {"system": SYSTEM, "developer": SYSTEM, "user": REQUEST, "assistant": ANSWER}
 REFERENCE = "item_reference"
 _COMPACTED = "compaction"  # all that was said before it, sealed
-_ITEMS, _REFERRED = "items", "referred"  # the fields of a joined message
+_ITEMS, _REFERRED = "items", "referred"  # the fields of a joined message, beside its part
 # Outputs that a text may replace; others have a form of their own.
 _TEXT_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
+
+
+class _Joined(dict[str, Any]):
+    """The items of one answer, or of its results, as one message: what a caller sends is never one, whatever its fields."""
 
 
 def part_of(item: Any) -> str:
@@ -55,19 +59,22 @@ def join(items: Sequence[Any]) -> list[Any]:
         part = part_of(known)
         if not part:
             joined.append(item)
-        elif part in (ANSWER, RESULTS) and joined and isinstance(joined[-1], dict) and joined[-1].get("part") == part:
+        elif part in (ANSWER, RESULTS) and joined and _part(joined[-1]) == part:
             joined[-1][_ITEMS].append(known)
         else:
-            joined.append({"part": part, _ITEMS: [known]})
+            joined.append(_Joined({"part": part, _ITEMS: [known]}))
     for message, after in zip(joined, joined[1:]):
         _refer(message, after)
     return joined
 
 
+def _part(message: Any) -> Any:
+    return message["part"] if isinstance(message, _Joined) else None
+
+
 def _refer(message: Any, results: Any) -> None:
     """Note in an answer with references the results whose calls are only referred to."""
-    parts = [each.get("part") if isinstance(each, dict) else "" for each in (message, results)]
-    if parts == [ANSWER, RESULTS] and any(kind_of(item) == REFERENCE for item in message[_ITEMS]):
+    if (_part(message), _part(results)) == (ANSWER, RESULTS) and any(kind_of(item) == REFERENCE for item in message[_ITEMS]):
         calls = set(map(call_id, message[_ITEMS]))
         message[_REFERRED] = [id for id in map(result_id, results[_ITEMS]) if id not in calls]
 
@@ -79,13 +86,12 @@ def split(messages: Iterable[Any]) -> list[Any]:
 
 def items_of(message: Any) -> list[Any]:
     """Return the items of a joined message; a value that is none by itself."""
-    items = message.get(_ITEMS) if isinstance(message, dict) and "part" in message else None
-    return items if isinstance(items, list) else [message]
+    return message[_ITEMS] if isinstance(message, _Joined) else [message]
 
 
 def parse_responses(message: Any) -> Parsed | None:
     """Return a joined message as Parsed; None for a value that is none."""
-    part = message.get("part") if isinstance(message, dict) else None
+    part = _part(message)
     if part is None:
         return None
     items = items_of(message)
@@ -127,7 +133,7 @@ def edit_responses(message: Any, edit: Edit) -> Any:
         content = items[0].get("content")
         own = [{"type": "input_text", "text": content}] if isinstance(content, str) else list(content or ())
         items[0] = {**items[0], "content": [*({"type": "input_text", "text": text} for text in edit.additions), *own]}
-    return {**message, _ITEMS: items}
+    return _Joined({**message, _ITEMS: items})
 
 
 def _edited(item: dict[str, Any], edit: Edit) -> dict[str, Any]:
