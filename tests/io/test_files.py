@@ -40,6 +40,11 @@ def test_another_thread_waits_only_so_long_and_then_holds_nothing(tmp_path: Path
         assert not thread.submit(lambda: files.Lock(path).thread.acquire(False)).result(HANG_S)
 
 
+def test_a_file_may_be_in_the_root_folder():
+    with pytest.raises(OSError, match="must be a regular file"):  # of a folder there: the one above it is found
+        files.make_private_file("/usr")
+
+
 def test_a_lock_that_cannot_be_made_is_let_go(tmp_path: Path):
     path = str(tmp_path / "gone" / "lock")
     with pytest.raises(FileNotFoundError), files.Lock(path):

@@ -50,7 +50,7 @@ def make_private_file(path: str, create: bool = True) -> None:
 
     An existing file is not opened: closing it would release the locks that this process holds on it."""
     if create:
-        make_private_folder(parent_of(path))
+        make_private_folder(parent_of(path) or "/")
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
         except FileExistsError:
