@@ -27,6 +27,12 @@ ITEMS = st.lists(
 )
 
 
+@pytest.mark.parametrize("bounds", [Bounds(items=-1), Bounds(tokens=-1), Bounds(days=float("nan")), Bounds(items="9")])
+def test_a_bound_that_is_no_amount_is_refused_before_anything_is_deleted(bounds: Bounds) -> None:
+    with pytest.raises(ValueError, match="give a number from 0 on"):
+        Memory(InMemoryStore(), bounds=bounds)
+
+
 @given(items=ITEMS, most=st.integers(0, 30), tokens=st.integers(0, 400), days=st.floats(0, 90))
 def test_what_stays_is_within_the_bounds_unless_it_may_not_go(items: list[Item], most: int, tokens: int, days: float) -> None:
     bounds = Bounds(most, tokens, days)

@@ -76,6 +76,14 @@ def test_an_id_may_be_cut_short_as_long_as_it_is_one_items(remembering: Remember
         remembering.memory.show("")
 
 
+def test_one_id_may_be_given_without_a_list_and_is_not_taken_for_its_letters(remembering: Remembering):
+    for id in ("apple", "bread", "ab"):
+        remembering.keep(id)
+    assert [item.id for item in remembering.memory.forget("ab")] == ["ab"]
+    assert [item.id for item in remembering.memory.reinforce("apple")] == ["apple"]
+    assert {item.id for item in remembering.memory.list()} == {"apple", "bread"}
+
+
 def test_pinned_it_stays_where_it_is_and_unpinned_it_goes_on(remembering: Remembering):
     remembering.keep("m", tier=WARM)
     remembering.memory.pin(["m"])

@@ -42,6 +42,7 @@ from . import (
     valuation,
 )
 from .bounds import DEFAULT, UNBOUNDED
+from .bounds import check as check_bounds
 from .filters import SCOPES, matches, where_of
 from .folder import Folder
 from .hourly_job import HourlyJob, for_thread
@@ -129,7 +130,8 @@ class Memory:
         which items are checked, "" where it no longer exists, None for a memory without one. `theirs`: what the host itself remembers,
         which MEMORY.md does not repeat. `bounds`: how much the job leaves of each project; by default 10,000 items. `policies`: what
         differs from the specification's policies of the tiers, such as `{"hot": {"max_age_hours": 48}}`. Raise ValueError for any other
-        job, BadEmbedding for what is no embedder, BadTierPolicy for a policy that cannot be in force."""
+        job or a bound below 0, BadEmbedding for what is no embedder, BadTierPolicy for a policy that cannot be in force."""
+        check_bounds(bounds)
         self.store = store
         self.bounds = bounds
         self.policies = policies_of(policies)
@@ -272,6 +274,10 @@ class Memory:
         shown_by = "list()" if self.folder is None else "popkit memory list"
         raise ItemNotFound(f"there is no memory {id!r:.40}. {shown_by} shows the ids")
 
+    def _named(self, ids: Sequence[str]) -> Items:
+        """Return the items with these ids; a lone text is one id, not its letters."""
+        return [self.find(id) for id in dict.fromkeys([ids] if isinstance(ids, str) else ids)]
+
     def why(self, id: str) -> dict[str, object]:
         """Explain an item: see `reports.why`."""
         item = self.find(id)
@@ -334,7 +340,7 @@ class Memory:
 
     def reinforce(self, ids: Sequence[str]) -> Items:
         """Reinforce items that were of use, as an agent that acted on them does: each at most once a session. Return them."""
-        items = [self.find(id) for id in dict.fromkeys(ids)]
+        items = self._named(ids)
         reinforcement.reinforce(self.store, items, self.session, self.now())
         return self.store.get([item.id for item in items])
 
@@ -552,7 +558,7 @@ class Memory:
     def _change(self, ids: Sequence[str], action: str, to: Callable[[Item], dict[str, object]], kind: _Kind = _CHANGE) -> Items:
         """Change all of these items, or none."""
         while True:
-            items = [self.find(id) for id in dict.fromkeys(ids)]
+            items = self._named(ids)
             batch = Batch(
                 change=[Change(item.id, to(item)) for item in items], log=[self._entry(action, item, (kind.reason,)) for item in items]
             )

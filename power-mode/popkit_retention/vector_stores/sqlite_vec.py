@@ -71,6 +71,9 @@ class SqliteVecStore:
                 raise
 
     def _make_tables(self) -> None:
+        ((other,),) = self._db.execute("PRAGMA application_id")
+        if other:
+            raise StoreUnavailable(f"{self.path}: it is another store's or program's. Choose a path for the vectors alone")
         ((version,),) = self._db.execute("PRAGMA user_version")
         if version > VERSION:
             raise StoreUnavailable(f"{self.path}: a later PopKit has made it. Update PopKit, or choose another path")

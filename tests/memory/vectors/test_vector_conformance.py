@@ -11,7 +11,7 @@ import pytest
 
 from popkit_retention import conformance
 from popkit_retention.conformance.vectors import at
-from popkit_retention.memory import StoreUnavailable
+from popkit_retention.memory import SqliteStore, StoreUnavailable
 from popkit_retention.vector_stores.in_memory import InMemoryVectorStore
 from popkit_retention.vector_stores.pgvector import PgVectorStore
 from popkit_retention.vector_stores.sqlite_vec import SqliteVecStore
@@ -81,6 +81,9 @@ def test_a_file_that_is_none_of_ours_is_refused(sqlite_vec: Kind, tmp_path: Path
     (tmp_path / "text").write_text("no database, but a text that is long enough to be one" * 20)
     with pytest.raises(StoreUnavailable, match=r"text: SQLite says: file is not a database\. Delete it"):
         SqliteVecStore(tmp_path / "text")
+    SqliteStore(tmp_path / "memory").close()
+    with pytest.raises(StoreUnavailable, match=r"memory: it is another store's or program's\. Choose a path"):
+        SqliteVecStore(tmp_path / "memory")
     with sqlite3.connect(tmp_path / "later") as later:
         later.execute("PRAGMA user_version = 99")
     later.close()
