@@ -10,7 +10,7 @@ import pytest
 
 from popkit_retention.core.hosts.transcripts.projects import folder_name
 from popkit_retention.core.state import memory
-from tests.cli.remembered import GOLDENS, Remembered, fits
+from tests.cli.remembered import GOLDENS, Remembered, fits, unwrapped
 from tests.kit.forks import Forks
 
 
@@ -243,14 +243,24 @@ def test_status_prices_claude_code_s_own_memory_and_memory_md_does_not_repeat_it
 
 def test_what_is_exported_can_be_taken_in_elsewhere(filled: Remembered, tmp_path: Path) -> None:
     filled.memory("admin", "export", str(tmp_path / "out.jsonl"))
-    assert filled.memory("admin", "export") == (tmp_path / "out.jsonl").read_text()
+    assert filled.memory("admin", "export") == filled.memory("admin", "export", "--json") == (tmp_path / "out.jsonl").read_text()
     before = filled.exported()
     (tmp_path / "elsewhere").mkdir()
     other = Remembered(tmp_path / "elsewhere")
     other.now = filled.now
-    assert other.json("admin", "import", str(tmp_path / "out.jsonl"))["items"] == len(before)
+    assert other.memory("admin", "import", str(tmp_path / "out.jsonl")) == f"Imported {len(before)} items.\n"
     assert other.exported() == before
     assert other.json("admin", "import", "-", "--missing", stdin=filled.memory("admin", "export"))["items"] == 0
+
+
+def test_an_import_says_which_items_this_project_does_not_show(filled: Remembered, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    other = Remembered(tmp_path / "elsewhere")
+    other.now = filled.now
+    (other.project / ".git" / "config").unlink()
+    said = unwrapped(other.memory("admin", "import", "-", stdin=filled.memory("admin", "export")))
+    assert "Imported 7 items. 7 of them belong to other projects: popkit memory list --project FOLDER" in said
+    assert other.items() == {}
 
 
 @pytest.mark.parametrize("spoil", [lambda text: text[:-200], lambda text: text.replace("make check", "rm -rf /")], ids=["cut", "changed"])

@@ -87,7 +87,7 @@ def test_secrets_in_what_is_imported_are_masked(filled: Remembering):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda lines: [], "it is empty"),
+        (lambda lines: [], "the export is empty"),
         (lambda lines: lines[:-1], "cut short or changed"),
         (lambda lines: [lines[0], *lines[2:]], "cut short or changed"),
         (lambda lines: lines[1:], "line 1: is not the first line"),

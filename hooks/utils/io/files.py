@@ -21,7 +21,7 @@ _POLL_S = 0.002
 _SPILLED = ".missed-"
 _BUFFER = 1 << 16  # transcripts are read through line by line
 # Why a folder, a pipe or a device in the place of a file is not opened.
-NOT_REGULAR = "not a regular file: move it away"
+NOT_REGULAR = "not a regular file"
 # Parts of the mode of a file.
 _KIND, _FOLDER, _LINK, _REGULAR = 0o170000, 0o040000, 0o120000, 0o100000
 

@@ -90,7 +90,8 @@ def run_unattended(name: str, work: Callable[[], object], environ: Mapping[str, 
 def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:
     """Print an answer; return its exit code."""
     if as_json:
-        print(text.as_json(answer.data))
+        if answer.data is not None:  # else it has printed its own
+            print(text.as_json(answer.data))
         return answer.code
     if answer.lines:
         write_view(answer.lines, sys.stdout, environ)

@@ -17,6 +17,7 @@ from .stores.protocol import DuplicateId
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .command import Request
+    from .memory import Memory
 
 _CALLED = "popkit context"  # which reaches all words that `on` and `off` name
 
@@ -74,13 +75,21 @@ def export_items(request: Request) -> Answer:
 def import_items(request: Request) -> Answer:
     from . import export_file as memory_export
 
+    memory = request.place.memory
+    there = _count(memory)
     with memory_export.read_lines(request.arguments[0]) as lines:
         try:
-            count = request.place.memory.import_lines(lines, "missing" in request.flags)
+            count = memory.import_lines(lines, "missing" in request.flags)
         except DuplicateId as error:
             raise Refused(f"{error}, so nothing is imported. --missing skips items that are already there") from None
     request.place.refresh()
-    return Answer(text.wrap(f"Imported {units.counted(count, 'item')}."), {"items": count})
+    others = count - (_count(memory) - there)
+    where = f" {others:,} of them belong to other projects: {request.command} list --project FOLDER shows those of a folder."
+    return Answer(text.wrap(f"Imported {units.counted(count, 'item')}." + (where if others else "")), {"items": count, "elsewhere": others})
+
+
+def _count(memory: Memory) -> int:
+    return sum(1 for _ in memory.store.scan(memory.project, bare=True))
 
 
 def verify(request: Request) -> Answer:

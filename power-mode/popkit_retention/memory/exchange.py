@@ -84,7 +84,7 @@ def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
             _take(value, batch, number, now)
         digest.update(line.encode() if line.endswith("\n") else (line + "\n").encode())
     if head is None:
-        raise BadItem("it is empty")
+        raise BadItem("the export is empty")
     if end is None or end.get("items") != len(batch.add) or end.get("sha256") != digest.hexdigest():
         raise BadItem("the end is missing, or does not match the rest: the file was cut short or changed. Export it again")
     return batch
