@@ -121,8 +121,10 @@ def test_no_text_from_outside_moves_the_cursor(shell: Shell) -> None:
         assert code == 0
 
 
-def test_a_damaged_archive_is_an_error_with_what_to_do(shell: Shell) -> None:
+@pytest.mark.parametrize("intact", [0, 8_192])  # bytes before the damage: what is read first
+def test_a_damaged_archive_is_an_error_with_what_to_do(shell: Shell, intact: int) -> None:
     shell.fill()
-    (shell.home / "archive.sqlite").write_bytes(b"no database " * 500)
+    path = shell.home / "archive.sqlite"
+    path.write_bytes(path.read_bytes()[:intact].ljust(path.stat().st_size, b"n"))
     code, out, error = shell("word")
     assert (code, out, "Move it away" in " ".join(error.split())) == (1, "", True)

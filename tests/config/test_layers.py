@@ -188,7 +188,7 @@ def test_a_file_that_does_not_exist_is_no_error(tmp_path):
 
 
 def test_a_folder_is_an_error(tmp_path):
-    assert read_layer("user", str(tmp_path)).error == "not a regular file"
+    assert read_layer("user", str(tmp_path)).error == "cannot be read: not a regular file"
 
 
 def test_layers_lie_in_the_documented_order(tree):

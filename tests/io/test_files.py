@@ -45,6 +45,18 @@ def test_a_file_may_be_in_the_root_folder():
         files.make_private_file("/usr")
 
 
+def test_an_error_of_a_full_disk_names_the_file_that_did_not_change(tmp_path: Path):
+    path = tmp_path / "settings.json"
+    path.write_text("before")
+
+    def write(_: int) -> None:
+        Path("/dev/full").write_text("after")
+
+    with pytest.raises(OSError, match=r"No space left on device: '.*settings\.json'"):
+        files.replace(str(path), write)
+    assert (path.read_text(), list(tmp_path.iterdir())) == ("before", [path])
+
+
 def test_a_lock_that_cannot_be_made_is_let_go(tmp_path: Path):
     path = str(tmp_path / "gone" / "lock")
     with pytest.raises(FileNotFoundError), files.Lock(path):

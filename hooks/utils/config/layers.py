@@ -112,8 +112,7 @@ def read_text(path: str) -> tuple[str | None, str | None]:
     except NotADirectoryError:
         data = None
     except (OSError, ValueError) as reason:
-        why = getattr(reason, "strerror", None) or reason
-        return None, "not a regular file" if why == files.NOT_REGULAR else f"cannot be read: {why}"
+        return None, f"cannot be read: {getattr(reason, 'strerror', None) or reason}"
     if data is None:
         return None, None
     if len(data) > LONGEST_FILE:

@@ -20,8 +20,6 @@ HOOK_WAIT_S = 0.3
 _POLL_S = 0.002
 _SPILLED = ".missed-"
 _BUFFER = 1 << 16  # transcripts are read through line by line
-# Why a folder, a pipe or a device in the place of a file is not opened.
-NOT_REGULAR = "not a regular file"
 # Parts of the mode of a file.
 _KIND, _FOLDER, _LINK, _REGULAR = 0o170000, 0o040000, 0o120000, 0o100000
 
@@ -111,7 +109,7 @@ def _open(path: str, flags: int) -> int:
     fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
     if os.fstat(fd).st_mode & _KIND != _REGULAR:
         os.close(fd)
-        raise OSError(22, NOT_REGULAR, path)
+        raise OSError(22, "not a regular file", path)
     return fd
 
 
@@ -142,11 +140,13 @@ def replace(path: str, write: Callable[[int], object], mode: int = 0o600, tempor
         finally:
             os.close(fd)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         try:
             os.unlink(temporary)
         except OSError:
             pass  # it was never made, or has its name already; the error that matters is on its way
+        if isinstance(error, OSError):
+            error.filename = path  # a full disk names none
         raise
 
 

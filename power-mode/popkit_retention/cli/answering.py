@@ -90,7 +90,7 @@ def run_unattended(name: str, work: Callable[[], object], environ: Mapping[str, 
 def show(answer: Answer, as_json: bool, environ: Mapping[str, str]) -> int:
     """Print an answer; return its exit code."""
     if as_json:
-        if answer.data is not None:  # else it has printed its own
+        if answer.data is not None:
             print(text.as_json(answer.data))
         return answer.code
     if answer.lines:

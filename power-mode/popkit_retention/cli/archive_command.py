@@ -21,7 +21,7 @@ from .. import features
 from ..views import archive as views
 from ..views import deletions
 from . import terminal
-from .answering import Answer, Refused, message_of
+from .answering import Answer, Refused
 from .restore_table import RESTORE
 from .terminal import Bar
 
@@ -45,13 +45,12 @@ def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
         db = archive.open_archive(path, create=False)
     except FileNotFoundError:
         return _no_archive(args.word)
-    except (OSError, sqlite3.Error, archive.ArchiveError) as error:
-        message = message_of(error)
-        raise Refused(message if path in message else f"{path}: {message}") from None
+    except (OSError, sqlite3.Error) as error:
+        raise Refused(views.unusable(path, error)) from None
     try:
         return RESTORE.function(args.operation)(db, args, environ)
     except sqlite3.Error as error:
-        raise Refused(f"{path}: {error}") from None
+        raise Refused(views.unusable(path, error)) from None
     finally:
         db.close()
 

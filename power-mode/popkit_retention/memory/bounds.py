@@ -31,13 +31,6 @@ class Bounds(NamedTuple):
         return any(bound is not None for bound in self)
 
 
-def check(bounds: Bounds) -> None:
-    """Raise ValueError for a bound that is no amount: -1 would delete everything."""
-    for name, bound in bounds._asdict().items():
-        if bound is not None and not (isinstance(bound, (int, float)) and bound >= 0):
-            raise ValueError(f"the bound {name} is {bound!r:.40}: give a number from 0 on, or None for as many as there are")
-
-
 DEFAULT, UNBOUNDED = Bounds(), Bounds(None)
 
 

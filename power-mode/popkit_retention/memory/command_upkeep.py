@@ -17,7 +17,6 @@ from .stores.protocol import DuplicateId
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .command import Request
-    from .memory import Memory
 
 _CALLED = "popkit context"  # which reaches all words that `on` and `off` name
 
@@ -76,20 +75,18 @@ def import_items(request: Request) -> Answer:
     from . import export_file as memory_export
 
     memory = request.place.memory
-    there = _count(memory)
+    there = len(list(memory.store.scan(memory.project, bare=True)))
     with memory_export.read_lines(request.arguments[0]) as lines:
         try:
             count = memory.import_lines(lines, "missing" in request.flags)
         except DuplicateId as error:
             raise Refused(f"{error}, so nothing is imported. --missing skips items that are already there") from None
     request.place.refresh()
-    others = count - (_count(memory) - there)
-    where = f" {others:,} of them belong to other projects: {request.command} list --project FOLDER shows those of a folder."
-    return Answer(text.wrap(f"Imported {units.counted(count, 'item')}." + (where if others else "")), {"items": count, "elsewhere": others})
-
-
-def _count(memory: Memory) -> int:
-    return sum(1 for _ in memory.store.scan(memory.project, bare=True))
+    others = count + there - len(list(memory.store.scan(memory.project, bare=True)))
+    said = f"Imported {units.counted(count, 'item')}." + f" {others:,} of other projects: {request.command} list --project FOLDER" * bool(
+        others
+    )
+    return Answer(text.wrap(said), {"items": count})
 
 
 def verify(request: Request) -> Answer:

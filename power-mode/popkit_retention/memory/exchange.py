@@ -64,7 +64,7 @@ def _bodies(store: Store, project: str | None, now: float, tiers: Sequence[str],
 
 def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
     """Return the items of an export of at most this many characters, and the full texts of those that are compressed. Raise BadItem, which
-    names the line and what is wrong with it."""
+    names the line."""
     batch, left = Batch(), most
     digest = hashlib.sha256()
     head = end = None
@@ -74,7 +74,9 @@ def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
             raise BadItem(f"line {number:,}: the file holds more than {most:,} characters. Export the projects one by one")
         value = _object(line, number)
         if head is None:
-            head = _head(value, number)
+            if value.get("popkit_memory") != FORMAT:
+                raise BadItem(f"line {number}: is not the first line of an export of popkit memory (format {FORMAT})")
+            head = value
         elif end is not None:
             raise BadItem(f"line {number}: there is more text after the end")
         elif "end" in value:
@@ -92,7 +94,7 @@ def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
 
 def import_lines(store: Store, lines: Iterable[str], project: str, now: float, missing: bool = False) -> int:
     """Import the items of an export, all or none; return how many. `missing`: only those whose id is not in the store. Raise BadItem as
-    `read` does; DuplicateId where an id is already in the store. `project`: the project whose user imports them, for the audit."""
+    `read` does; DuplicateId where an id is there. `project`: the project whose user imports them, for the audit."""
     batch = read(lines, now)
     if missing:
         there = {item.id for item in store.get([item.id for item in batch.add])}
@@ -112,12 +114,6 @@ def _object(line: str, number: int) -> dict[str, object]:
         raise BadItem(f"line {number}: is not JSON") from None
     if not isinstance(value, dict):
         raise BadItem(f"line {number}: is not a JSON object")
-    return value
-
-
-def _head(value: dict[str, object], number: int) -> dict[str, object]:
-    if value.get("popkit_memory") != FORMAT:
-        raise BadItem(f"line {number}: is not the first line of an export of popkit memory (format {FORMAT})")
     return value
 
 

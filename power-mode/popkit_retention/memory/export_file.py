@@ -34,10 +34,7 @@ def write_lines(path: str, lines: Iterable[str]) -> int:
                 file.write(line.rstrip("\n") + "\n")
                 count += 1
 
-    try:
-        files.replace(path, write)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, path) from error  # not the path that it is written under first
+    files.replace(path, write)
     return count
 
 

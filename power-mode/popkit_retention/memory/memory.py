@@ -42,7 +42,6 @@ from . import (
     valuation,
 )
 from .bounds import DEFAULT, UNBOUNDED
-from .bounds import check as check_bounds
 from .filters import SCOPES, matches, where_of
 from .folder import Folder
 from .hourly_job import HourlyJob, for_thread
@@ -128,10 +127,11 @@ class Memory:
         cannot be, the error is raised, and the next run makes up for it. `session`: the id of the session that uses it, which reinforces
         an item at most once. `job`: "hourly" runs the job on a thread of its own until the memory is closed. `root`: the checkout against
         which items are checked, "" where it no longer exists, None for a memory without one. `theirs`: what the host itself remembers,
-        which MEMORY.md does not repeat. `bounds`: how much the job leaves of each project; by default 10,000 items. `policies`: what
+        which MEMORY.md does not repeat. `bounds`: how much the job leaves of each project. `policies`: what
         differs from the specification's policies of the tiers, such as `{"hot": {"max_age_hours": 48}}`. Raise ValueError for any other
         job or a bound below 0, BadEmbedding for what is no embedder, BadTierPolicy for a policy that cannot be in force."""
-        check_bounds(bounds)
+        if any(bound is not None and not bound >= 0 for bound in bounds):
+            raise ValueError(f"{bounds}: a bound is a number from 0 on, or None")
         self.store = store
         self.bounds = bounds
         self.policies = policies_of(policies)
@@ -275,7 +275,7 @@ class Memory:
         raise ItemNotFound(f"there is no memory {id!r:.40}. {shown_by} shows the ids")
 
     def _named(self, ids: Sequence[str]) -> Items:
-        """Return the items with these ids; a lone text is one id, not its letters."""
+        """Return the items with these ids; a text is one."""
         return [self.find(id) for id in dict.fromkeys([ids] if isinstance(ids, str) else ids)]
 
     def why(self, id: str) -> dict[str, object]:

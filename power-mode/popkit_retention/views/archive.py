@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from popkit_retention.core import text, units
+from popkit_retention.core.io.sqlite_file import is_damage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,6 +11,12 @@ if TYPE_CHECKING:
 
     from popkit_retention.core.archive.records import Record
     from popkit_retention.core.archive.searching import Found
+
+
+def unusable(path: str, error: Exception) -> str:
+    """Return why an archive cannot be used, with its file."""
+    message = getattr(error, "strerror", None) or str(error)
+    return message if path in message else f"{path}: {message}" + ". Move it away" * is_damage(error)
 
 
 def rows(records: Sequence[Record]) -> list[text.Line]:

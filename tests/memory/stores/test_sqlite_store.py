@@ -144,7 +144,7 @@ def test_a_malformed_row_names_its_item(path: str) -> None:
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE items SET details = '{' WHERE id = 'm00005'")
     with closing(SqliteStore(path)) as store:
-        refused(lambda: list(store.scan()), "m00005", "put a backup in its place")
+        refused(lambda: list(store.scan()), "m00005", "import your newest backup")
 
 
 @given(st.lists(st.floats(-1, 1, width=32), min_size=DIMENSIONS, max_size=DIMENSIONS))

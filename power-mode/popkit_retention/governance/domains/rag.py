@@ -7,7 +7,7 @@ same time, so each decision is made within one transaction of it.
 from __future__ import annotations
 
 import sqlite3
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 
 from popkit_retention.core import archive
@@ -19,6 +19,7 @@ from popkit_retention.core.policy.masking import mask
 from popkit_retention.core.state import placements
 from popkit_retention.core.state.archived import THINKING
 
+from ...views import archive as archive_views
 from ..errors import DomainUnavailable
 from ..policies import ACTION, CONTEXT, RAG, THOUGHT
 from . import Content, Described
@@ -194,17 +195,11 @@ class RagDomain:
         """Open the archive, None where there is none; DomainUnavailable where it cannot be used."""
         path = home.archive_path(home.popkit_home(self._environ))
         try:
-            if self._db is None:
-                self._db = archive.open_archive(path, create)
-        except FileNotFoundError:
-            yield None
-            return
-        except (OSError, sqlite3.Error, archive.ArchiveError) as error:
-            raise _unusable(path, error) from None
-        try:
+            with suppress(FileNotFoundError):
+                self._db = self._db or archive.open_archive(path, create)
             yield self._db
         except (OSError, sqlite3.Error, archive.ArchiveError, archive.RetentionIntegrityError) as error:
-            raise _unusable(path, error) from None
+            raise DomainUnavailable(f"the archive cannot be used: {archive_views.unusable(path, error)}") from None
 
     def _key(self, folder: str) -> str:
         """Return the key of the project that a folder belongs to; none for a context whose folder is unknown."""
@@ -216,11 +211,6 @@ class RagDomain:
     def _project_of(self, db: Connection, record: Record | None) -> str | None:
         context = archive.chain(db, record.task_id) if record else None
         return self._key(context.project) if context else None
-
-
-def _unusable(path: str, error: Exception) -> DomainUnavailable:
-    message = str(error)
-    return DomainUnavailable(f"the archive cannot be used: {message if path in message else f'{path}: {message}'}")
 
 
 def _batches(ids: Iterable[str]) -> Iterator[list[str]]:

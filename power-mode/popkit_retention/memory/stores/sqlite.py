@@ -61,7 +61,7 @@ _ADVICE = (
     ("unable to open", "it cannot be opened. Make it and its folder yours"),
     ("disk I/O", "the disk reports an error. Check it, then try again"),
 )
-_DAMAGED = "the file is damaged. Move it away and put a backup in its place; sqlite3's .recover may save more"
+_DAMAGED = "the file is damaged. Move it away, and import your newest backup into a new one; sqlite3's .recover may save more"
 
 
 class SqliteStore:

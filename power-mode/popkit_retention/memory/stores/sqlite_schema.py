@@ -132,7 +132,7 @@ MIGRATIONS = (
         ),
     ),
 )
-SCHEMA = Schema("memory", APPLICATION_ID, MIGRATIONS, remedy="put a backup in its place")
+SCHEMA = Schema("memory", APPLICATION_ID, MIGRATIONS, remedy="import your newest backup into a new one")
 
 COLUMNS = tuple(name for name in FIELDS if name != "embedding")
 _READ = ", ".join("e.numbers" if name == "embedding" else "i." + name for name in FIELDS)
