@@ -107,7 +107,7 @@ class Server:
 
 @contextmanager
 def running(folder: Path) -> Iterator[Server]:
-    """A server with its data in a folder, which ends with the `with`, or with this process."""
+    """A server with its data in a folder, which is killed with the `with`, or ends with this process: nobody reads the data again."""
     command = ["java", *OPTIONS, "-cp", os.pathsep.join(install()), "Server", str(folder)]
     with (folder / "errors").open("w+") as errors:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
@@ -121,12 +121,9 @@ def running(folder: Path) -> Iterator[Server]:
                 raise RuntimeError(f"the Neo4j for tests did not start:\n{errors.read()[-3000:]}")
             yield Server(url, process)
         finally:
+            process.kill()
+            process.wait()
             process.stdin.close()
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
             process.stdout.close()
 
 
