@@ -129,9 +129,11 @@ def test_removals_are_of_the_conversation_and_more_caution_never_makes_them_pay(
 # --- one plan with what is worth clearing ------------------------------------------------------------------------------------------------
 
 
-def test_a_plan_takes_what_is_worth_clearing_and_goes_on_to_the_goal():
+@pytest.mark.parametrize("pictures", [(), ("T1", "T2", "T19")], ids=["texts", "and pictures"])
+@pytest.mark.parametrize("model", [NeedModel({"bias": -3.0}), SURE], ids=["some worth clearing", "none"])
+def test_a_plan_takes_what_is_worth_clearing_and_goes_on_to_the_goal(model: NeedModel, pictures: tuple[str, ...]):
     session = quiet()
-    model = NeedModel({"bias": -3.0})
+    session.conversation.pictures.update(session.result(name).id for name in pictures)
     clear, plan = plan_of(session, None, model), plan_of(session, Goal(0.1), model)
     assert (clear.further, clear.share) == (0, None)
     assert set(ids(plan.having(CLEAR))) >= set(ids(clear.having(CLEAR)))

@@ -3,9 +3,9 @@
 Under a profile of fixed lifetimes what has expired goes once it is past its grace. Under `auto` what costs more to keep than to clear goes,
 live or expired (worth.py), once the cache is cold; while it is warm, that waits. Where there is a goal, what leaves a cold cache goes on
 as a compaction does: what has expired, then what is needed least (least_needed.py). A tier or ids force: they take live results
-too, preserved ones only when these are named. What is pinned never goes, nor what is hardly larger than its placeholder. Unasked the newest
-run of a thing stays where no line says how it went, because its command did other things as well. In place pictures go with whatever goes:
-a conversation that is built again holds text alone.
+too, preserved ones only when these are named. What is pinned never goes, nor what is hardly larger than its placeholder, but pictures in
+place: a conversation that is built again holds text alone, so they go with whatever goes. Unasked the newest run of a thing stays where no
+line says how it went, because its command did other things as well.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def plan(
     else:
         _settle(plan, conversation, model, tuned, cold, in_place)
         plan.likely_requests = tuned.ahead
-    _take_pictures(conversation, plan, in_place)
+    if in_place and not plan.is_empty:
+        _take_pictures(conversation, plan)
     plan.sum = _sum(conversation, plan, cold, in_place)
     if selection.forces or not rules.weighs:
         plan.likely_requests = LIKELY_REQUESTS[prices.ttl_s]
@@ -163,20 +164,19 @@ def _go_on(plan: Plan, conversation: Conversation, model: NeedModel, tuned: wort
                 decision.action, decision.reason = CLEAR, "with_others"
         _hold_what_is_leaned_on(conversation, plan.decisions)
         most = max(most, sum([decision.tokens for decision in plan.having(CLEAR)]))
+    _take_pictures(conversation, plan)
     further = room.sum.leaves - sum([decision.gain for decision in plan.having(CLEAR)])
     plan.further, plan.share = (further, room.share) if further >= LEAST_GAIN else (0, 1.0)
     plan.pays = not plan.is_empty
-    _take_pictures(conversation, plan, True)
     plan.sum = _sum(conversation, plan, cold, True)
 
 
-def _take_pictures(conversation: Conversation, plan: Plan, in_place: bool) -> None:
-    """Let what shows more than text leave with whatever leaves."""
-    if in_place and not plan.is_empty:
-        action = HOLD if plan.going and not plan.having(CLEAR) else CLEAR
-        for decision in plan.decisions:
-            if decision.result.id in conversation.pictures:
-                decision.action, decision.reason = action, "not_text"
+def _take_pictures(conversation: Conversation, plan: Plan) -> None:
+    """Let what shows more than text leave with what leaves, even where it is pinned."""
+    action = HOLD if plan.going and not plan.having(CLEAR) else CLEAR
+    for decision in plan.decisions:
+        if decision.result.id in conversation.pictures:
+            decision.action, decision.reason = action, "not_text"
 
 
 def _by_worth(
