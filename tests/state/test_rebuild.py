@@ -416,6 +416,18 @@ def test_the_first_folder_that_is_named_is_the_session_s_a_subagent_has_none(tmp
         assert (state.session_id, state.agent_id, state.cwd) == ("s", agent_id, folder)
 
 
+@pytest.mark.parametrize(("session_id", "leave"), [("s", True), ("pi_s", False), ("ses_s", False)], ids=["rebuilt", "pi", "OpenCode"])
+def test_pictures_have_to_leave_only_where_a_conversation_is_built_again(session_id: str, leave: bool, tmp_path: Path) -> None:
+    lines, picture = Told(), {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+    lines.add("user", message={"role": "user", "content": [picture, {"type": "text", "text": "look"}]})
+    lines.use("t1", "Read", {"file_path": "/shop/a.png"})
+    lines.result("t1", [picture])
+    for odd in ({}, {"tool_use_id": ["t1"]}):
+        lines.add("user", message={"role": "user", "content": [{"type": "tool_result", "content": [picture], **odd}]})
+    conversation = rebuilt(lines, tmp_path, session_id=session_id).conversation
+    assert (conversation.shown, conversation.pictures) == ((1, {"t1"}) if leave else (0, set()))
+
+
 @pytest.mark.parametrize("counted", ["clear", "compact", "advice"])
 def test_a_ledger_is_settled_where_anything_is_booked(counted: str, tmp_path: Path) -> None:
     lines = Told()

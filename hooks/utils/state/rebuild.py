@@ -6,6 +6,7 @@ disk, git's answers, what was cleared and restored. An entry that names a call b
 
 from __future__ import annotations
 
+from ..hosts import is_guest
 from ..hosts.transcripts import entries, transcript, usage
 from ..hosts.transcripts.blocks import media_in, text_of_blocks
 from ..hosts.transcripts.stamps import seconds_of
@@ -132,10 +133,11 @@ class _Replay:
             self._take_back(entry)
         on_branch = entry.get("uuid") in self.index.chain or self._calls(entry)
         self._add_message(entry, on_branch, again)
-        if entry.get("type") == "user":
+        if entry.get("type") == "user" and not is_guest(state.session_id):  # plugins edit single entries, whose pictures stay
             blocks = entries.blocks_of(entry)
             self.conversation.shown += on_branch and media_in(blocks)
-            self.conversation.pictures.update([block["tool_use_id"] for block in blocks if media_in(block.get("content"))])
+            ids = [block.get("tool_use_id") for block in blocks if media_in(block.get("content"))]
+            self.conversation.pictures.update([id for id in ids if isinstance(id, str)])
         if self.listener is not None:
             self.listener.listen(entry, on_branch)
 
