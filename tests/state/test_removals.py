@@ -15,11 +15,18 @@ def compact(at: float = AT, **fields) -> dict:
     return {"event": "compact", "at": at, "before": 8_000, "after": 2_000, "beside": 500, "why": "due", **fields}
 
 
-@pytest.mark.parametrize(("later", "same"), [(0, True), (29.9, True), (30, False), (-29.9, True), (-30, False)])
-def test_a_compaction_is_ours_if_it_was_noted_about_when_the_host_wrote_it(later: float, same: bool) -> None:
+@pytest.mark.parametrize(("later", "same"), [(0, True), (29.9, True), (30, False), (-0.0009, True), (-0.1, False)])
+def test_a_compaction_is_ours_if_it_was_noted_just_before_the_host_wrote_it(later: float, same: bool) -> None:
     entry = compact()
-    assert removals.compaction_at(entries_of([*ODD, entry]), AT + later) == (entry if same else None)
-    assert removals.brought_down_to(entries_of([*ODD, entry]), AT + later) == (2_000 if same else 0)
+    assert removals.compaction_at(entries_of([*ODD[:7], entry]), AT + later) == (entry if same else None)
+    assert removals.brought_down_to(entries_of([*ODD[:7], entry]), AT + later) == (2_000 if same else 0)
+
+
+@pytest.mark.parametrize(("later", "event"), [(0.5, "compact"), (3, "back"), (10.9, "back"), (11.5, "compact"), (31, None)])
+def test_an_undo_is_no_other_compaction_soon_behind_it(later: float, event: str | None) -> None:
+    """The host writes an undo down at once: what comes later is a compaction of its own, or one of ours that was summed up."""
+    found = removals.compaction_at(entries_of([compact(), {"event": "back", "at": AT + 1}]), AT + later)
+    assert (found["event"] if found else None) == event
 
 
 @pytest.mark.parametrize("why", ["asked", "cold", "long", "due", "", None])

@@ -12,7 +12,7 @@ from itertools import islice
 from ..errors import PopkitError
 from ..hosts import CLAUDE_CODE
 from ..hosts.transcripts import entries
-from ..hosts.transcripts.projects import session_id_of
+from ..hosts.transcripts.projects import context_of
 from ..io import files, home
 from ..io.codec import loads
 from ..policy import losses
@@ -53,7 +53,7 @@ def of_transcript(
     """Return what the compactions of a transcript lost, ways back apart, the newest first, in at most so many rows each; `newest`: of that
     alone; `index`: of the transcript, where it is known. OSError when it cannot be read."""
     host = entries.host_of(path)
-    noted = journal.read(ContextFiles(popkit_home, session_id_of(path))) if host == CLAUDE_CODE else []
+    noted = journal.read(ContextFiles(popkit_home, *context_of(path))) if host == CLAUDE_CODE else []
     found = [(compaction, removals.compaction_at(noted, compaction.at)) for compaction in compactions(path, index)]
     found = [(compaction, change) for compaction, change in reversed(found) if change is None or change["event"] != "back"]
     return [_losses(compaction, change, path, popkit_home, most, host) for compaction, change in found[: 1 if newest else None]]

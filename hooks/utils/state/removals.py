@@ -10,15 +10,22 @@ if TYPE_CHECKING:
 
     from .journal import Entry
 
-# The host writes a compaction down at most this long after it was answered (seconds).
-_SAME_S = 30.0
+# The host writes a compaction down at most this long after it was answered (seconds): at once, but for what a summariser has to finish.
+_WRITTEN_S = {"compact": 30.0, "back": 10.0}
+_ROUNDED_S = 0.001  # as the host writes times
+
+
+def _changes_at(journal: Sequence[Entry], at: float) -> Iterator[Entry]:
+    """Yield our notes on changes that the host may have written down at that time (seconds), the newest first."""
+    for entry in reversed(journal):
+        if -_ROUNDED_S <= at - time_of(entry) < _WRITTEN_S.get(entry["event"], 0.0):
+            yield entry
 
 
 def compaction_at(journal: Sequence[Entry], at: float) -> Entry | None:
     """Return our note on what the host wrote down as a compaction at that time (seconds): that we answered it, or put something back by
     it; None for one of the host's own."""
-    noted = [entry for entry in journal if entry["event"] in ("compact", "back") and abs(time_of(entry) - at) < _SAME_S]
-    return min(noted, key=lambda entry: (abs(time_of(entry) - at), entry["event"] == "back"), default=None)
+    return next(_changes_at(journal, at), None)
 
 
 def is_in_place(compaction: Entry | None) -> bool:
@@ -45,10 +52,8 @@ def brought_down_to(journal: Sequence[Entry], at: float) -> int:
 def stood_after(journal: Sequence[Entry], at: float) -> int | None:
     """Return the tokens of the context that stood after the change of ours which the host wrote down at that time (seconds), system and
     tools included; None where there was none, or the host summed up what it left."""
-    for entry in reversed(journal):
-        if not 0 <= at - time_of(entry) < _SAME_S:
-            continue  # it is noted before the host writes it down
-        if entry["event"] == "back" and "stands" in entry:
+    for entry in _changes_at(journal, at):
+        if "stands" in entry:
             return entry["stands"]
         if entry["event"] == "compact":
             after, beside = entry.get("after"), entry.get("beside")

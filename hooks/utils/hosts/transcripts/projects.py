@@ -87,6 +87,12 @@ def transcript_of_agent(transcript_path: str, agent_id: str) -> str:
     return f"{stem}/subagents/agent-{agent_id}{SUFFIX}" if stem and home.safe_name(agent_id) == agent_id else ""
 
 
+def context_of(path: str) -> tuple[str, str]:
+    """Return (session id, agent id) of a transcript; "" for the main thread."""
+    folder, _, name = path.removesuffix(SUFFIX).rpartition("/subagents/agent-")
+    return (session_id_of(folder), name) if folder else (session_id_of(path), "")
+
+
 def transcripts_of_agents(transcript_path: str) -> list[str]:
     """Return the transcripts of a session's subagents."""
     folder = join(transcript_path.removesuffix(SUFFIX), "subagents")
