@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from popkit_retention.core.helper.compactions import Compactions
+from popkit_retention.core.helper.compactions import CompactionRequest, Compactions
 from popkit_retention.core.reclaim import undoing
 from popkit_retention.core.reclaim.access import ClearRefused
 from popkit_retention.core.state import reconciling
@@ -255,8 +255,9 @@ class Place:
                 compactions.put_back(undoing.taken_last(site, str(self.transcript))[0])
             except ClearRefused:  # nothing that left can come back
                 return {}
-        request = {"trigger": "auto" if way == "auto" else "manual", "own": is_own, "rows": client.rows(), "sent": client.handed()}
-        answer = json.loads(json.dumps(compactions.answer(site, str(self.transcript), json.loads(json.dumps(request)), NOW)))
+        rows, sent = json.loads(json.dumps([client.rows(), client.handed()]))
+        request = CompactionRequest("auto" if way == "auto" else "manual", "", "", is_own, rows, sent)
+        answer = json.loads(json.dumps(compactions.answer(site, str(self.transcript), request, NOW)))
         done = compactions.confirm("rows" in answer)
         if done:
             done()
