@@ -312,8 +312,19 @@ test('a page of the pane, and a result on it, are asked for and shown', PATIENT,
   await ui.select({ key: 'result', value: 'toolu_7' })
   await clock.advance(0)
   const usage = { window: 1_000_000, usd: 0.42, limits: [{ kind: 'five_hour', percentUsed: 7 }] }
-  expect(requests.findLast(one => one.path === '/view')?.body).toEqual({ columns: 80, rows: 40, page: 'results', chosen: 'toolu_7', turn_ended: false, status_site: false, usage })
+  expect(requests.findLast(one => one.path === '/view')?.body).toEqual({ columns: 80, rows: 40, page: 'results', chosen: 'toolu_7', turn_ended: false, status_site: false, unseen: false, usage })
   await ui.unmount()
+})
+
+test('where nothing is drawn the end of a turn asks only for what leaves by itself', PATIENT, async ($, on) => {
+  const { requests, clock } = engine(on, { '/view': {} })
+  on('session.surfaces', () => ({ value: [] }))
+  await $.session.start(START)
+  await clock.advance(0)
+  await $.turn.start({ turnId: 't' } as never)
+  await $.turn.complete({ answer: 'done' } as never)
+  await clock.advance(0)
+  expect(requests.findLast(one => one.path === '/view')?.body).toMatchObject({ turn_ended: true, unseen: true })
 })
 
 test('a compaction of ours that the client refuses to begin is begun again until it does', PATIENT, async ($, on) => {

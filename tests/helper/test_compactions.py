@@ -253,6 +253,12 @@ def test_once_the_user_has_said_yes_what_is_dead_leaves_by_itself_and_only_once(
     assert busy.ask("/view", {}).get("compact") is None
 
 
+def test_where_nothing_is_drawn_it_says_only_what_leaves_by_itself(busy: Helper):
+    assert busy.ask("/view", {"unseen": True}) == {}
+    busy.ask("/press", {"id": "auto on"})
+    assert busy.ask("/view", {"unseen": True})["compact"] is True
+
+
 def test_it_leaves_everything_as_it_was_where_too_little_would_leave_to_pay(busy: Helper):
     compactions = Compactions(str(busy.transcript))
     site = Site(busy.env, busy.session, str(busy.project))

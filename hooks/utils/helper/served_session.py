@@ -15,6 +15,7 @@ from ..hosts import is_guest, protocol
 from ..io import hook_log
 from ..io.system import now
 from ..policy import compaction_point
+from ..reclaim import auto_compaction
 from ..state import data_rules, hidden_tools, jobs, prompt_breakdowns, reconciling, sweeping
 from ..state.noted import Noted
 from ..state.site import Site
@@ -293,11 +294,14 @@ class Session:
         return self._pane
 
     def view(
-        self, page: str, chosen: str, columns: Columns, rows: Rows, turn_ended: bool, status_site: bool, usage: object
+        self, page: str, chosen: str, columns: Columns, rows: Rows, turn_ended: bool, status_site: bool, unseen: bool, usage: object
     ) -> dict[str, Any]:  # fmt: skip
+        """Return what the pane shows; nothing where it is `unseen`, and nothing leaves by itself."""
         self.reported.note(self._site(), usage, now(self.environ), turn_ended)
         if status_site:
             self.reported.note_status_line(self._site())
+        if unseen and auto_compaction.setting(self._site()) != auto_compaction.ON:
+            return {}
         from .drawing import PaneRequest
 
         shown = PaneRequest(page, chosen, columns, rows, turn_ended)

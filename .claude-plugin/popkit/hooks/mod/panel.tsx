@@ -62,9 +62,10 @@ let chosen = ''
 // Whether the client asks for rows under the prompt (from 2.1.331 on).
 let hasStatusSite = false
 
-/** Asks again and redraws everything that shows it. */
+/** Asks again and redraws everything that shows it. Where nothing is drawn, as with `claude -p`, the helper says only what leaves by itself. */
 export async function refresh($: EngineInterface, more = MOST_AGAIN, turnEnded = false): Promise<void> {
-  const request = { columns, rows, page, chosen, turn_ended: turnEnded, status_site: hasStatusSite, usage: await usage($) }
+  const unseen = !(await isDrawn($))
+  const request = { columns, rows, page, chosen, turn_ended: turnEnded, status_site: hasStatusSite, unseen, usage: await usage($) }
   const answer = await ask($, '/view', request, PATIENCE_MS)
 
   if (answer === undefined && more > 0) {
