@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.core.version import VERSION
-from tests import guide_packages
+from tests import budgets, guide_packages
 from tests.client import installs
 from tests.context.clients.providers import Providers
 from tests.patience import HANG_S
@@ -50,20 +50,23 @@ def test_the_marketplace_offers_what_runs_and_its_tools_from_a_folder_of_their_o
     assert MARKETPLACE["name"] == PLUGIN["name"] == "popkit"
 
 
-def _named(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()} - {"__pycache__"}
-
-
 def test_what_is_installed_is_what_runs_and_stays_small() -> None:
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("this is no git repository")
-    assert {path.name for path in INSTALLED.iterdir()} == {
+    names = listed.stdout.splitlines()
+
+    def named(folder: str) -> set[str]:
+        """What Git lists in a folder: one that a switched branch has left empty is not there."""
+        return {name[len(folder) + 1 :].split("/")[0] for name in names if name.startswith(f"{folder}/")}
+
+    own = INSTALLED.relative_to(ROOT).as_posix()
+    assert named(own) == {
         ".claude-plugin", "LICENSE", "bin", "commands", "hooks", "power-mode", "retention-config.json",
     }  # fmt: skip
-    assert _named(INSTALLED / "hooks") == _named(ROOT / "hooks")
-    services = Path("power-mode/popkit_retention")
-    assert _named(INSTALLED / services) == _named(ROOT / services) - {
+    services = "power-mode/popkit_retention"
+    assert named(f"{own}/hooks") == named("hooks")
+    assert named(f"{own}/{services}") == named(services) - {
         "adapters",
         "archive",
         "clients",
@@ -72,14 +75,15 @@ def test_what_is_installed_is_what_runs_and_stays_small() -> None:
         "py.typed",
         "vector_stores",
     }, "what only an agent of one's own imports comes with the wheel"
-    assert _named(INSTALLED / "power-mode") == _named(ROOT / "power-mode")
-    own = INSTALLED.relative_to(ROOT).as_posix()
+    assert named(f"{own}/power-mode") == named("power-mode")
     leads_to = {path.resolve().relative_to(ROOT).as_posix() for path in INSTALLED.rglob("*") if path.is_symlink()}
     below = tuple(f"{root}/" for root in (own, *leads_to))
-    names = [name for name in listed.stdout.splitlines() if name in leads_to or name.startswith(below)]
-    files = [ROOT / name for name in names if (ROOT / name).is_file() and not (ROOT / name).is_symlink()]
-    assert len([path for path in files if path.suffix != ".py"]) <= MOST_OTHER_FILES
-    assert sum(path.stat().st_size for path in files) <= MOST_BYTES
+    shipped = [name for name in names if name in leads_to or name.startswith(below)]
+    files = [ROOT / name for name in shipped if (ROOT / name).is_file() and not (ROOT / name).is_symlink()]
+    others = [path.relative_to(ROOT).as_posix() for path in files if path.suffix != ".py"]
+    assert len(others) <= MOST_OTHER_FILES, "\n".join(others)
+    sizes = {path.relative_to(ROOT).as_posix(): path.stat().st_size for path in files}
+    budgets.assert_within(MOST_BYTES, sizes, "dead code, and what a docstring, a comment or a text says twice", ROOT)
 
 
 def test_what_the_client_loads_as_code_lies_in_the_plugins_own_folder() -> None:
