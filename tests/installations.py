@@ -35,7 +35,7 @@ from popkit_retention.dashboard.security import Access
 state = AppState(os.environ)
 found = [route for router in routers(state, Access(1), "1") for route in router.routes]
 me = next(route.endpoint() for route in found if route.path == "/api/me")
-print(json.dumps([me.views, [route.path for route in found]]))
+print(json.dumps([me.views, [route.endpoint.__module__.split(".")[1] for route in found]]))
 """
 
 
@@ -81,12 +81,12 @@ class Without:
         )
         return done.stdout
 
-    def page(self) -> tuple[list[str], list[str]]:
-        """The views and the addresses of the page's server."""
+    def page(self) -> tuple[set[str], set[str]]:
+        """The views of the page's server, and the folders whose modules answer it."""
         driver = [sys.executable, "-c", PAGE, *map(str, (self.root, self.root / "power-mode"))]
         done = subprocess.run(driver, env=self.env, cwd=self.project, capture_output=True, text=True, timeout=HANG_S, check=True)
-        views, paths = json.loads(done.stdout)
-        return views, paths
+        views, folders = map(set, json.loads(done.stdout))
+        return views, folders
 
     def hook(self, payload: dict) -> str:
         """What the registered hook of an event says; it must not fail."""

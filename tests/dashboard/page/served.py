@@ -15,11 +15,15 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, expect, sync_playwright
 
+from popkit_retention import features
+from popkit_retention.dashboard.routes import OWN_VIEW
 from tests import debian
 from tests.dashboard.page import forked
 from tests.patience import HANG_S
 
-VIEWS = ("sessions", "memory", "retention", "budgets", "bill", "stats")
+# The features with a view -> its tile, in the order of the page.
+TILES = {feature: tile for feature in features.every() if feature.tile and (tile := features.found(feature.tile)).view}
+VIEWS = (OWN_VIEW, *(tile.view for tile in TILES.values()))
 WIDE = {"width": 1280, "height": 900}
 NARROW = {"width": 400, "height": 850}
 # A browser that asks nobody but us, and draws without playing a graphics card.

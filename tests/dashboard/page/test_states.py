@@ -35,6 +35,7 @@ def nothing(browser: Browser, tmp_path: Path):
 
 
 def test_where_there_is_nothing_each_view_says_how_it_comes(nothing: Visit) -> None:
+    assert set(EMPTY) == set(VIEWS)
     for view in VIEWS:
         nothing.view(view)
         for words in EMPTY[view]:
