@@ -47,7 +47,7 @@ def test_a_line_is_read(line, word, arguments, flags):
     assert (parsed.word, parsed.arguments, parsed.flags) == (word, arguments, flags)
 
 
-KNOWN = "retention, timeline, why, pin, unpin, stats, clear, undo, restore, auto, memory, help"
+KNOWN = ", ".join(operation.name for operation in CONTEXT.operations)
 
 
 @pytest.mark.parametrize(
