@@ -138,9 +138,9 @@ def test_who_wants_less_motion_gets_none(visit: Visits) -> None:
     seen.page.get_by_role("link", name="Memory").click()
     bone = seen.page.locator(".bone").first
     expect(bone).to_be_visible()
-    assert bone.evaluate("each => getComputedStyle(each).animationName") == "none"
+    expect(bone).to_have_css("animation-name", "none")
     seen.page.emulate_media(reduced_motion="no-preference")
-    assert bone.evaluate("each => getComputedStyle(each).animationName") == "breathe"
+    expect(bone).to_have_css("animation-name", "breathe")
 
 
 def test_what_changes_is_announced_where_screen_readers_listen(visit: Visits) -> None:
