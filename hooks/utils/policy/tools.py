@@ -11,15 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-READ, READ_NOTEBOOK = "read", "read_notebook"  # the contents of a file
-SEARCH, FIND, LIST = "search", "find", "list"  # for text in files, for files by a pattern, what a folder holds
-EDIT, EDIT_NOTEBOOK, WRITE = "edit", "edit_notebook", "write"
-SHELL, WINDOWS_SHELL = "shell", "windows_shell"  # a command line, in the words of POSIX or of Windows
-OUTPUT, REPORT = "output", "report"  # of a command, or of any task, that runs in the background
-FETCH, DELEGATE, SKILL = "fetch", "delegate", "skill"  # from the web, to a subagent, instructions
-TASKS = "tasks"  # the whole list of tasks, written or read
-ASK, PLAN = "ask", "plan"  # the user, who decides
-GET = "get"  # something else that is the same for the same input, and stays as it is
+# An operation says which earlier results a new one ends. One that claims too much loses what is needed: OTHER ends the same text alone.
+READ, READ_NOTEBOOK = "read", "read_notebook"  # a file, whole unless input or text number lines (no outline): ends reads of these
+SEARCH, FIND, LIST = "search", "find", "list"  # for text in files, for files by a pattern, what a folder holds: ends the same within it
+EDIT, EDIT_NOTEBOOK, WRITE = "edit", "edit_notebook", "write"  # ends reads of the file, and what shows the working tree
+SHELL, WINDOWS_SHELL = "shell", "windows_shell"  # a command line, in the words of POSIX or of Windows: ends what its programs cover
+OUTPUT, REPORT = "output", "report"  # of a command, or of any task, that runs in the background: as OTHER
+FETCH, DELEGATE, SKILL = "fetch", "delegate", "skill"  # from the web, to a subagent (as OTHER), instructions: end the same call
+TASKS = "tasks"  # the whole list of tasks, written or read: ends the one before
+ASK, PLAN = "ask", "plan"  # the user, who decides: nothing ends it
+GET = "get"  # something else that is the same for the same input, and stays as it is: ends the same call
 OTHER = "other"
 
 EDITS = frozenset((EDIT, EDIT_NOTEBOOK, WRITE))
