@@ -130,14 +130,14 @@ def _range(stretch: Sequence[int]) -> Iterator[str]:
 
 def told() -> Iterator[str]:
     shown, settings, rules = door.ContextLines(), door.Settings(door.ANY, door.STRONG), shipped.rules()
-    for number, (title, tool, given, text, error) in enumerate(arriving(), 1):
-        call = Call(f"T{number}", TOOLS.of(tool), given, Outcome(len(text), error=error), cwd="/p")
+    for title, tool, given, text, error in arriving():
+        call = Call(title, TOOLS.of(tool), given, Outcome(len(text), error=error), cwd="/p")
         kind, name = classify(call, "/p", rules).kind, door.name_of(TOOLS.of(tool), given, "/p")
         arrival = door.Arrival(call.id, call.traits, given, kind, name, text, error, given.get("file_path", ""), handle="abcd2345")
         entry = door.enter(arrival, shown, settings)
-        yield f"# {call.id} {title}: {kind}, {name}, {text.count(chr(10)) + 1} lines"
+        yield f"# {title}: {kind}, {name}, {text.count(chr(10)) + 1} lines"
         if entry.reasons:
-            yield f"  {'; '.join(entry.reasons)} {' '.join(entry.leans_on)}".rstrip()
+            yield "  " + "; ".join([*entry.reasons, *entry.leans_on])
         yield from folded(entry.text, text)
         for source in door.shows(arrival, entry.text, settings):
             shown.add(source)
