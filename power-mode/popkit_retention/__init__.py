@@ -15,7 +15,7 @@ _HOMES = {"PopkitError": ("core.errors", "PopkitError"), "__version__": ("core.v
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module  # noqa: PLC0415  see above
+    from importlib import import_module
 
     module, value = _HOMES[name]
     return getattr(import_module(f".{module}", __name__), value)
