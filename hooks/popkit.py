@@ -1,4 +1,4 @@
-"""The command line. `bin/popkit` runs this file; it needs nothing installed."""
+"""Start the command line, as `bin/popkit` does; it needs nothing installed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Find the features that are there: each folder beside this file with a module `feature`, whose FEATURE says what it brings.
 
-What shows or runs something of every feature (the command line with help and completion, `doctor`, `uninstall`, the tools of agents, the
-page) goes by these rows and names no feature itself, so a feature is taken away with its folder. Rows name modules and functions as
-texts: a module is loaded when something of it is wanted.
+Rows name modules and functions as texts: a module is loaded when something of it is wanted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mark records for deletion. A mark deletes nothing by itself."""
+"""Mark records of the archive for deletion. A mark deletes nothing by itself."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Stores in our folder, as each declares itself.
 
-A store declares its files, how `popkit doctor` checks it and what a person may want to keep, in the constant STORAGE of a module of its
-own, and `popkit_retention/operations/stores.py` lists that module.
+A store declares its files, how `popkit doctor` checks it and what a person may want to keep, in the constant STORAGE of a module that
+`stores` of its feature names, or `popkit_retention/operations/stores.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""One fold of a conversation. Pure.
+"""Fold what happened in a conversation into the engine's state, its requests, and the place of each result. Pure.
 
-A driver (a transcript, the lab, code inside the host) tells it in order what happened: events of the engine, what the user and the
-assistant wrote, the requests with their usage. What comes out is the same for all: the engine's state, the requests, where each result
-is, what the model has not seen yet, and how much was thought behind a place. Tokens are estimates but for the usage of requests.
+A driver (a transcript, the lab, code inside the host) tells it in order: events of the engine, what the user and the assistant wrote,
+the requests with their usage. All get the same, also what the model has not seen yet, and how much was thought behind a place. Tokens
+are estimates but for the usage of requests.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decide when a mark for deletion is due. Pure."""
+"""What a mark for deletion is, in any store, and when it is due. Pure."""
 
 from __future__ import annotations
 

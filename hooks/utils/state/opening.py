@@ -1,4 +1,4 @@
-"""Open a stored context, or a new one."""
+"""Open the state of a context as stored, or a new one, with its rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text on items marked for deletion. Rows in, lines out. Pure."""
+"""The lines that tell a user in a session what is marked for deletion. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bill brings: what is paid for, and what could be left out of prompts."""
+"""Declare the feature bill: `popkit bill`, its digests of sessions, its view."""
 
 from __future__ import annotations
 

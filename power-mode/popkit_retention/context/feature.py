@@ -1,4 +1,4 @@
-"""What the context builder brings: prompts assembled for an agent of your own."""
+"""Declare the feature context: its tile, which adds to sessions, over memory and usage."""
 
 from __future__ import annotations
 

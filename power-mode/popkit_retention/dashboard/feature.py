@@ -1,4 +1,4 @@
-"""What the dashboard brings: one page that shows everything live, on this machine."""
+"""Declare the feature dashboard: `popkit dashboard`, and the view Stats."""
 
 from __future__ import annotations
 

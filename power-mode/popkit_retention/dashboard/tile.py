@@ -1,4 +1,4 @@
-"""A tile of the page, as a feature brings one: its view, its routes, what they are made from, what it adds to sessions."""
+"""A tile: a view of the page with a link in its head, its routes, what they are made from, what it adds to sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The feature governance: the retention of stored data."""
+"""Declare the feature governance: `popkit retention`, its stores, view, tools and offers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lab brings: what PopKit would have done in past sessions."""
+"""Declare the feature lab: `popkit try` and `popkit lab`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The feature mcp: a command that serves the tools of all features to agents."""
+"""Declare the feature mcp: `popkit mcp`, and the tools on an agent's own context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What memory brings: what past sessions have taught, for future ones."""
+"""Declare the feature memory: `popkit memory`, its store, view and tools."""
 
 from __future__ import annotations
 

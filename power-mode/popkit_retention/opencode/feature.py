@@ -1,4 +1,4 @@
-"""What OpenCode brings: PopKit's plugin in the configuration of that host."""
+"""Declare the feature opencode: `popkit setup opencode`, its checks, its removal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pi brings: PopKit's extension in the settings of that host."""
+"""Declare the feature pi: `popkit setup pi`, its checks, its removal."""
 
 from __future__ import annotations
 

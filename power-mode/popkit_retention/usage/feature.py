@@ -1,4 +1,4 @@
-"""The feature usage: `popkit budget`, over one database of the requests of all sessions."""
+"""Declare the feature usage: `popkit budget`, its database, its view."""
 
 from __future__ import annotations
 

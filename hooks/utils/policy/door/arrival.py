@@ -1,4 +1,4 @@
-"""A result about to enter. Pure."""
+"""A result at the door: its call, its text, the sections of that. Pure."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The rules that shorten a result before it enters. Pure.
-
-To add a rule, write its function and give it a row: the setting and the values that switch it on, the law that holds for what it leaves
-out, and the words that people read. `door.enter`, the lab, the benchmarks and the tests of the laws go by these rows. A new value of a
-setting goes into `policy/ruleset.py`, a new law into `tests/policy/door_laws.py`.
-"""
+"""The rules that shorten a result before it enters: a row each, by which `door.enter`, lab, benchmarks and laws go. Pure."""
 
 from __future__ import annotations
 

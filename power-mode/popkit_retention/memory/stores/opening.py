@@ -1,4 +1,4 @@
-"""Open the store that a setting names."""
+"""Open the memory store that `memory.store` names."""
 
 from __future__ import annotations
 
