@@ -39,6 +39,7 @@ import reference_decoder
 from lab import fitting
 
 from popkit_retention.core.policy import door
+from popkit_retention.core.policy.door.rules import REBUILT
 from popkit_retention.core.policy.economics import THINKING_AGAIN, Prices
 from popkit_retention.core.policy.least_needed import COLD_TARGET
 from popkit_retention.core.policy.need_model import NeedModel
@@ -52,7 +53,7 @@ from popkit_retention.lab.recorded import Block, Session
 LEAST_REQUESTS = 5
 LEAST_CHARS = 20  # of a line that is looked for
 # The rules whose results need no context.
-UNREFERRED = [rule for rule in door.RULES if rule.law != door.REBUILT]
+UNREFERRED = [rule for rule in door.RULES if rule.law != REBUILT]
 BOUNDS = {"bound8": 8, "bound4": 4, "bound1": 1}
 
 

@@ -12,6 +12,7 @@ from benchmarks import reference_decoder as reading
 from benchmarks.hidden_failures import hidden_lines
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import door, kinds
+from popkit_retention.core.policy.door import rules
 from tests.policy.entering import block, read_of
 
 HANDLE = "abcdefgh"
@@ -177,10 +178,10 @@ class Law(NamedTuple):
 
 
 LAWS = {
-    door.MARKED: Law(is_marked, st.lists(_printed(forged), min_size=1, max_size=6)),
-    door.REBUILT: Law(is_rebuilt, st.lists(_shown, min_size=2, max_size=6)),
-    door.REBUILT_BUT_FOR_NOISE: Law(is_rebuilt_but_for_noise, st.lists(_printed(noisy), min_size=4, max_size=12)),
-    door.CHOSEN: Law(is_chosen, st.lists(_printed(outputs), min_size=1, max_size=6)),
+    rules.MARKED: Law(is_marked, st.lists(_printed(forged), min_size=1, max_size=6)),
+    rules.REBUILT: Law(is_rebuilt, st.lists(_shown, min_size=2, max_size=6)),
+    rules.REBUILT_BUT_FOR_NOISE: Law(is_rebuilt_but_for_noise, st.lists(_printed(noisy), min_size=4, max_size=12)),
+    rules.CHOSEN: Law(is_chosen, st.lists(_printed(outputs), min_size=1, max_size=6)),
 }
 
 

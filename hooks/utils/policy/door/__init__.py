@@ -13,11 +13,11 @@ from ..tools import EDITS, READ, SHELLS, edits_of
 from .arrival import Arrival
 from .call_names import name_of
 from .once import lines_of, source
-from .rules import ANY, CHOSEN, MARKED, OFF, READS, REBUILT, REBUILT_BUT_FOR_NOISE, RULES, SAFE, STRONG, Rule
+from .rules import ANY, MARKED, OFF, READS, RULES, SAFE, STRONG, Rule
 from .shown import ContextLines, Lines, Source
 
 __all__ = [
-    "ANY", "CHOSEN", "MARKED", "OFF", "READS", "REBUILT", "REBUILT_BUT_FOR_NOISE", "RULES", "SAFE", "STRONG",
+    "ANY", "OFF", "READS", "RULES", "SAFE", "STRONG",
     "Arrival", "ContextLines", "Entry", "Lines", "Rule", "Settings", "Source",
     "enter", "enter_whole", "is_partial", "lines_of", "name_of", "path_of", "shows", "source_of", "written",
 ]  # fmt: skip
