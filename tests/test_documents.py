@@ -118,6 +118,14 @@ def test_the_files_that_contributors_are_sent_to_are_there():
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_the_lines_that_try_a_change_by_hand_run(tmp_path):
+    (lines,) = re.findall(r"^```sh\n(.*?)^```", read(ROOT / "CONTRIBUTING.md"), re.DOTALL | re.MULTILINE)
+    lines = re.sub("/tmp/", f"{tmp_path}/", lines).replace(".venv/bin/python", sys.executable)  # noqa: S108  as they have it
+    done = subprocess.run(["bash", "-ec", lines], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(said in done.stdout for said in ("read:/shop/a.py", "until the next run"))
+
+
 def test_a_test_s_name_has_less_than_80_characters():
     """A name says the behaviour; its docstring has room for the law."""
     names = {name for test in (ROOT / "tests").rglob("test_*.py") for name in re.findall(r"\bdef (test_\w+)\(", read(test))}
