@@ -5,11 +5,7 @@
     with Controller(os.environ) as governance:
         governance.configure("memory", {"older_than_days": 60})
 
-`Controller`, `AsyncGovernance` and the errors are here, each loaded on first use. Read `policies` (what a policy says) and `domains` (the
-data that policies rule, and what they say of a resource) first; both are pure. `controller` is the entry for all callers, over a
-`workspace`: the lock and files of `data_folder`, the `log`, the policies in force (`policy_file`, changed by `revisions`), the requests
-of agents (`agent_requests`). Each operation is an entry of the log before it is done, and is done again if a process was killed in
-between: `collection`, `archives` with `manifests` and `restores`, `holds`. `answers` makes JSON of what they return.
+`Controller`, `AsyncGovernance` and the errors are here, each loaded on first use; docs/design/governance.md says what each module is for.
 """
 
 from __future__ import annotations
