@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.kit.forks import Command, Forks, Running
-from tests.patience import HANG_S
+from tests.patience import HANG_S, until
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = "5e551011-0000-4000-8000-000000000001"
@@ -64,6 +64,17 @@ class Helper:
             return json.loads(connection.getresponse().read())
         finally:
             connection.close()
+
+    def told(self, words: str) -> str:
+        """The answer to a command; what takes long on a busy machine is asked for again, as a person would."""
+        answers: list[str] = []
+
+        def is_there() -> bool:
+            answers.append(self.ask("/command", {"words": words, "columns": 100})["text"])
+            return "still working on this" not in answers[-1]
+
+        until(is_there, f"an answer to {words}")
+        return answers[-1]
 
     def part(self, path: str, raw: bytes, at_once: int) -> tuple[bytes, bool]:
         """(so many bytes of an answer at most, whether it goes on)."""

@@ -324,15 +324,15 @@ def test_a_clear_of_a_tenth_of_the_window_is_suggested_once_it_pays(band_asking:
 
 def test_help_lists_all_words_that_work_and_answers_name_the_command_as_it_is_typed(helper: Helper):
     helper.has_read("app.py", lines(400))
-    listed = helper.ask("/command", {"words": "help", "columns": 100})["text"]
+    listed = helper.told("help")
     for word in ("bill", "bill limits", "bill misses", "doctor"):
         assert re.search(rf"^ *{word}  ", listed, re.MULTILINE), word
-        explained = helper.ask("/command", {"words": f"help {word}", "columns": 100})["text"]
+        explained = helper.told(f"help {word}")
         assert explained.startswith(f"popkit {word}"), explained
-    assert "checks" in helper.ask("/command", {"words": "doctor --json", "columns": 100})["text"]
-    assert "unknown" in helper.ask("/command", {"words": "nonsense", "columns": 100})["text"].lower()
+    assert "checks" in helper.told("doctor --json")
+    assert "unknown" in helper.told("nonsense").lower()
     words = ("", "help", "why T1", "pin T1", "clear", "cold", "memory on", "memory status", "nonsense")
-    answers = [helper.ask("/command", {"words": each, "columns": 100})["text"] for each in words]
+    answers = [helper.told(each) for each in words]
     assert [answer for answer in answers if "popkit:context" in answer] == []
     assert any("/popkit retention --profile" in answer for answer in answers)
 

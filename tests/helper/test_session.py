@@ -109,18 +109,18 @@ def test_what_the_client_says_is_kept_for_the_project(helper: Helper):
 def test_the_bill_is_answered_in_a_session_and_a_tool_is_hidden_there(helper: Helper):
     helper.ask("/breakdown", {"breakdown": breakdown()})
     assert helper.ask("/hidden") == {"names": [], "deferred": []}
-    assert "MCP server linear (3 tools)" in helper.ask("/command", {"words": "bill"})["text"]
-    assert "Nothing was changed" in helper.ask("/command", {"words": f"bill hide {LINEAR[0]}"})["text"]
-    helper.ask("/command", {"words": f"bill hide {LINEAR[0]} --yes"})
-    helper.ask("/command", {"words": "bill defer plugin:docs:docs --yes"})
+    assert "MCP server linear (3 tools)" in helper.told("bill")
+    assert "Nothing was changed" in helper.told(f"bill hide {LINEAR[0]}")
+    helper.told(f"bill hide {LINEAR[0]} --yes")
+    helper.told("bill defer plugin:docs:docs --yes")
     assert helper.ask("/hidden") == {"names": [LINEAR[0]], "deferred": ["mcp__plugin_docs_docs__"]}
-    helper.ask("/command", {"words": "bill show plugin:docs:docs"})
-    helper.ask("/command", {"words": f"bill show {LINEAR[0]}"})
+    helper.told("bill show plugin:docs:docs")
+    helper.told(f"bill show {LINEAR[0]}")
     assert helper.ask("/hidden") == {"names": [], "deferred": []}
 
 
 def test_words_that_are_none_are_answered_with_those_that_are(helper: Helper):
-    assert "takes" in helper.ask("/command", {"words": "bill --since soon"})["text"]
+    assert "takes" in helper.told("bill --since soon")
 
 
 def test_the_pane_has_a_bill_page_and_hidden_tools_come_back_at_a_key_press(helper: Helper):
