@@ -4,24 +4,29 @@ import type { EngineInterface } from 'claude-code'
 // The client takes no longer text; of a call's input only short ones name it.
 const MOST_CHARS = 100_000
 const NAMING_CHARS = 4_000
-// The client takes a count of tokens for a secret that is called so: `~716 tokens: add --all`, `"tokens": 716`. It looks at a sign instead.
+// The client takes a count of tokens for a secret that is called so: `~716 tokens: add --all`, `"tokens": 716`. In ours it sees a sign.
 const COUNTED = /(?<=\d )tokens(?=:)|tokens(?=\w*": (?:-?\d|null|[[{]))/g
 const SIGN = '\uE001'
 
-/** Returns a text without the secrets that the client finds in it; as it is where the client finds none, or cannot look. */
-export async function redacted($: EngineInterface, text: string): Promise<string> {
+/** Returns a text without the secrets that the client finds in it; as it is where the client cannot look. */
+async function masked($: EngineInterface, text: string): Promise<string> {
   if (text === '' || text.length > MOST_CHARS) {
     return text
   }
 
   try {
-    return text.includes(SIGN) ? await $.session.redact(text) : (await $.session.redact(text.replace(COUNTED, SIGN))).replaceAll(SIGN, 'tokens')
+    return await $.session.redact(text)
   } catch {
     return text
   }
 }
 
-/** Returns lines without the secrets that the client finds in them, and as many. */
+/** Returns an answer of ours without these secrets. */
+export async function redacted($: EngineInterface, text: string): Promise<string> {
+  return text.includes(SIGN) ? masked($, text) : (await masked($, text.replace(COUNTED, SIGN))).replaceAll(SIGN, 'tokens')
+}
+
+/** Returns lines of ours without them, and as many. */
 export async function redactedLines($: EngineInterface, lines: string[]): Promise<string[]> {
   const together = (await redacted($, lines.join('\n'))).split('\n')
 
@@ -34,7 +39,7 @@ export async function redactedWords($: EngineInterface, input: Record<string, un
 
   for (const [name, value] of Object.entries(input)) {
     if (typeof value === 'string' && value.length <= NAMING_CHARS) {
-      const text = await redacted($, value)
+      const text = await masked($, value)
 
       if (text !== value) {
         found[name] = text
