@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from popkit_retention.core import text
 from popkit_retention.core.operations.receipts import find_receipt
 from popkit_retention.core.policy.compacting import CALLS, INPUT, NEEDED_ROOM, RESULT
+from popkit_retention.core.policy.remaining import NOT_TEXT
 from popkit_retention.core.state import journal, receipts
 from popkit_retention.core.views import receipt
 
@@ -73,6 +74,14 @@ def test_where_only_a_subagent_lost_something_undoing_it_is_not_mentioned() -> N
     drawn = " ".join(text.laid_out(receipt.lines([], [receipt_data(LEFT[:2], agent="a1b2c3")], NOW, False, "/popkit")))
     assert "in agent a1b2c3, because the context was nearly full" in drawn
     assert "undo" not in drawn
+
+
+def test_a_receipt_of_a_picture_alone_counts_no_results() -> None:
+    one = receipt_data([("An image that you showed", 1_600, [(receipts.SHOWN, NOT_TEXT)], "archived")])
+    drawn = text.laid_out(receipt.lines([one, {**one, "at": NOW - 3_600}], [], NOW, False, "popkit context"))
+    assert " ".join(drawn).count("result") == 1  # of those that can be put back
+    assert "10 min ago, because the context was nearly full: ~168k to ~61k tokens." in drawn
+    assert "60 min ago, because the context was nearly full: ~107k tokens" in drawn
 
 
 def test_of_nothing_that_left_it_says_so() -> None:

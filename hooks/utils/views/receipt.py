@@ -105,7 +105,8 @@ def _head(receipt: Receipt, now: float) -> list[text.Line]:
         less = " Placeholders are subtracted from their sizes."
     else:
         words += units.short_tokens(receipt["tokens"] or 0)
-    shown = text.wrap(f"{words}. {_count(receipt)} left the context, {_restorable(receipt)}.{less}")
+    results = f" {_count(receipt)} left the context, {_restorable(receipt)}.{less}" if _results_of(receipt) else ""
+    shown = text.wrap(f"{words}.{results}")
     if receipt["summarised"]:
         older = "the older part of " if receipt["why"] == "auto" else ""
         shown += text.wrap(f"Claude Code then summarised {older}what was left.")
@@ -130,7 +131,8 @@ def _restorable(receipt: Receipt) -> str:
 def _earlier(receipts: list[Receipt], now: float, most: int, hint: str, command: str) -> list[text.Line]:
     shown: list[text.Line] = [""]
     for receipt in receipts[:most]:
-        shown += text.wrap(f"{when(receipt, now)}: {_count(receipt)}, {units.short_tokens(receipt['tokens'] or 0)}", indent="  ")
+        results = _count(receipt) + ", " if _results_of(receipt) else ""
+        shown += text.wrap(f"{when(receipt, now)}: {results}{units.short_tokens(receipt['tokens'] or 0)}", indent="  ")
     if hint:
         return shown + text.wrap(f"{command} why{hint}.")
     return shown + (text.wrap(f"and {len(receipts) - most:,} more: {command} why --all") if len(receipts) > most else [])
