@@ -12,7 +12,7 @@ import pytest
 from popkit_retention.bill import digests
 from popkit_retention.bill.costs import usd_of
 from popkit_retention.bill.digest import digest_of
-from popkit_retention.core.policy.own_lines import marked
+from popkit_retention.core.policy.own_lines import found_in, marked
 from popkit_retention.core.policy.placeholder import placeholder
 from popkit_retention.lab import past_sessions, replay_policies, sent_requests, survey
 from popkit_retention.parallel.attempts import SessionSkipped
@@ -118,6 +118,42 @@ def test_a_session_in_which_something_only_looks_like_ours_counts(tmp_path: Path
     written = spec_session(tmp_path)
     written.call("Read", {"file_path": f"{written.project}/a.ts"}, says)
     assert past_sessions.row_of(str(written.path), "").sessions == 1
+
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("tool", "tool_input", "output"),
+    [
+        ("Read", {"file_path": "docs/guide.md"}, "\n".join(f"{number}\t{line}" for number, line in enumerate(GUIDE.split("\n"), 1))),
+        ("Bash", {"command": "cd docs && cat guide.md"}, GUIDE),
+        ("Bash", {"command": "grep -h PopKit docs/guide.md; npm test"}, GUIDE),
+        ("Grep", {"pattern": "PopKit", "output_mode": "content"}, "\n".join(f"docs/guide.md:{line}" for line in GUIDE.split("\n"))),
+    ],
+)
+def test_a_session_that_looks_at_our_guide_is_not_taken_for_changed(tmp_path: Path, tool: str, tool_input: dict, output: str) -> None:
+    assert any(found_in(output)), "it shows lines of ours"
+    written = spec_session(tmp_path)
+    written.call(tool, tool_input, output)
+    assert past_sessions.row_of(str(written.path), "").changed == 0
+
+
+REFERENCE = "[2 lines as in your Read of a.ts above: from «one» to «two»]"
+
+
+@pytest.mark.parametrize(
+    ("tool", "tool_input", "output"),
+    [
+        ("Read", {"file_path": "a.ts"}, f"1\timport b\n{REFERENCE}\n4\tlast"),
+        ("Bash", {"command": "npm test"}, "1 failed\n[PopKit left out 40 of 41 lines; to see all: popkit restore abcdefgh]"),
+        ("Bash", {"command": "npm run build"}, "[the line above stands 40 times in a row]"),
+    ],
+)
+def test_a_session_in_which_something_entered_shorter_is_changed(tmp_path: Path, tool: str, tool_input: dict, output: str) -> None:
+    written = spec_session(tmp_path)
+    written.call(tool, tool_input, output)
+    assert past_sessions.row_of(str(written.path), "") == past_sessions.PastSums(changed=1)
 
 
 def test_the_configuration_of_each_project_holds(tmp_path: Path) -> None:

@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from popkit_retention.core.policy import own_lines
+from popkit_retention.core.policy import kinds, own_lines
 from popkit_retention.core.policy.calls import Call
+from popkit_retention.core.policy.door.arrival import Arrival
 from popkit_retention.core.policy.outlines import NAME, PLAIN
-from popkit_retention.core.policy.placeholder import NO_HANDLE
+from popkit_retention.core.policy.placeholder import NO_HANDLE, handle_in
 from popkit_retention.core.policy.usage import Usage
 
 TYPE_CHECKING = False
@@ -106,18 +107,29 @@ class Session:
 
 
 def was_changed(session: Session) -> bool:
-    """Return whether PopKit has changed a session: a result has a line of ours, or a compaction of Claude Code's left no summary."""
+    """Return whether PopKit has changed a session: a result is as we leave one, or a compaction of Claude Code's left no summary."""
     is_bare = False
     for kind, what, *_ in session.steps:
         if kind == "compact":
             is_bare = not session.is_translated
         elif kind == "add":
             is_bare = is_bare and not what.is_summary
-            if any(own_lines.found_in(what.text)):
+            if what.text and _is_changed(what):
                 return True
         elif kind == "request" and is_bare:
             return True
     return False
+
+
+def _is_changed(result: Block) -> bool:
+    if handle_in(result.text):
+        return True
+    lines = {line.line for line in own_lines.found_in(result.text) if line.of_result}
+    if lines.isdisjoint(result.text.split("\n")):
+        return False
+    # A line of a file, such as our guide, may look like one of ours. Those of a Read have numbers.
+    steps = Arrival("", result.call.traits, result.call.tool_input, kinds.RUN, "", "").steps
+    return all(step.kind not in (kinds.READ, kinds.SEARCH) for step in steps)
 
 
 def shared(blocks: Sequence[Block], others: Sequence[Block]) -> int:
