@@ -17,15 +17,17 @@ from popkit_retention.bill.paid import MONTH_S
 from popkit_retention.bill.prompt_rows import calls_of, rows_of
 from popkit_retention.bill.removals import LEAST_SESSIONS, drafts
 from popkit_retention.bill.sums import by_time as summed_by_time
-from popkit_retention.bill.sums import of_models
+from popkit_retention.bill.sums import of_models, size_below
 from popkit_retention.core.policy.composition import RESULT, SAID, Composition
 from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.core.policy.lost_cache import Sent, losses, lost_tokens
 from popkit_retention.core.policy.usage import Usage
+from popkit_retention.core.state import shipped
 from popkit_retention.core.state.prompt_breakdowns import parsed_breakdown
 from popkit_retention.core.views.bill import hiding
 from tests.bill.conversations import BASE, DOCS, LINEAR, OTHER, SERVER, Conversation, at_work, breakdown
 from tests.bill.test_digests import MODELS
+from tests.policy.scenario import SHIPPED
 
 FILES = {"/shop/CLAUDE.md": "intro\n\n# Tests\n\nEvery change has one.\n\n```\n# no heading\n```\n\n## Slow ones\n\nRun at night.\n"}
 
@@ -245,6 +247,14 @@ def test_a_token_costs_what_requests_of_a_month_read_or_write_of_it(tmp_path: Pa
     pace = paid.pace([{**digest, "began": digest["ended"] - 3 * 86_400}], MODELS, 15 * 86_400)
     assert pace["usd"] == pytest.approx(2 * (2 * 2.0 + 0.1) * 5e-6)
     assert (pace["requests"], pace["unpriced"]) == (6, 0)
+
+
+def test_at_the_shipped_prices_a_request_costs_what_one_of_its_size_does():
+    models = [shipped.models().model(id) for id in SHIPPED["models"]["by_id"]]
+    sizes = {model.long_prompt_tokens for model in models if model.long_prompt_tokens is not None}
+    assert sizes
+    for prompt in (1, *(size + more for size in sizes for more in (0, 1)), 900_000):
+        assert [model.usd(size_below(prompt) + 1) for model in models] == [model.usd(prompt) for model in models]
 
 
 def test_of_an_hour_no_dollars_a_month_are_told(tmp_path: Path):

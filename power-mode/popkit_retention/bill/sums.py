@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SLOT_S = 600  # columns of the sums by time
 _PRICED = ("model", "prompt", "plain", "read", "write_5m", "write_1h", "output")
-# A price may hold only up to a size of prompt.
+# Up to which the shipped prices hold, among others.
 _SIZES = (0, 100_000, 200_000, 272_000)
 MOST_DETAILS = 3
 
@@ -64,7 +64,7 @@ def of_models(
 
 
 def size_below(prompt: int) -> int:
-    """Return the size of prompt by which a request is counted: with one token more, its price is the same."""
+    """Return the size of prompt by which a request is counted: with one token more, its price is the same, if that begins at a size."""
     return _SIZES[max(0, bisect_left(_SIZES, prompt) - 1)]
 
 
