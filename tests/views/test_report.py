@@ -13,15 +13,15 @@ from popkit_retention.core.operations import names
 from popkit_retention.core.policy import events
 from popkit_retention.core.policy.plans import REASONS, Selection
 from popkit_retention.core.policy.ruleset import PROFILES, TIERS
-from popkit_retention.core.reclaim.outlook import read
+from popkit_retention.core.reclaim.outlook import Outlook, read
 from popkit_retention.core.state import shipped
 from popkit_retention.core.text import laid_out
 from popkit_retention.core.views import clear, one_result, phrases, report, timeline
-from popkit_retention.core.views.panel import panel
+from popkit_retention.core.views.panel import notes, panel
 from popkit_retention.core.views.results import detail_lines
 from popkit_retention.core.views.shapes import Report, ResultRow
 from tests.policy.scenario import Scenario
-from tests.views.seen import planned, seen
+from tests.views.seen import SITE, planned, seen
 from tests.views.written import Written
 
 KEYS = {
@@ -284,6 +284,14 @@ def test_a_name_of_none_or_several_is_answered_with_those_near(word, message):
     with pytest.raises(names.ResultNotFound) as error:
         names.find_result(data, word)
     assert message in str(error.value)
+
+
+def test_without_a_transcript_nobody_knows_which_compactions_were_clears():
+    session = _busy()
+    session.compact()
+    found = report.build(Outlook(SITE, "", session.state, session.rules, session.at))
+    assert (found["compacted"], found["compactions"]) == (session.state.index, None)
+    assert f"{session.state.index} results are no longer in the context, whole or in part." in laid_out(notes(found), 100)
 
 
 def test_a_compacted_result_is_shown_as_out_of_the_context():

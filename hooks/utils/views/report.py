@@ -49,7 +49,7 @@ def build(outlook: Outlook) -> Report:
         "cleared": _sums([row for row in rows if row["state"] == "cleared" and row["handle"]]),
         "by_host": _by_host(rows, outlook),
         "figures": figures.of_ledger(outlook.ledger),
-        "compactions": outlook.rebuilt.conversation.compactions if outlook.rebuilt else state.epoch,
+        "compactions": outlook.rebuilt.conversation.compactions if outlook.rebuilt else None,
         "compacted": outlook.left,
         "abandoned": outlook.rebuilt.index.abandoned if outlook.rebuilt else 0,
         "pins": list(state.pins),

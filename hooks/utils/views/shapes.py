@@ -140,7 +140,7 @@ class Report(TypedDict):
     that is estimated, of which `scaled` is what the session's own usage shows beyond what its model is known for, 1.0 where that was not
     measured · `expired`: still in the context · `cleared`: archived, with a placeholder in its place · `figures`: what PopKit did in this
     session, its subagents included; {} where nothing was ever booked · `compacted`: results that have left, whole or in part, by whatever ·
-    `compactions`: by the host or instead of it, without clears and their undos ·
+    `compactions`: by the host or instead of it, without clears and their undos; None without a transcript ·
     `abandoned`: results on a rewound branch · `results` by number · `doubt`: what of the transcript is not understood, so that PopKit does
     not change it."""
 
@@ -164,7 +164,7 @@ class Report(TypedDict):
     cleared: Sums
     by_host: HostReductions
     figures: LedgerFigures
-    compactions: int
+    compactions: int | None
     compacted: int
     abandoned: int
     pins: list[str]
