@@ -262,7 +262,7 @@ def test_in_place_it_is_noted_for_the_time_when_the_session_is_resumed(cleared: 
     assert (set(done.json["restored"]), done.json["later"]) == (meant, True)
     assert set(cleared.noted().back) == meant
     assert cleared.transcript.read_bytes() == before
-    assert cleared.context("undo", "--json").json == {"restored": [], "later": False}, "what is noted is cancelled"
+    assert cleared.context("undo", "--json").json == {"restored": [], "stays_out": [], "later": False}, "what is noted is cancelled"
     assert cleared.noted().back == []
 
 

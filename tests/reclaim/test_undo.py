@@ -69,7 +69,7 @@ def test_it_takes_back_the_newest_clear_and_says_when(twice: Shop):
 def test_a_clear_that_is_noted_and_not_done_is_cancelled_first(twice: Shop):
     assert twice.context("clear", "--id", "new-test").code == 0
     assert twice.noted().only == ["new-test"]
-    assert twice.context("undo", "--json").json == {"restored": [], "later": False}
+    assert twice.context("undo", "--json").json == {"restored": [], "stays_out": [], "later": False}
     assert (twice.noted().only, twice.noted().back) == ([], [])
     assert undone(twice) == newer(twice)
 
@@ -79,7 +79,7 @@ def test_a_way_back_that_is_noted_and_not_gone_is_cancelled_first(twice: Shop):
     shown = " ".join(twice.context("retention").out.split())
     assert f"A way back is noted: {len(newer(twice))} contents come back when the session is resumed" in shown
     assert "[1] Cancel it: popkit context" in shown
-    assert twice.context("undo", "--json").json == {"restored": [], "later": False}
+    assert twice.context("undo", "--json").json == {"restored": [], "stays_out": [], "later": False}
     assert (twice.noted().only, twice.noted().back) == ([], [])
     assert "is noted" not in twice.context("retention").out
     assert undone(twice) == newer(twice)

@@ -80,7 +80,7 @@ def undo(request: Request) -> Answer:
     cancelled = request.in_place.cancel()
     if cancelled:
         words = "What was to come back had not come back yet, and stays out." if cancelled == BACK else _CANCELLED
-        return Answer(["", *text.wrap(words)], {"restored": [], "later": False})
+        return Answer(["", *text.wrap(words)], {"restored": [], "stays_out": [], "later": False})
     return _put_back(request, *undoing.taken_last(request.site, request.transcript_path))
 
 
