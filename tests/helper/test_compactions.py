@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from popkit_retention.core import units
+from popkit_retention.core import archive, units
 from popkit_retention.core.helper.compactions import CompactionRequest, Compactions
+from popkit_retention.core.io import home
 from popkit_retention.core.state.site import Site
 
 from .asking import Helper, Transcript, lines, numbered
@@ -117,6 +119,16 @@ def test_a_way_back_that_is_not_gone_yet_is_cancelled_by_another_undo(busy: Help
     busy.ask("/command", {"words": "undo"})
     assert "stays out" in busy.ask("/command", {"words": "undo"})["text"]
     assert client.compacts(own=True) == {"skip": "nothing was asked for"}
+
+
+def test_what_was_deleted_before_it_came_back_is_said_to_be_gone(busy: Helper):
+    client = Running(busy)
+    client.compacts()
+    busy.ask("/command", {"words": "undo"})
+    with closing(archive.open_archive(home.archive_path(str(busy.home)))) as db:
+        archive.prune(db, time.time() + 60)
+    answer = client.compacts(own=True)
+    assert answer["notice"] == "Nothing was changed: the archive has no content for it any more."
 
 
 def test_nothing_is_noted_of_an_answer_that_does_not_stand(busy: Helper):

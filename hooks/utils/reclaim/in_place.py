@@ -232,7 +232,8 @@ def _with_back(
     back = put_back(current, contents.get, site.tools, is_of)
     records = [record for record in records if record.id in named]
     if [message.to_json() for message in back] == [message.to_json() for message in current]:
-        raise AnswerDeclined("the conversation has no placeholder for it any more")
+        is_gone = all(contents[handle] is None for handle in handles)
+        raise AnswerDeclined(f"the {'archive has no content' if is_gone else 'conversation has no placeholder'} for it any more")
     done = compacting.compact(back, conversation, shipped.need_soon_model(), _NO_TARGET, keeper.name, (), sent.lost)
     left = done.left + keeper.shown
     if left:
