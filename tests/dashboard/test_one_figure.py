@@ -136,7 +136,8 @@ def _what_the_context_holds_is_the_same(drawn: Drawn, page: dict, card: dict) ->
     assert report["verdict"]["tokens"] == leaves
     assert page["report"] == {name: report[name] for name in page["report"]}
     for listed in (card, page["session"]):
-        assert (listed["context"]["tokens"], listed["context"]["window"]) == (context["tokens"], context["window"])
+        assert listed["context"]["tokens"] == context["tokens"]
+        assert listed["context"]["words"] == f"{context['tokens']:,} of {context['window']:,} tokens"
         assert (listed["expired_tokens"], listed["reclaimable_now"]) == (expired, leaves)
     size = f"{context['tokens']:,} of {context['window']:,} tokens ({context['ratio']:.0%})"
     for output in (drawn.answer("retention"), "\n".join(drawn.pane("now"))):

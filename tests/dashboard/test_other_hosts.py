@@ -53,7 +53,7 @@ def test_those_of_the_same_projects_are_in_the_list_with_their_hosts(shared: Boa
     assert rows[OPENCODE]["title"] == "Fix the prices."
     for id in (OPENCODE, ROLLOUT):
         context = shared.session(id)["session"]["context"]
-        assert {name: rows[id]["context"][name] for name in ("tokens", "window")} == {name: context[name] for name in ("tokens", "window")}
+        assert {name: rows[id]["context"][name] for name in ("tokens", "words")} == {name: context[name] for name in ("tokens", "words")}
 
 
 def test_the_first_list_waits_for_none_of_them(shared: Board) -> None:

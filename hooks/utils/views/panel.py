@@ -63,8 +63,7 @@ def context(report: Report) -> list[text.Line]:
     have = report["context"]
     if not have:
         return []
-    tokens = f"{have['tokens']:,}" if have["measured"] else units.estimate(have["tokens"])
-    full = phrases.of_window(tokens, f"{have['window']:,}", have["window_source"])
+    full = phrases.filled(have["tokens"], have["measured"], have["window"], have["window_source"])
     return text.folded(f"Context   {full} ({have['ratio']:.0%})", _ASIDE)
 
 

@@ -194,6 +194,11 @@ def of_window(tokens: str, window: str, source: str) -> str:
     return f"{tokens} of " + _OF_WINDOW.get(source, "{} tokens").format(window)
 
 
+def filled(tokens: int, measured: bool, window: int, source: str) -> str:
+    """Return how full a context is: `12,345 of 200,000 tokens`."""
+    return of_window(f"{tokens:,}" if measured else units.estimate(tokens), f"{window:,}", source)
+
+
 def ended_at(row: ResultRow) -> str:
     """Return `at T7`; `after T7` of what changed on disk before the next call was seen."""
     ended = row["ended"]

@@ -15,8 +15,8 @@ from popkit_retention.core.policy import events
 from popkit_retention.core.reclaim import outlook
 from popkit_retention.core.state import reconciling
 from popkit_retention.core.state.site import Site
+from popkit_retention.core.views import phrases, verdicts
 from popkit_retention.core.views import report as reports
-from popkit_retention.core.views import verdicts
 
 from .request_samples import Sampler
 from .session_shapes import Fill, Verdict
@@ -201,9 +201,7 @@ def fill_of(report: Report) -> Fill | None:
     left = context["cache_seconds_left"]
     return Fill(
         tokens=context["tokens"],
-        measured=context["measured"],
-        window=context["window"],
-        window_source=context["window_source"],
+        words=phrases.filled(context["tokens"], context["measured"], context["window"], context["window_source"]),
         ratio=context["ratio"],
         model=context["model"],
         cache=context["cache"] or "cold",

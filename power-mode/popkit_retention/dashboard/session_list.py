@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from popkit_retention.core.hosts import recorded_sessions
 from popkit_retention.core.hosts.transcripts import usage
 from popkit_retention.core.state import session, store, stored_contexts
+from popkit_retention.core.views import phrases
 
 from .app_state import AppState, Light
 from .session_shapes import Fill, SessionRow, Sessions
@@ -130,7 +131,7 @@ def _fill(app_state: AppState, light: Light) -> Fill | None:
     now = app_state.now()
     left = newest.seconds_left(now)
     return Fill(
-        tokens=tokens, measured=not newest.compacted_at, window=window, window_source=source, ratio=round(tokens / window, 4),
+        tokens=tokens, words=phrases.filled(tokens, not newest.compacted_at, window, source), ratio=round(tokens / window, 4),
         model=newest.model, cache="warm" if newest.is_warm(now) else "cold", cache_until=now + left if left else None,
     )  # fmt: skip
 

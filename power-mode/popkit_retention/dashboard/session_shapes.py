@@ -6,13 +6,10 @@ from .shapes import Figures, Offer, Shape
 
 
 class Fill(Shape):
-    """How full a context is, as in the panel. `measured`: whether a request has shown its `tokens`, which are else an estimate.
-    `cache_until`: when the cache goes cold, None where it is."""
+    """How full a context is, and that in the panel's `words`. `cache_until`: when the cache goes cold, None where it is."""
 
     tokens: int
-    measured: bool = True
-    window: int
-    window_source: Literal["configuration", "client", "compaction", "transcript", "model", "assumed"]
+    words: str
     ratio: float
     model: str
     cache: Literal["warm", "cold"]

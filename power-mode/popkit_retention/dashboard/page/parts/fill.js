@@ -1,7 +1,7 @@
 // How full a context is, and until when its prompt cache is warm.
 
 import { html } from "../vendor/preact-htm.js";
-import { countdown, estimate, percent, whole } from "../format.js";
+import { countdown, percent } from "../format.js";
 import { useNow } from "../live.js";
 
 /** A meter as a bar. `level`: a class for its colour. */
@@ -17,12 +17,7 @@ export function Meter({ ratio, label, level = levelOf(ratio) }) {
 export const levelOf = (ratio) => (ratio >= 0.8 ? "meter-full" : ratio >= 0.6 ? "meter-high" : "");
 
 /** 14,339 of 1,000,000 tokens (1%) */
-export const fillWords = (fill) =>
-  `${fill.measured ? whole(fill.tokens) : estimate(fill.tokens)} of ${whole(fill.window)} tokens${
-    WINDOW_FROM[fill.window_source] ?? ""
-  } (${percent(fill.ratio)})`;
-
-const WINDOW_FROM = { transcript: " at which it was compacted", compaction: " at which Claude Code compacts", assumed: ", window assumed" };
+export const fillWords = (fill) => `${fill.words} (${percent(fill.ratio)})`;
 
 /** warm, 4 min 30 s left: it counts down. */
 export function Cache({ fill, short }) {
