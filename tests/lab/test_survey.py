@@ -137,6 +137,8 @@ def test_a_file_that_is_not_a_session_is_left_out_and_counted_with_its_reason(fo
     }
     assert [str(odd / "empty.jsonl"), "empty"] in report["skipped_files"]
     assert [str(odd / "noise.jsonl"), DAMAGED] in report["skipped_files"]
+    shown = "\n".join(text.laid_out(survey_views.lines_of({**report, "card": card_of(report, "0")}), 200))
+    assert {path.stem for path in odd.iterdir() if str(path) in shown} == {"noise", "dangling"}, "every folder has some of the others"
 
 
 def test_cost_and_carried_are_repository_means_and_the_rest_is_pooled(folder) -> None:

@@ -14,7 +14,9 @@ from popkit_retention.bill.costs import usd_of
 from popkit_retention.bill.digest import digest_of
 from popkit_retention.core.policy.own_lines import found_in, marked
 from popkit_retention.core.policy.placeholder import placeholder
-from popkit_retention.lab import past_sessions, replay_policies, sent_requests, survey
+from popkit_retention.core.text import laid_out
+from popkit_retention.lab import past_sessions, replay_policies, sent_requests, survey, survey_views
+from popkit_retention.lab.survey_card import card_of
 from popkit_retention.parallel.attempts import SessionSkipped
 from popkit_retention.parallel.results import Workplace
 from popkit_retention.parallel.sources import find
@@ -111,6 +113,7 @@ def test_a_session_that_popkit_has_changed_is_left_out_and_counted(tmp_path: Pat
     assert (both.changed, both._replace(changed=0, left=0)) == (1, alone)
     found = survey.survey([path, other], ["default"], (300,), 1)
     assert (found["sessions"], found["skipped"]) == (1, {survey.CHANGED: 1})
+    assert path not in "\n".join(laid_out(survey_views.lines_of({**found, "card": card_of(found, "0")}), 200))
 
 
 @pytest.mark.parametrize("says", ["[PopKit cleared nothing]", marked(placeholder("Read a.ts", "edited later", "abcdefgh"))[0]])

@@ -32,7 +32,7 @@ SCHEMA = 1
 LEAST_REQUESTS = 5
 # Only sessions of at least this many requests are checked for whether their look-ups keep within the bound.
 BOUND_REQUESTS = 100
-CHANGED = "changed by PopKit: popkit stats has what that saved"
+SHORT, CHANGED = f"under {LEAST_REQUESTS} requests", "changed by PopKit: popkit stats has what that saved"
 _PARTS = 1_000_000  # parts of a unit, in which costs are added
 _FILES_NAMED = 50  # at most, of the files that were left out
 
@@ -98,7 +98,7 @@ def row_of(path: str, names: list[str], ttls: list[float], model: str = "", know
     if not session.requests:
         raise SessionSkipped(why_nothing(path))
     if len(session.requests) < LEAST_REQUESTS:
-        raise SessionSkipped(f"under {LEAST_REQUESTS} requests")
+        raise SessionSkipped(SHORT)
     if not has_price(model or session.model):
         raise SessionSkipped(f"no price is known of {model or session.model or 'its model'}")
     if was_changed(session):

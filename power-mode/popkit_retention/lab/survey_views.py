@@ -7,7 +7,7 @@ from popkit_retention.core.policy.ruleset import AUTO_MISSES
 
 from ..operations import many_sessions
 from . import own_policies, replay_policies
-from .survey import BOUND_REQUESTS
+from .survey import BOUND_REQUESTS, CHANGED, SHORT
 from .survey_card import DIGEST_CHARS
 
 _TTL_IN_WORDS = {"300": "5 minutes", "3600": "1 hour"}
@@ -39,7 +39,7 @@ def lines_of(result: dict) -> list[text.Line]:
         counted = "requests: of each session; popkit bill counts those in several sessions once, and none without usage."
         lines += text.wrap(counted, indent="  ")
     lines += _failed(result)
-    lines += many_sessions.left_out_lines(result["skipped"], result["skipped_files"])
+    lines += many_sessions.left_out_lines(result["skipped"], result["skipped_files"], (SHORT, CHANGED))
     if not result["skipped"] and not result["sessions"]:
         lines += ["", "No transcripts there: give files or folders of *.jsonl."]
     return lines + (_card(result["card"]) if result["sessions"] else [])

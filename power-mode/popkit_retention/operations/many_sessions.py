@@ -5,7 +5,7 @@ from __future__ import annotations
 from popkit_retention.core import text
 
 from ..parallel.results import Workplace
-from ..parallel.sources import SourceUnavailable, find, is_remote, read_list
+from ..parallel.sources import EMPTY, NO_CONVERSATION, NO_FILE, SourceUnavailable, find, is_remote, read_list
 from .session_lookup import NoSession
 
 TYPE_CHECKING = False
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 EXTRA = "cluster"
 _NAMED = 3  # sessions that are listed for one reason
+_USUAL = (EMPTY, NO_CONVERSATION, NO_FILE)  # such files are in every folder of sessions
 
 
 def paths_of(arguments: Sequence[str], flags: Mapping[str, Any]) -> list[str]:
@@ -74,22 +75,17 @@ class LeftOut:
         return [list(entry) for entry in sorted(self.files)]
 
 
-def left_out_lines(reasons: Mapping[str, int], files: Sequence[Sequence[str]]) -> list[text.Line]:
-    """Return how many sessions were left out for each reason, and some of their names. `files`: (path, reason)."""
+def left_out_lines(reasons: Mapping[str, int], files: Sequence[Sequence[str]], usual: tuple[str, ...] = ()) -> list[text.Line]:
+    """Return how many sessions were left out for each reason, and some of their names. `files`: (path, reason); `usual`: reasons for which
+    none is named."""
     lines: list[text.Line] = ["", "Left out:"] if reasons else []
     for reason, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0])):
         lines += text.wrap(f"  {count:>6,}  {text.clean(reason)}", indent=" " * 10)
-        if reason not in _NO_FAULT:
+        if reason not in _USUAL + usual:
             names = sorted(path for path, why in files if why == reason)[:_NAMED]
             lines += [line for name in names for line in text.wrap(" " * 10 + text.clean(name), indent=" " * 12)]
             lines += [" " * 10 + "…"] if count > len(names) else []
     return lines
-
-
-# Such files are in every folder of sessions, so they are not named.
-_NO_FAULT = frozenset(
-    ("empty", "no conversation", "not a regular file", "under 5 requests", "changed by PopKit: popkit stats has what that saved")
-)
 
 
 def sources_of(paths: Sequence[str], left_out: LeftOut) -> list[Source]:

@@ -104,11 +104,11 @@ def _take(path: str, sources: dict[str, Source], skip: Skip) -> None:
         skip(path, unreadable(error))
         return
     if not stat.S_ISREG(status.st_mode):
-        skip(path, "not a regular file")
+        skip(path, NO_FILE)
     elif status.st_size:
         sources.setdefault(os.path.realpath(path), Source(path, status.st_size))
     else:
-        skip(path, "empty")
+        skip(path, EMPTY)
 
 
 def _find_remote(address: str, sources: dict[str, Source], skip: Skip) -> None:
@@ -135,7 +135,7 @@ def _find_remote(address: str, sources: dict[str, Source], skip: Skip) -> None:
         if is_file or key.endswith(SUFFIX):
             name, size = str(store.unstrip_protocol(key)), about.get("size")
             if size == 0:
-                skip(name, "empty")
+                skip(name, EMPTY)
             else:
                 sources.setdefault(name, Source(name, size or 0, store, key))
 
@@ -149,7 +149,7 @@ def unreadable(error: Exception) -> str:
     return f"cannot be read: {type(error).__name__} {str(error)[:MESSAGE_CHARS]}".rstrip()
 
 
-NO_CONVERSATION, DAMAGED = "no conversation", "damaged: none of its lines is understood"
+EMPTY, NO_FILE, NO_CONVERSATION, DAMAGED = "empty", "not a regular file", "no conversation", "damaged: none of its lines is understood"
 
 
 def why_nothing(path: str) -> str:
