@@ -139,7 +139,7 @@ class _Reader:
         if self.open is not None:
             self.open.after += [passage.text for passage in passages]
             self.open.without_model = self.open.without_model and not entries.is_summary(entry)
-        self.passages += filter(_without_own_lines, passages)
+        self.passages += _without_own_lines(passages)
 
     def _is_of_branch(self, entry: Entry) -> bool:
         if entry.get("uuid") in self.chain:
@@ -222,11 +222,13 @@ class _Reader:
         yield Passage(ADDED, text, number, self.requests, subject, subject, "", False, bool(subject))
 
 
-def _without_own_lines(passage: Passage) -> bool:
-    """Take our lines out of a passage; return whether it is more than a placeholder with names."""
-    for line in own_lines.found_in(passage.text) if not handle_in(passage.text) else ():
-        passage.text = passage.text.replace(line.line, "")
-    return not handle_in(passage.text)
+def _without_own_lines(passages: Iterable[Passage]) -> Iterator[Passage]:
+    """Yield the passages without our lines, and none of a placeholder."""
+    for passage in passages:
+        if not handle_in(passage.text):
+            for line in own_lines.found_in(passage.text):
+                passage.text = passage.text.replace(line.line, "")
+            yield passage
 
 
 def _without_folder(line: str) -> str:
