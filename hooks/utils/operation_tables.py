@@ -50,17 +50,17 @@ class Operation:
     be none. `help` says what it does, "" where the title of the command does; `more` what follows that sentence. `type`: of its arguments;
     `joined`: they are one text; `agent`: see Flag. `implied`: it is meant where the last word of its name is missing. `raw`: its words are
     another command's to parse. `does`: its function, by name (see Table). `offered`: the pane and the page have it on their buttons.
-    `admin`: it is called by its name after ADMIN, as few people need it."""
+    `admin`: it is called by its name after ADMIN, as few people need it. `hidden`: a program calls it."""
 
     __slots__ = (
-        "admin", "agent", "does", "effect", "flags", "help", "implied", "joined", "label", "least", "more", "most", "name", "offered",
-        "raw", "type",
+        "admin", "agent", "does", "effect", "flags", "help", "hidden", "implied", "joined", "label", "least", "more", "most", "name",
+        "offered", "raw", "type",
     )  # fmt: skip
 
     def __init__(
         self, usage: str, help: str = "", *flags: Flag, effect: str = READS, type: Type | None = None, joined: bool = False,
         agent: tuple[str, Type] | None = None, implied: bool = False, raw: bool = False, offered: bool = False, admin: bool = False,
-        more: str = "", does: str = "",
+        more: str = "", does: str = "", hidden: bool = False,
     ) -> None:  # fmt: skip
         words = usage.split(" ")
         self.label = words.pop() if words[-1][:1] == "[" or "|" in words[-1] or not words[-1].islower() else ""
@@ -79,6 +79,7 @@ class Operation:
         self.admin = admin
         self.more = more
         self.does = does
+        self.hidden = hidden
 
     @property
     def called(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import text
 from ..flag_parser import operations_of
-from ..operation_tables import ADMIN, HELP, Flag, Operation, Table
+from ..operation_tables import ADMIN, Flag, Operation, Table
 from . import OF_SHELL
 
 TYPE_CHECKING = False
@@ -16,9 +16,7 @@ _COLUMN = 20  # of what a word means in help
 
 def help_lines(name: str, command: str, table: Table, shell: bool = True) -> list[text.Line]:
     """Return the lines of `help NAME`, "" for all of a command; UsageError for a name that is none. `command`: how the reader calls it."""
-    operations = operations_of(name, table) if name else [operation for operation in table.operations if not operation.admin]
-    if HELP not in operations and not name:
-        operations = operations[:1]  # all others are for programs
+    operations = operations_of(name, table) if name else [one for one in table.operations if not (one.admin or one.hidden)]
     if len(operations) == 1:
         return _of_one(operations[0], command, table, shell)
     alone = name not in ("", ADMIN) or "" in [operation.name for operation in operations]

@@ -116,6 +116,6 @@ COMPLETION = Table(
   fish: popkit completion fish > ~/.config/fish/completions/popkit.fish""",
         does="run",
     ),
-    Operation("--words WORD…", "print the words that may come next, for the script", raw=True, does="complete"),
+    Operation("--words WORD…", "print the words that may come next, for the script", raw=True, does="complete", hidden=True),
     module=f"{__package__}.completion_command",
 )
