@@ -41,7 +41,6 @@ RATIOS = [0, 0.001, 0.004999, 0.005, 0.015, 0.025, 0.125, 0.135, 0.145, 0.285, 0
 DOLLARS = [0, 0.0004, -0.0004, 0.003, -0.003, 0.0096, 12.344, -99.99, 99.994, 123.4, -9_999, 9_999.6, 12_300, 123_456, 1_234_567, 5e9]
 OF_THE_PANEL = {
     "tokens": (units.tokens, NUMBERS),
-    "shortTokens": (units.short_tokens, NUMBERS),
     "longTokens": (units.long_tokens, NUMBERS),
     "whole": (lambda number: f"{round(number):,}", NUMBERS),
     "percent": (lambda ratio: f"{ratio:.0%}", RATIOS),

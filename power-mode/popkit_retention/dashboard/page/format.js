@@ -32,14 +32,11 @@ export function tokens(number) {
   return `~${count}`;
 }
 
-/** An estimate in a short sentence: ~15k tokens. */
-export const shortTokens = (number) => tokens(number) + (rounded(number) === 1 ? " token" : " tokens");
-
-/** An estimate to three figures: ~15,200. */
-export const estimate = (number) => `~${grouped.format(toThreeFigures(number))}`;
-
 /** An estimate in a sentence: ~15,200 tokens. */
-export const longTokens = (number) => `${estimate(number)} token${toThreeFigures(number) === 1 ? "" : "s"}`;
+export function longTokens(number) {
+  const count = toThreeFigures(number);
+  return `~${grouped.format(count)} token${count === 1 ? "" : "s"}`;
+}
 
 function toThreeFigures(number) {
   const count = rounded(number);
