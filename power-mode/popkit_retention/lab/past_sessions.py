@@ -1,5 +1,4 @@
-"""Sums up what PopKit would have done by itself in past sessions, in tokens and dollars: what its door would have kept out, what its
-compactions would have left word for word where a summary was written, and what comes of both when its own cost is taken off.
+"""Sums up what PopKit would have done by itself in past sessions, in tokens and dollars, its own cost taken off.
 
 Beside it stands what happened: the recorded session with the host's compactions and what these cost. The dollars of a session are those of
 its recorded usage at its models' prices; what is saved is the lab's share of them. Reads only.

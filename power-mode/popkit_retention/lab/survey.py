@@ -1,9 +1,8 @@
 """Score many sessions under many policies: the cost, the tokens carried and the misses of each. Reads only.
 
 A session is read by one process, scored under every policy and forgotten; only a row of numbers is kept. The sums are means over
-repositories and pooled counts. No digit depends on the order of the sessions: costs are added as whole numbers of the smallest part of a
-unit in a row. The same code on the same sessions at the same prices gives the same figures, whatever the machine, the paths or the number
-of processes.
+repositories and pooled counts. The same code, sessions and prices give the same digits, whatever the order, the machine, the paths or the
+number of processes: costs are added as whole numbers of the smallest part of a unit in a row.
 """
 
 from __future__ import annotations
