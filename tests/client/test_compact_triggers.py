@@ -280,7 +280,7 @@ def test_near_the_bound_a_long_conversation_waits_and_says_what_has_been_looked_
     assert sizes[-1] > sizes[shrunk - 1], "it has grown past the trigger again"
     assert (current["look_ups"], current["stays"]) == (8, 1.0)
     in_a_line = " ".join(words.split())
-    assert "So far: 8 look-ups in 29 requests because of PopKit; held back near 12 in 100." in in_a_line
+    assert "So far: 8 look-ups in 29 requests because of PopKit, which holds back near 12 in 100." in in_a_line
     assert "so nothing leaves by itself until more requests have come. A clear would take out " in in_a_line
     assert [toast.partition(":")[0] for toast in toasts(done)] == ["Compacted without a model"]
     assert world.errors() == ""

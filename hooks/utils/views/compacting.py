@@ -33,7 +33,7 @@ def auto_lines(current: AutoCompaction, command: str) -> list[text.Line]:
 def bound_in_words(current: AutoCompaction) -> str:
     """Return the bound on look-ups, their number in this session, and the consequence for now."""
     been = f"{units.counted(current['look_ups'], 'look-up')} in {units.counted(current['requests'], 'request')} because of PopKit"
-    words = f"So far: {been}; held back near {current['auto_misses']:g} in 100."
+    words = f"So far: {been}, which holds back near {current['auto_misses']:g} in 100."
     if current["setting"] != cold.ON or not current["tokens"] or not current["stays"]:
         return words
     if current["stays"] >= 1:
@@ -47,4 +47,4 @@ def cold_question(current: AutoCompaction) -> str:
         return ""
     so_far = f"so far {current['look_ups']} in {current['requests']:,}"
     most = f"{current['auto_misses']:g} look-up{'s' * (current['auto_misses'] != 1)}"
-    return f"let this happen by itself when it pays, held back near {most} in 100 requests because of PopKit ({so_far})"
+    return f"let this happen by itself when it pays; PopKit holds back near {most} in 100 requests ({so_far})"
