@@ -288,6 +288,14 @@ def names(folder: str) -> list[str]:
         return []
 
 
+def remove_empty(folder: str) -> None:
+    """Remove a folder, unless something is in it."""
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass
+
+
 def size_of(path: str) -> int:
     """Return the bytes of the file at a path, or of the one that a link there leads to; 0 where there is none."""
     try:

@@ -197,7 +197,7 @@ def _remove_kept(popkit_home: str, transcript: str, budget: _Budget) -> None:
     for path in (*(join(agents, name) for name in files.names(agents)), transcript):
         budget.remove(path)
     for folder in (agents, stem, project):
-        _remove_empty(folder)
+        files.remove_empty(folder)
 
 
 def _try_lock(path: str, held: list[int]) -> bool:
@@ -216,11 +216,4 @@ def _empty(folder: str, budget: _Budget) -> None:
         if budget.spent:
             return
         budget.remove(join(folder, name))
-    _remove_empty(folder)
-
-
-def _remove_empty(folder: str) -> None:
-    try:
-        os.rmdir(folder)
-    except OSError:
-        pass  # there is none, or something else is in it: it stays
+    files.remove_empty(folder)

@@ -133,12 +133,12 @@ def _delete(folder: str) -> tuple:
         for inner, folders, names in os.walk(os.path.join(folder, top), topdown=False):
             links = [name for name in folders if os.path.islink(os.path.join(inner, name))]
             _unlink_ours(folder, inner, names + links)
-            _remove_empty(inner)
-    _remove_empty(os.path.join(folder, "data"))
+            files.remove_empty(inner)
+    files.remove_empty(os.path.join(folder, "data"))
     _unlink_ours(folder, folder, [name for name in before if name not in stores.folders()])
     left = files.names(folder)
     if not left and not os.path.islink(folder):
-        _remove_empty(folder)
+        files.remove_empty(folder)
     return [name for name in before if name not in left], left
 
 
@@ -148,10 +148,3 @@ def _unlink_ours(popkit_home: str, folder: str, names: list) -> None:
         store = None if is_folder else stores.owner(popkit_home, path)
         if store and not store.stays:
             os.unlink(path)
-
-
-def _remove_empty(folder: str) -> None:
-    try:
-        os.rmdir(folder)
-    except OSError:
-        pass  # it has files that are not ours, or was never created
