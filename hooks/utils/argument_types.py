@@ -13,13 +13,12 @@ _DIGITS = 18  # int() is slow for more
 class Type:
     """The type of a value. `kind` names its row in the table below. `low` to `high`: bounds of a number, of a text's characters, of a
     list's entries (None: no bound). `known`: the words to choose from; `of`: the Type of a list's entries; `about`: what a model has to
-    know beyond that. `completes`: a shell completes a "file" or "folder"."""
+    know beyond that."""
 
-    __slots__ = ("about", "completes", "high", "kind", "known", "low", "of")
+    __slots__ = ("about", "high", "kind", "known", "low", "of")
 
     def __init__(
-        self, kind: str, low: int = 0, high: int | None = None, known: tuple[str, ...] = (), of: Type | None = None, about: str = "",
-        completes: str = "",
+        self, kind: str, low: int = 0, high: int | None = None, known: tuple[str, ...] = (), of: Type | None = None, about: str = ""
     ) -> None:  # fmt: skip
         self.kind = kind
         self.low = low
@@ -27,7 +26,6 @@ class Type:
         self.known = known
         self.of = of
         self.about = about
-        self.completes = completes
 
     def expected(self) -> str:
         """Return a description of the words that are accepted."""
@@ -143,4 +141,4 @@ _KINDS = {
     "when": (_read_when, lambda _: "a time such as 2h, 3d, 2026-02-21 or 2026-02-21T16:15"),
 }
 TEXT, AGE, WHEN = Type("text"), Type("age"), Type("when")
-FILE, FOLDER = Type("text", completes="file"), Type("text", completes="folder")
+FILE = FOLDER = TEXT

@@ -31,7 +31,6 @@ class Shared:
         self.environ = environ
         self.now: Callable[[], float] = now or (lambda: time_of_day(environ))
         self.home = home.popkit_home(environ)
-        self.started_at = self.now()
         self.changing = threading.RLock()
         self.changes = 0
         self.failed = 0
