@@ -12,13 +12,13 @@ from .command import AND, OR, Command
 _END = "\x00"
 _CONTROL = frozenset(("\x00", AND, OR, "|", ";", "&", "(", ")"))
 _BODY = "body"  # of a function
-_PASSED_OVER = frozenset(("if", "then", "else", "elif", "fi", "while", "until", "do", "done", "{", "}", "!", "coproc"))
+_PASSED_OVER = frozenset(("if", "then", "else", "elif", "fi", "while", "until", "do", "done", "esac", "{", "}", "!", "coproc"))
 _SKIP_TO = {"for": "do", "select": "do", "case": "in", "function": "name"}
 # These begin and end commands whose output goes the same way, as brackets do.
-_OPENING, _CLOSING = frozenset(("{", "if", "while", "until", "for", "select")), frozenset(("}", "fi", "done"))
+_OPENING, _CLOSING = frozenset("{ if while until for select case".split()), frozenset("} fi done esac".split())
 # Between these a command runs only sometimes, or not once: how deep they lead.
 _BRANCHES = {"then": 1, "do": 1, "elif": -1, "fi": -1, "done": -1}
-_KEYWORDS = frozenset((*_PASSED_OVER, *_SKIP_TO, "esac", "[["))
+_KEYWORDS = frozenset((*_PASSED_OVER, *_SKIP_TO, "[["))
 # Deeper subshells count as part of this one, which keeps hostile lines linear; so does it that of the ways out only so much is known.
 _DEEPEST = 50
 _LONGEST_OUTLET = 8
@@ -190,7 +190,7 @@ class _Reader:
     """Tokens to commands. `operator` waits for its target, `skip` for the token that ends a passage without commands."""
 
     __slots__ = (
-        "assignments", "branches", "cases", "closed", "commands", "defines", "groups", "held", "joined", "last", "loops",
+        "assignments", "branches", "cases", "closed", "commands", "defines", "first", "groups", "held", "joined", "last", "loops",
         "opened", "operator", "outlet", "over", "redirects", "skip", "stage", "text", "unsure", "words",
     )  # fmt: skip
 
@@ -208,8 +208,10 @@ class _Reader:
         self.operator = ""
         self.skip = ""
         self.last = ""
-        # Of each bracket, the number of commands before it, why it may not run (_BODY, OR), and whether it is a shell of its own.
-        self.opened: list[tuple[int, str, bool]] = []
+        self.first = 0  # the number of commands before the list of pipelines that is being read
+        # Of each bracket, that of the list around it, the number of commands before it, why it may not run (_BODY, OR), and whether it
+        # is a shell of its own.
+        self.opened: list[tuple[int, int, str, bool]] = []
         self.unsure = 0  # how many of them may not run
         self.defines = False  # the body of a function follows
         self.closed: list[Command] = []  # those in the bracket that was closed last
@@ -279,22 +281,14 @@ class _Reader:
                 self.joined = token
             elif not (token == _END and self.last in (AND, OR)):
                 self.joined = ""
+                self.first = len(self.commands)
             self.stage = 0
 
     def leave_behind(self) -> None:
-        """Mark the list of pipelines that was read last as one that nobody waits for, with all that is in a bracket that it ends with."""
-        behind = [] if self.outlet is None else [*self.closed]
+        """Mark the list of pipelines that is being read as one that nobody waits for, with all that is in its brackets."""
+        behind = self.commands[self.first if len(self.opened) < _DEEPEST else -1 :]
         for command in behind:
             command.is_background = True
-        begin = self.opened[-1][0] if self.opened else 0
-        for at in range(len(self.commands) - 1, begin - 1, -1):
-            command = self.commands[at]
-            if command.is_background:
-                break
-            command.is_background = True
-            behind.append(command)
-            if not (command.stage or command.joined):
-                break
         self.set_apart(behind)
 
     def open(self) -> None:
@@ -309,7 +303,8 @@ class _Reader:
     def begin(self, is_apart: bool = False) -> None:
         """Begin a bracket. What the body of a function does, it does not do here: it runs in a shell of its own, if ever."""
         reason = _BODY if self.defines else self.joined if self.joined == OR else ""
-        self.opened.append((len(self.commands), reason, is_apart or reason == _BODY or self.stage > 0))
+        self.opened.append((self.first, len(self.commands), reason, is_apart or reason == _BODY or self.stage > 0))
+        self.first = len(self.commands)
         self.unsure += bool(reason)
         self.defines = False
 
@@ -317,7 +312,7 @@ class _Reader:
         """End a bracket: what follows in its pipeline is where the output of the commands in it goes."""
         self.end()
         if self.opened:
-            begin, reason, is_apart = self.opened.pop()
+            self.first, begin, reason, is_apart = self.opened.pop()
             self.unsure -= bool(reason)
             self.closed = self.commands[begin:] if len(self.opened) < _DEEPEST else []
             if is_apart:
@@ -377,6 +372,7 @@ class _Reader:
             self.begin()
         elif token in _CLOSING:
             self.close()
+            self.cases -= token == "esac" and self.cases > 0
         elif token == "do":
             self.loops.append(self.over)
             self.over = []
@@ -385,12 +381,9 @@ class _Reader:
         self.branches = max(0, self.branches + _BRANCHES.get(token, 0))
 
     def assigned(self, token: str) -> bool:
-        if token == "esac":
-            self.cases -= 1
-        elif _is_assignment(token):
-            self.assignments.append(_value(token, self.held))
-        else:
+        if not _is_assignment(token):
             return False
+        self.assignments.append(_value(token, self.held))
         return True
 
     def unroll(self, over: list[str]) -> None:
@@ -406,8 +399,8 @@ class _Reader:
 
     def skipped(self, token: str) -> None:
         if token == "esac" and self.cases:
-            self.cases -= 1
             self.skip = ""
+            self.bracket(token)
         elif token == "in" == self.skip:
             self.skip = ")"
         elif self.skip == "do" != token:
