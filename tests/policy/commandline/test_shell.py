@@ -131,6 +131,16 @@ def test_stages_count_along_a_pipeline():
     assert [command.stage for command in shell.parse("a | b |& c && d | e || f; (g | h)")] == [0, 1, 2, 0, 1, 0, 0, 1]
 
 
+@pytest.mark.parametrize("sign", ["&&", "||", "|", "|&"])
+@pytest.mark.parametrize("line", ["a {} b", "(a) {} b", "(a {} b)"])
+@pytest.mark.parametrize("between", ["\n", " \n\n", " # a comment\n# and another\n\n  "])
+def test_a_list_and_a_pipeline_go_on_in_the_next_line(sign, line, between):
+    def told(line):
+        return [(one.words, one.stage, one.joined, [[to.words for to in outlet] for outlet in one.outlets]) for one in shell.parse(line)]
+
+    assert told(line.format(sign + between)) == told(line.format(sign))
+
+
 def test_groups_name_subshells():
     """Commands of one subshell share a group; the next subshell has another."""
     before, first, second, inner, other, after = [command.group for command in shell.parse("a; (b; c; (d)); (e); f")]

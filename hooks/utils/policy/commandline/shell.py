@@ -11,6 +11,7 @@ from .command import AND, OR, Command
 # One NUL alone ends a pipeline (newline), one with a letter stands for `&&` and `||`; a pair of NULs encloses the number of a held text.
 _END = "\x00"
 _CONTROL = frozenset(("\x00", AND, OR, "|", ";", "&", "(", ")"))
+_GOES_ON = (AND, OR, "|")  # in the next line
 _BODY = "body"  # of a function
 _PASSED_OVER = frozenset(("if", "then", "else", "elif", "fi", "while", "until", "do", "done", "esac", "{", "}", "!", "coproc"))
 _SKIP_TO = {"for": "do", "select": "do", "case": "in", "function": "name"}
@@ -87,6 +88,8 @@ def _listed(text: str, held: list[str]) -> list[Command] | None:
             continue  # a command follows in the next line
         for stage, part in enumerate(pipeline.split("|") if "|" in pipeline else (pipeline,)):
             words = part.split()
+            if not words:
+                return None  # it goes on in the next line
             assignments = []
             redirects: list[tuple[str, str]] = []
             if ">" in part or "<" in part or "&" in part:
@@ -176,7 +179,7 @@ def _spaced(text: str) -> str:
     if "|" in text:
         if ">|" in text:
             text = text.replace(">|", ">")
-        text = text.replace("||", f" {OR} ").replace("|", " | ")
+        text = text.replace("||", f" {OR} ").replace("|&", " | ").replace("|", " | ")
     if ";" in text:
         text = text.replace(";", " ; ")
     if "\n" in text:
@@ -223,7 +226,9 @@ class _Reader:
         self.text = text  # for loops
         words = None  # the list to which a plain token goes at once
         for token in text.split():
-            if token in _CONTROL:
+            if token == _END and self.last in _GOES_ON:
+                pass
+            elif token in _CONTROL:
                 self.control(token)
                 self.last = token
                 words = None
@@ -256,8 +261,6 @@ class _Reader:
             # `for x in ..;` and `case x in a)` end here; any other operator inside belongs to the list or the pattern.
             if (self.skip == "do" and (token == ";" or token == _END)) or self.skip == ")" == token:
                 self.skip = ""
-        elif token == "&" and self.last == "|":
-            pass  # `|&`
         elif self.words and self.words[0] == "[[" and self.words[-1] != "]]":
             pass
         elif token == "(":
@@ -279,7 +282,7 @@ class _Reader:
             self.outlet = None
             if token in (AND, OR):
                 self.joined = token
-            elif not (token == _END and self.last in (AND, OR)):
+            else:
                 self.joined = ""
                 self.first = len(self.commands)
             self.stage = 0
