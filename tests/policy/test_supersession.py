@@ -256,6 +256,14 @@ def test_a_link_that_a_listing_names_shows_nothing_of_its_folder(session: Scenar
     assert session.bash("ls -la link", "total 8\n-rw-r--r-- 1 u u 3 a\n-rw-r--r-- 1 u u 3 b") == {"T1": "superseded", "T2": "superseded"}
 
 
+@pytest.mark.parametrize(
+    ("line", "output"), [("npm run lint", "lint -> ok"), ("cat a.rs", "let f = a -> b"), ("cat a.rs; ls -l link", "lrwxr-xr-x 1 u link -> x")]
+)
+def test_an_arrow_in_another_output_is_no_link(session: Scenario, line: str, output: str):
+    session.bash(line.partition(";")[0], "before")
+    assert session.bash(line, output) == {"T1": "superseded"}
+
+
 def test_the_same_command_in_another_folder_is_not_the_same_command(session: Scenario):
     session.bash("git status")
     session.bash("cd /other", cwd="/other")  # the host reports the folder that a call left behind

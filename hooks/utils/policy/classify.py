@@ -196,7 +196,8 @@ def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
     if lines is not None and "|" in command:
         shown = [part if parts.is_of_lines(part) else parts.uncut(part, lines) for part in shown]
     if lines == 1 and call.outcome.tail[:1] == "l" and " -> " in call.outcome.tail:
-        ran = [parts.UNSURE] * len(ran)  # the link that `ls -l` names, not what is behind it
+        # The link that `ls -l` names, not what is behind it.
+        ran = [parts.UNSURE if part[0].startswith(parts.LISTING) else when for part, when in zip(shown, ran)]
     # Acknowledgements show nothing that a re-run would have to cover, unless there is nothing else.
     if not shown:
         shown, ran = [action.part for action in actions], [action.ran for action in actions]

@@ -22,6 +22,7 @@ UNKNOWN = "?"
 # Keys of lines of a file as it is on disk, and as it is in a commit: that no edit changes.
 FILE = "read:"
 REVISION = "revision:"
+LISTING = "search:files:ls:"  # of `ls`
 # Key of all that git shows of a working tree, so that a change finds it. Its scope: the command, what it depends on, the paths it is about.
 TREE = "tree:"
 

@@ -6,7 +6,7 @@ search. What makes a look show less or more than another is in the marks of its 
 
 from __future__ import annotations
 
-from ..parts import AT_LEAST, AT_MOST, LESS, MORE, content_search, file_search, here_only, marked, normal_path
+from ..parts import AT_LEAST, AT_MOST, LESS, LISTING, MORE, content_search, file_search, here_only, marked, normal_path
 
 # More places than this are not listed: what was searched is then unknown, and is covered by nothing.
 MOST_PLACES = 64
@@ -277,7 +277,7 @@ def listing_parts(program: str, words: list[str], cwd: str) -> tuple[tuple, str]
     if program == "ll":
         marks.append(MORE + "long")
     deep = MORE + "below" in marks
-    key = "search:files:ls:" + " ".join(sorted(unknown))
+    key = LISTING + " ".join(sorted(unknown))
     return (key, marked(roots if deep else [here_only(root) for root in roots], marks)), " ".join(others)
 
 
