@@ -223,6 +223,30 @@ def test_a_response_tells_whether_it_shows_how_the_call_went(name: str, response
 
 
 @pytest.mark.parametrize(
+    ("line", "output", "fate"),
+    [
+        ("npm test", "not ok 1 - tells of an invalid option --x\n1 failed", ""),
+        ("npm test", "AssertionError: expected 'sh: a: command not found'\n1 failed", ""),
+        ("npm test", "Error: invalid option -- x\n1 failed", ""),
+        ("rg 'invalid option' src", 'src/a.c:3:error("invalid option -- %c")', ""),
+        ("rg -n 'no matches' a.sh", "3:zsh: no matches found: *.py", ""),
+        ("rg 'parse error' src", "src/a.sh:12:bash: parse error near `)'", ""),
+        ("rg 'No module named' src", "src/a.py:3:No module named x", ""),
+        ("cat a.sh | head", "# else: syntax error near unexpected token", ""),
+        ("sort -Q a", "sort: invalid option -- 'Q'\nTry 'sort --help' for more information.", NEVER_RAN),
+        ("ls *.x; ls", "a\nzsh: no matches found: *.x", NEVER_RAN),
+        ("ls *.x", "zsh:12: no matches found: *.x", NEVER_RAN),
+        ("jest", "sh: jest: command not found", NEVER_RAN),
+        ("jest", "zsh: command not found: jest", NEVER_RAN),
+        ("a `b", "/usr/bin/bash: eval: line 1: unexpected EOF while looking for matching ``'", NEVER_RAN),
+        ("python -m x", "/usr/bin/python: No module named x", NEVER_RAN),
+    ],
+)
+def test_a_shell_says_behind_its_name_that_nothing_ran(line: str, output: str, fate: str):
+    assert outcomes.outcome_of_text(TOOLS.of(BASH), {"command": line}, output).fate == fate
+
+
+@pytest.mark.parametrize(
     ("error", "fate"),
     [
         ("Exit code 1\n1 failed", ""),

@@ -6,7 +6,7 @@ A call of which that is so ends no earlier result: its own says nothing about th
 
 from __future__ import annotations
 
-from ...policy.calls import BACKGROUND, CUT, NEVER_RAN, STOPPED, TOLD
+from ...policy.calls import BACKGROUND, CUT, NEVER_RAN, STOPPED, TOLD, text_in
 from ...policy.tools import FETCH, FIND, SEARCH, SHELLS
 
 TYPE_CHECKING = False
@@ -36,13 +36,15 @@ _WORKS_ON = (
 _MOVED = "was moved to the background"
 # How hosts mark where they have cut an output.
 _CUT = (" lines truncated] ...", " characters truncated] ...", " tokens truncated…")
-# What a shell or a runner says when there was nothing to run, and a client when nobody answered it. They say little else.
+# What a shell says of a line that is no command and of a pattern that stands for nothing, and a program of its options.
+_OF_SHELLS = (
+    "ommand not found", "no matches found: ", "illegal option -- ", "invalid option -- ", "parse error near",
+    "syntax error near unexpected", "syntax error: unexpected", "unexpected EOF while looking",
+)  # fmt: skip
+# What a runner says when there was nothing to run, and a client when nobody answered it. They say little else.
 _NOTHING_RAN = (
-    "ommand not found", "No module named ", "issing script:", "is not recognized as", "no tests ran", "No tests found",
+    "No module named ", "issing script:", "is not recognized as", "no tests ran", "No tests found",
     "0 tests collected", "unrecognized arguments", "cd: no such", "can't cd to", "No such file or directory (os error 2)",
-    # no such option, nothing that a pattern stands for, a line that is no command
-    "illegal option", "invalid option", "no matches found: ", "parse error near", "syntax error near unexpected",
-    "syntax error: unexpected", "unexpected EOF while looking",
     # no such task, project or test
     'error Command "', "no such command: ", "could not determine executable", "could not find `Cargo.toml`", "did not match any packages",
     "go.mod file not found", "does not contain main module", "there is no POM in", "in the reactor: ", "not found in root project",
@@ -94,20 +96,37 @@ def of_text(tool: Tool, tool_input: dict[str, Any], text: str) -> str:
     if tool.operation == FETCH and text.startswith(_REDIRECTED):
         return NEVER_RAN
     if tool.operation in SHELLS:
-        return _of_output(text)
+        return _of_output(text, text_in(tool_input, tool.line))
     return ""
 
 
-def _of_output(text: str) -> str:
+def _of_output(text: str, line: str = "") -> str:
     if "truncated" in text and any(sign in text for sign in _CUT):
         return CUT
-    return NEVER_RAN if len(text) < _LITTLE and _ran_nothing(text) else ""
+    return NEVER_RAN if len(text) < _LITTLE and _ran_nothing(text, line) else ""
 
 
-def _ran_nothing(text: str) -> bool:
-    if any(words in text for words in _NOTHING_RAN) or ("o such file or directory" in text and any(said in text for said in _MISSED)):
+def _ran_nothing(text: str, line: str) -> bool:
+    """Return whether an output says so. Words of the command line are what it has looked for."""
+    if any(words in text and words.strip() not in line for words in _NOTHING_RAN):
+        return True
+    if "o such file or directory" in text and any(said in text for said in _MISSED):
+        return True
+    lines = text.split("\n")
+    if any(_is_of_shell(said.partition(words)[0]) for words in _OF_SHELLS for said in lines if words in said):
         return True
     return _NO_TARGET in text and _OF_A_TARGET not in text
+
+
+def _is_of_shell(before: str) -> bool:
+    """Return whether words stand behind names alone, with a number at most: `bash: line 1: x: command not found`."""
+    *names, rest = before.split(": ")
+    return names != [] and rest in ("", "c", "C") and all(map(_is_name, names))
+
+
+def _is_name(word: str) -> bool:
+    # In a file that was searched, another name stands behind the number of the line.
+    return word[:5] == "line " or not (" " in word or ":" in word.rstrip("0123456789")[:-1] or word[-5:] == "Error")
 
 
 def of_error(text: str, code: int | None) -> str:
