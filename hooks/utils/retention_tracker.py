@@ -96,7 +96,7 @@ def _makes_commit(call: Call) -> bool:
         return False
     from .policy.commandline import bash
 
-    return any(action.commits for action in bash.actions(command, call.cwd))
+    return any(action.commits for action in bash.actions(call.traits.as_posix(command), call.cwd))
 
 
 def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, commits: bool) -> list[Decision]:

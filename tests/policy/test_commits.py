@@ -322,3 +322,9 @@ def test_what_is_unknown_names_no_file(work: Work):
 @pytest.mark.parametrize("tool", ["Edit", "Bash", "NotebookEdit", ""])
 def test_an_input_of_any_shape_is_read_as_far_as_it_makes_sense(work: Work, tool: str, input: dict):
     work.call(tool, input)
+
+
+def test_a_path_of_windows_is_staged_whole(work: Work):
+    staged = {"command": "git add src\\a.py 'src\\b.py'"}
+    work.call("PowerShell", staged, cwd="D:/app")
+    assert work.call("PowerShell", {"command": "git commit -m x"}, cwd="D:/app") == ["D:/app/src/a.py", "D:/app/src/b.py"]

@@ -242,12 +242,28 @@ def test_the_output_of_a_background_task_shows_only_what_is_new(session: Scenari
         ("Push-Location web; npm test", "D:/app/web"),
         ("Push-Location web; Pop-Location; npm test", "D:/app"),
         ("Set-Location $web; npm test", "?"),
+        ('Set-Location -Path "D:\\app\\it\'s\\"; npm test', "D:/app/it's"),
     ],
 )
 def test_a_line_for_windows_runs_in_the_folder_that_it_goes_to(line: str, folder: str):
     session = Scenario(cwd="D:/app")
     session.call("PowerShell", {"command": line}, "5 passed")
     assert session.result("T1").parts == [[f"run:npm:test@{folder}", []]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "key"),
+    [
+        (["Get-Content 'C:\\a\\b.txt'", "Get-Content C:\\a\\b.txt", 'Get-Content "C:\\a\\b.txt"'], "do:Get-Content C:\\a\\b.txt@D:/app"),
+        (["rg 'a\\.b' 'x'", "rg a\\.b x", 'rg "a\\.b" x', "rg 'a'\\.b x"], "search:content:a\\.b"),
+        (['cat "it\'s\\a" C:\\b'], "read:D:/app/it's/a"),
+    ],
+)
+def test_a_backslash_for_windows_is_itself_in_any_quotes(lines: list[str], key: str):
+    session = Scenario(cwd="D:/app")
+    for line in lines:
+        session.call("PowerShell", {"command": line}, "x")
+    assert [session.result(f"T{at}").parts[0][0] for at in range(1, len(lines) + 1)] == [key] * len(lines)
 
 
 def test_a_link_that_a_listing_names_shows_nothing_of_its_folder(session: Scenario):

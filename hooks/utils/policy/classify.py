@@ -179,8 +179,7 @@ def _bash(call: Call, cwd: str, rules: Ruleset) -> Classification:
         _BASH.append(bash)
     bash = _BASH[0]
     command = mask(call.command[:COMMAND_CHARS], tell_apart=True)
-    # In Windows' shell a backslash is none that quotes.
-    actions = bash.actions(command.replace("\\", "\\\\") if call.operation == tools.WINDOWS_SHELL else command, cwd)
+    actions = bash.actions(call.traits.as_posix(command), cwd)
     leading, tier = bash.longest_lived(actions, rules)
     shown: list[Part] = []
     ran, keys, moves, commits = [], [], [], False

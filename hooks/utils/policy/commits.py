@@ -42,7 +42,7 @@ class Commits:
             if call.path:
                 self.changed[_path(call.path, cwd)] = None
             return None
-        return self._line(call.command, cwd, text) if "git" in call.command else None
+        return self._line(call.traits.as_posix(call.command), cwd, text) if "git" in call.command else None
 
     def _line(self, command: str, cwd: str, text: str) -> list[str] | None:
         from .classify import COMMAND_CHARS

@@ -67,6 +67,19 @@ class Tool:
         self.files: tuple[str, ...] = ()
         self.asks: Mapping[str, tuple[str, ...]] = {}
 
+    def as_posix(self, line: str) -> str:
+        """Return a command line as the POSIX shell has it: in Windows' shell a backslash quotes nothing."""
+        if self.operation != WINDOWS_SHELL or "\\" not in line:
+            return line
+        pieces = line.split("'")
+        in_single = in_double = False
+        for at, piece in enumerate(pieces):
+            if not in_single:
+                pieces[at] = piece.replace("\\", "\\\\")
+                in_double ^= piece.count('"') % 2 == 1
+            in_single = not (in_single or in_double)
+        return "'".join(pieces)
+
 
 def edits_of(tool: Tool, tool_input: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the input of an edit, and each edit within it, where it is several of one file."""

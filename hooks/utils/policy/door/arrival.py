@@ -50,7 +50,7 @@ class Arrival:
         if self._steps is None:
             line = self.tool_input.get(self.traits.line) if self.operation in SHELLS else None
             is_read = isinstance(line, str) and kinds.name_of(self.kind) in _OF_COMMANDS
-            self._steps = printed.steps(line[:COMMAND_CHARS]) if is_read and isinstance(line, str) else []
+            self._steps = printed.steps(self.traits.as_posix(line[:COMMAND_CHARS])) if is_read and isinstance(line, str) else []
         return self._steps
 
     def sections(self, text: str) -> list[Section]:
