@@ -172,6 +172,11 @@ def test_a_whole_read_and_a_partial_one_have_their_intervals():
     assert outcomes.outcome_of(TOOLS.of("Read"), {}, part).interval == [2, 3]
 
 
+@pytest.mark.parametrize("number", ["²", "9" * 5_000])
+def test_what_is_no_number_of_a_line_is_text(number: str):
+    assert outcomes.outcome_of_text(TOOLS.of("Read"), {}, number + "\tx").interval is None
+
+
 BEHIND = "<system-reminder>Warning: the file exists but is shorter than the provided offset (29). The file has 3 lines.</system-reminder>"
 EMPTY = "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>"
 
@@ -281,7 +286,7 @@ def test_an_error_has_its_exit_code_and_what_it_said():
     assert (outcome.error, outcome.exit_code, outcome.tail) == (True, 2, "boom")
     assert outcomes.outcome_of_error("Exit code 1").chars == 0
     assert outcomes.outcome_of_error("<tool_use_error>Error: no such tool</tool_use_error>").tail == "no such tool"
-    assert outcomes.outcome_of_error("Exit code many\nx").exit_code is None
+    assert [outcomes.outcome_of_error(f"Exit code {code}\nx").exit_code for code in ("many", "²")] == [None, None]
 
 
 def test_an_output_that_the_host_moved_to_a_file_counts_what_is_left_of_it():

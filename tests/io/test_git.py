@@ -37,12 +37,13 @@ def test_the_hash_that_git_printed_names_the_files(shop):
     folder, run = shop
     (folder / "b.txt").write_text("b")
     (folder / "ü.txt").write_text("u")
+    (folder / "²³¹²³¹²³¹").write_text("no time of a commit")
     run("add", "-A")
     output = run("commit", "-m", "second")
     (folder / "c.txt").write_text("c")
     run("add", "-A")
     run("commit", "-qm", "third")
-    assert names(git.committed_files(str(folder), output, time.time()), folder) == ["b.txt", "ü.txt"]
+    assert names(git.committed_files(str(folder), output, time.time()), folder) == ["b.txt", "²³¹²³¹²³¹", "ü.txt"]
 
 
 def test_several_commits_of_one_line_are_taken_together(shop):

@@ -96,7 +96,7 @@ def test_a_client_is_gone_when_its_process_is(ours: str):
     assert not volatile.is_client_gone(folder)
     done = subprocess.Popen([sys.executable, "-c", ""])
     done.wait()
-    for said in (f"{done.pid} 1", f"{os.getpid()} 1", "", "x y"):
+    for said in (f"{done.pid} 1", f"{os.getpid()} 1", "", "x y", "² 1"):
         Path(folder, "client").write_text(said)
         assert volatile.is_client_gone(folder), "a number that another process has got is not its process"
 

@@ -44,7 +44,7 @@ def committed_files(folder: str, output: str, now: float) -> list[str] | None:
     for field in listed.replace("\n", "\0").split("\0"):
         if not field:
             continue
-        if field.isdigit() and len(field) >= 9:
+        if field.isdecimal() and len(field) >= 9:
             if not hashes and now - int(field) > RECENT_S:
                 return None
             continue

@@ -90,7 +90,7 @@ def folders(popkit_home: str) -> list[tuple[str, str]]:
 def is_client_gone(folder: str) -> bool:
     """Return whether the process that a session ran in has ended; True where that is unknown."""
     pid, _, began = (files.read_text(join(folder, _CLIENT), 100) or "").partition(" ")
-    return not (pid.isdigit() and is_alive(int(pid)) and facts(int(pid))[2] == began)
+    return not (pid.isdecimal() and is_alive(int(pid)) and facts(int(pid))[2] == began)
 
 
 def remove(folder: str) -> None:

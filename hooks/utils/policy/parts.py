@@ -105,11 +105,16 @@ def has_variable(text: str) -> bool:
     return "$$" in text or any(piece[:1].isalnum() or piece[:1] in _VARIABLE_STARTS for piece in text.split("$")[1:] if piece)
 
 
+def is_number(text: str) -> bool:
+    """Return whether a text is a number of lines or the like. Longer numbers are none, and int() refuses hostile ones."""
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
 def pages_of(text: str) -> list[int]:
     """Return the interval of pages such as `1-5` or `7`, as one of lines; an unknown one for anything else."""
     first, _, last = text.partition("-")
     numbers = [number.strip() for number in (first, last or first)]
-    if not all(number.isascii() and number.isdigit() and len(number) < 7 for number in numbers):
+    if not all(map(is_number, numbers)):
         return EXCERPT
     return [int(number) for number in numbers]
 
@@ -217,7 +222,7 @@ def uncut(part: Part, lines: int) -> Part:
     filters = [item for item in part[1] if item.startswith(LESS + " | ")]
     last = max(filters, key=len, default="")
     name, _, number = last.rpartition(AT_MOST)
-    if not name.endswith((" | tail", " | head")) or not number.isdigit() or int(number) <= lines:
+    if not name.endswith((" | tail", " | head")) or not is_number(number) or int(number) <= lines:
         return part
     return part[0], [item for item in part[1] if item != last]
 
@@ -249,11 +254,11 @@ def _without_known(item: str) -> str:
 def _reaches(item: str, others: list[str], sign: str) -> bool:
     """Return whether one of `others` is the same limit with a number that is no greater (AT_MOST) or no smaller (AT_LEAST)."""
     name, _, number = item.rpartition(sign)
-    if not name or not number.isdigit():
+    if not name or not is_number(number):
         return False
     for other in others:
         same, _, limit = other.rpartition(sign)
-        if same == name and limit.isdigit() and (int(limit) <= int(number) if sign == AT_MOST else int(limit) >= int(number)):
+        if same == name and is_number(limit) and (int(limit) <= int(number) if sign == AT_MOST else int(limit) >= int(number)):
             return True
     return False
 

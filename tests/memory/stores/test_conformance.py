@@ -153,7 +153,8 @@ def test_an_address_that_makes_no_sense_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "fits"), [("5.26.30", True), ("2025.09.0", True), ("4.4.40", False), ("3.5", False), ("", False), ("next", False)]
+    ("version", "fits"),
+    [("5.26.30", True), ("2025.09.0", True), ("4.4.40", False), ("3.5", False), ("", False), ("next", False), ("².1", False)],
 )
 def test_a_server_of_another_version_is_reported(version: str, fits: bool) -> None:
     complaint = complaint_about("Neo4j Kernel", [version] if version else [])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ...io.system import sha256
 from ...policy.calls import BACKGROUND, Outcome, number_in, text_in
 from ...policy.estimate import image_tokens, wide_chars
+from ...policy.parts import is_number
 from ...policy.tools import DELEGATE, EDITS, FIND, READ, SEARCH, TASKS, Tool
 from . import fates
 
@@ -73,7 +74,7 @@ def outcome_of_error(error: str) -> Outcome:
     if error.startswith("Exit code "):
         head, _, text = error.partition("\n")
         digits = head[10:].strip()
-        code = int(digits) if digits.isdigit() and len(digits) < 11 else None
+        code = int(digits) if digits.isdecimal() and len(digits) < 11 else None
     text = text.strip("\n")
     outcome = _outcome(text, 0)
     outcome.error = True
@@ -183,7 +184,7 @@ def _numbered(line: str) -> tuple[str, str]:
     """Return (number, rest) of a line as a Read shows it; ("", "") for any other. Older versions write `     1→`, newer `1<tab>`."""
     for sign in ("→", "\t"):
         number, mark, rest = line.partition(sign)
-        if mark and number.strip(" ").isdigit():
+        if mark and is_number(number.strip(" ")):
             return number.strip(" "), rest
     return "", ""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..calls import bounded
-from ..parts import AT_MOST, LESS, MORE
+from ..parts import AT_MOST, LESS, MORE, is_number
 from .action import KEY_CHARS
 
 # Everything passes through these, and through the second kind what a search has found, in another order.
@@ -42,7 +42,7 @@ def _limit(words: list[str]) -> str:
     if program in _ENDS:
         number = _number(words)
         return f"{_ENDS[program]}{AT_MOST}{number}" if number else ""
-    if program == "Select-Object" and len(words) == 3 and words[1].lower() in _ENDS_IN_WINDOWS and words[2].isdigit():
+    if program == "Select-Object" and len(words) == 3 and words[1].lower() in _ENDS_IN_WINDOWS and is_number(words[2]):
         return f"{_ENDS_IN_WINDOWS[words[1].lower()]}{AT_MOST}{words[2]}"
     if program == "Select-String":
         return " ".join(words)
@@ -67,4 +67,4 @@ def _number(words: list[str]) -> str:
     if rest[:1] != "-" or len(words) > 3:
         return ""
     number = rest.removeprefix("--lines").lstrip("-n=")
-    return number if number.isascii() and number.isdigit() and len(number) < 10 else ""
+    return number if is_number(number) else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import kinds
+from ..parts import is_number
 from . import bash, ran
 from .command import OR
 from .programs import KINDS
@@ -137,7 +138,7 @@ def _picked(stages: list[Command]) -> int | None:
     if not all(any(operator[0] in "2&" for operator, _ in stage.redirects) for stage in before):
         return None
     count = words[-1].lstrip("-n") if len(words) in (2, 3) else "10" if len(words) == 1 else ""
-    return int(count) + MOST_EXTRA_LINES if count.isascii() and count.isdigit() and len(count) < 6 else None
+    return int(count) + MOST_EXTRA_LINES if is_number(count) else None
 
 
 def _said(words: list[str]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..parts import EXCERPT, WHOLE
+from ..parts import EXCERPT, WHOLE, is_number
 from .lookups import options
 
 TYPE_CHECKING = False
@@ -68,21 +68,16 @@ def _colon_range(text: str) -> list[int]:
 
 def _lines(start: str, end: str) -> list[int]:
     """Return the interval of two line numbers as `sed` writes them: `$` is the last, `+n` counts on from the start."""
-    if not _is_number(start):
+    if not is_number(start):
         return EXCERPT
     first = int(start)
     if end == "$":
         return [first, 0] if first else EXCERPT
-    if end[:1] == "+" and _is_number(end[1:]):
+    if end[:1] == "+" and is_number(end[1:]):
         return [first, first + int(end)]
-    if not _is_number(end) or not first:
+    if not is_number(end) or not first:
         return EXCERPT
     return [first, max(first, int(end))]
-
-
-def _is_number(text: str) -> bool:
-    # Longer numbers are no line numbers, and int() refuses hostile ones.
-    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 def _head(words: list[str]) -> Excerpts:
@@ -105,7 +100,7 @@ def _tail(words: list[str]) -> Excerpts:
     for name, value in pairs:
         if name in ("-n", "--lines"):
             start = value.strip()
-    if others and others[0][:1] == "+" and _is_number(others[0][1:]):
+    if others and others[0][:1] == "+" and is_number(others[0][1:]):
         start = others.pop(0)
     return [_lines(start[1:], "$") if start[:1] == "+" else EXCERPT], others
 
@@ -127,12 +122,12 @@ def _sed(words: list[str]) -> Excerpts | None:
         scripts.append(others.pop(0))
     if not quiet:
         last = scripts[0][:-1] if len(scripts) == 1 and scripts[0][-1:] == "q" else ""
-        return ([_lines("1", last)], others) if _is_number(last) else None
+        return ([_lines("1", last)], others) if is_number(last) else None
     ranges, last = [], ""
     for command in ";".join(scripts).replace("\n", ";").split(";"):
         command = command.strip().replace(" ", "")
         if command.endswith("q"):
-            last = command[:-1] if _is_number(command[:-1]) else "0"
+            last = command[:-1] if is_number(command[:-1]) else "0"
         elif command:
             ranges.append(_sed_range(command))
     is_cut = bool(last) and any(not end or end > int(last) for _, end in ranges)
@@ -174,7 +169,7 @@ def _line(comparison: str, sign: str) -> str:
     if comparison[:3] != "NR" + sign:
         return ""
     number = comparison[3:].removeprefix("=")
-    if not _is_number(number):
+    if not is_number(number):
         return ""
     if comparison[3:4] == "=":
         return number

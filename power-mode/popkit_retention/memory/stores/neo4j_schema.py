@@ -280,7 +280,7 @@ def complaint_about(name: str, versions: Sequence[str]) -> str:
     """Return what is wrong with the version that a server reports; "" where it is fine."""
     version = versions[0] if versions else ""
     major = version.split(".", maxsplit=1)[0]
-    if not major.isdigit():
+    if not major.isdecimal():
         return f"{name} does not report its version ({version!r:.40}). Use Neo4j {OLDEST} or later"
     return "" if int(major) >= OLDEST else f"it is {name} {version}. Update it to {OLDEST} or later"
 
