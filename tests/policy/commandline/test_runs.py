@@ -189,6 +189,12 @@ def test_other_runs_have_other_parts():
         ("go test -count 0 ./...", "go test ./...", False),
         ("go test -timeout 1s ./...", "go test ./...", False),
         ("golangci-lint run --timeout 1s", "golangci-lint run", False),
+        ("golangci-lint run --timeout 1m30s", "golangci-lint run", True),
+        *[
+            (f"go test -timeout {time} ./...", "go test ./...", True)
+            for time in ("0", "0s", "0m0s", "30s", "90.5s", "1m0s", "1m", "1h0m5s")
+        ],
+        *[(f"go test -timeout {time} ./...", "go test ./...", False) for time in ("29.5s", "0.5s", "0m20s", "500ms", "100us")],
         # Another environment, or what is not known.
         ("env -i pytest", "pytest", False),
         ("exec -c pytest", "pytest", False),

@@ -234,7 +234,11 @@ class Limits:
 
 
 def _is_short(time: str) -> bool:
-    return time[-1:] == "s" and not (time[:-1].isdigit() and time[:-1].zfill(3) >= "030")
+    time = time.lstrip("0hm")  # 0 is no limit
+    number = time[:-1].partition(".")[0]  # in `500ms` with an m at its end
+    if time == "s" or time[-1:] != "s" or "h" in number or "m" in number[:-1]:
+        return False
+    return not (number.isdigit() and number.zfill(3) >= "030")
 
 
 def _go_target(word: str) -> str:
