@@ -208,7 +208,7 @@ def words_around_runs() -> Iterator[str]:
     yield from (f"pytest {option}" for option in sorted(runs._ASKS))
     yield from (f"make {name}" for name in sorted(runs._NO_TARGETS))
     yield from (f"{name} -{letter} 3 test a.py" for name in ("go", "xcodebuild", "pytest") for letter in sorted(runs._TAKE_VALUES))
-    yield from (f"gh {word} view 3" for word in looks.BEGIN_COMMANDS)
+    yield from (f"gh {word} view 3" for word in looks._BEGIN_COMMANDS)
     yield from (f"{name} pytest a.py" for name in sorted(wrappers._TRANSPARENT | wrappers._PLAIN | wrappers._SHORTENS))
     for name, options in wrappers._NEUTRAL.items():
         row = programs.PREFIX_SUBCOMMANDS.get(name)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # The first of two words that are a command together.
-BEGIN_COMMANDS = ("compose", "pr", "run", "issue")
+_BEGIN_COMMANDS = ("compose", "pr", "run", "issue")
 
 
 def _command_first(words: list[str], with_value: Sequence[str]) -> list[str]:
@@ -23,7 +23,7 @@ def _command_first(words: list[str], with_value: Sequence[str]) -> list[str]:
         if words[at][:1] != "-":
             command.append(words[at])
             at += 1
-        elif len(command) == 2 and command[1] not in BEGIN_COMMANDS:
+        elif len(command) == 2 and command[1] not in _BEGIN_COMMANDS:
             break
         else:
             end = at + (2 if words[at] in with_value else 1)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # A run limited to more than this is known by none of it: it covers nothing and nothing but a full run covers it.
-MOST_TARGETS = 64
+_MOST_TARGETS = 64
 _ASKS = frozenset(("--version", "--help", "-V", "-h"))
 # The whole folder, and the value of a switch: `--pretty false`.
 _NO_TARGETS = frozenset((".", "true", "false"))
@@ -227,7 +227,7 @@ class Limits:
             if has_variable(variant):
                 scope.append(UNKNOWN + variant)
         targets = sorted(scope)
-        scope = [UNKNOWN + "many"] if len(scope) > MOST_TARGETS else marked(targets, self.marks)
+        scope = [UNKNOWN + "many"] if len(scope) > _MOST_TARGETS else marked(targets, self.marks)
         for item in self.items[:3]:
             label += " " + (item[2:] if item[1:2] == "=" else item.removesuffix("/."))
         return Run(family, label, identity, scope, self.cwd)
@@ -323,7 +323,7 @@ def _tasks(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Ru
             limits.items.append(SELECTION + word)
         elif not (word in _VERBS and program in _TASK_VERBS) and not (word == "clean" and program in ("gradle", "mvn", "sbt")):
             pairs.append(_split_task(program, word))
-    tasks = [*dict.fromkeys([task for _, task in pairs])][:MOST_TARGETS]
+    tasks = [*dict.fromkeys([task for _, task in pairs])][:_MOST_TARGETS]
     family = next(filter(None, map(family_of, tasks)), "")
     if program in programs.TASKS_ANY:
         family = "build" if not tasks and program in ("make", "ninja") else "" if family == "no" else family
