@@ -329,7 +329,9 @@ def _tasks(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Ru
         family = "build" if not tasks and program in ("make", "ninja") else "" if family == "no" else family
     elif not family or family == "no":
         return None
-    if any(package for package, _ in pairs):  # each task has its own, or none
+    in_all = {task for package, task in pairs if not package}
+    pairs = [(package, task) for package, task in pairs if not (package and task in in_all)]
+    if any(package for package, _ in pairs):  # each task has its own, or runs in all
         limits.items += [PACKAGE + (f"{package} {task}".strip() if len(tasks) > 1 else package) for package, task in pairs]
     identity = program + "".join([":" + task for task in sorted(tasks)])
     return limits.run(family, " ".join([program, *tasks[:3]]), identity)
