@@ -84,7 +84,7 @@ def test_a_session_s_sockets_are_of_processes_that_live_the_newest_first(ours: H
     ours.socket(f"11111111-{os.getppid()}.sock", 9.0)
     ours.socket(f"11111111-{DEAD}.sock", 7.0)
     ours.socket(f"22222222-{os.getpid()}.sock")
-    for name in ("11111111-x.sock", "11111111-0.sock", f"11111111-{os.getpid()}.txt", "11111111.sock"):
+    for name in ("11111111-x.sock", "11111111-².sock", "11111111-0.sock", f"11111111-{os.getpid()}.txt", "11111111.sock"):
         (ours.run / name).touch()
     found = sockets.of_session(str(ours.folder), ID)
     assert [Path(path).name for path in found] == [f"11111111-{pid}.sock" for pid in (os.getppid(), os.getpid())]

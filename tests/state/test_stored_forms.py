@@ -108,6 +108,7 @@ def rules() -> Iterator[tuple[str, object]]:
         ("a new client", new),
         ("an older one", {"AI_AGENT": "claude-code_2-1-330_agent"}),
         ("another", {"AI_AGENT": "x_9-9-9"}),
+        ("one of no number", {"AI_AGENT": "claude-code_²-²-²_agent"}),
         ("one that asks nobody", {**new, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}),
         ("one that may ask", {**new, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "0"}),
         ("the provider", {**new, **address}),

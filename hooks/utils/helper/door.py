@@ -42,7 +42,7 @@ MOST_AGENTS = 24
 
 def _seconds(configured: str | None) -> float:
     """Return how long the mod waits for a row: `configured` in milliseconds, where that is a number."""
-    return int(configured) / 1000 if configured and configured.isdigit() and int(configured) else _DOOR_S
+    return int(configured) / 1000 if configured and configured.isdecimal() and int(configured) else _DOOR_S
 
 
 class Door:

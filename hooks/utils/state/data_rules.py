@@ -100,7 +100,7 @@ def is_asked(environ: Mapping[str, str]) -> bool:
     """Return whether the client around us asks for the rules of its account, so that it will say them: a new one that may ask, and that
     talks to the provider itself. One that asks nobody never knows, and then the configuration decides alone."""
     name, _, rest = environ.get("AI_AGENT", "").partition("_")
-    version = tuple(int(part) for part in rest.partition("_")[0].split("-") if part.isdigit())
+    version = tuple(int(part) for part in rest.partition("_")[0].split("-") if part.isdecimal())
     if name != "claude-code" or version < _FIRST:
         return False
     if environ.get("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "") not in ("", "0", "false"):

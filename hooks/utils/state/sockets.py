@@ -125,7 +125,7 @@ def _names(folder: str) -> list[str]:
 
 def _pid(name: str) -> int:
     number = name.rpartition("-")[2].partition(".")[0]
-    return int(number) if number.isdigit() else 0
+    return int(number) if number.isdecimal() else 0
 
 
 def _made(path: str) -> float:
