@@ -17,22 +17,18 @@ def by_name(text: str) -> dict[str, str]:
 
 
 # How the words of a program are read: the name of a reader in bash.py.
-KINDS = {
-    **dict.fromkeys("rg grep egrep fgrep zgrep ggrep ugrep ag ack ack-grep".split(), "content"),
-    **dict.fromkeys("find gfind bfs fd fdfind ls ll dir exa eza lsd tree".split(), "files"),
-    **dict.fromkeys("cat bat batcat nl less more head tail sed gsed awk gawk mawk ghead gtail gcat".split(), "read"),
-    **dict.fromkeys("mkdir rm mv cp touch chmod rmdir ln chown chgrp unlink".split(), "ack"),
-    **dict.fromkeys("cd pushd popd".split(), "move"),
-    **dict.fromkeys(
-        "export set unset source . sleep true false : wait test [ [[ read local declare readonly typeset shopt exit return break"
-        " continue shift ulimit umask alias unalias let pwd setopt disown jobs fg bg hash stty clear".split(),
-        "aside",
-    ),
-    **dict.fromkeys("echo printf yes".split(), "feed"),
-    "git": "git",
-    "popkit": "popkit",
-    "tee": "tee",
-}
+KINDS = by_name("""\
+rg grep egrep fgrep zgrep ggrep ugrep ag ack ack-grep: content
+find gfind bfs fd fdfind ls ll dir exa eza lsd tree: files
+cat bat batcat nl less more head tail sed gsed awk gawk mawk ghead gtail gcat: read
+mkdir rm mv cp touch chmod rmdir ln chown chgrp unlink: ack
+cd pushd popd: move
+export set unset source . sleep true false wait test [ [[ read local declare readonly typeset shopt exit return break continue shift ulimit
+ umask alias unalias let pwd setopt disown jobs fg bg hash stty clear :: aside
+echo printf yes: feed
+git: git
+popkit: popkit
+tee: tee""")
 
 GIT_KINDS = {**dict.fromkeys(("commit", "push", "add", "mv", "rm", "stage"), "ack"), "grep": "content"}
 # These show files of commits, where they name them.
@@ -102,16 +98,11 @@ INTERPRETERS = frozenset(("python", "node", "php", "ruby"))
 PYTHON_VALUES = frozenset(("-W", "-X", "-Q", "--check-hash-based-pycs"))
 
 # What a word in the name of a script, task or target says about its kind.
-WORD_FAMILIES = {
-    **dict.fromkeys(
-        "test tests unit e2e integration spec specs coverage cov bench jest vitest pytest cypress playwright smoke t".split(), "test"
-    ),
-    **dict.fromkeys("build compile bundle assemble assembledebug assemblerelease package dist pack tauri-build all".split(), "build"),
-    **dict.fromkeys(
-        "lint eslint format fmt prettier style check ci verify validate clippy stylelint biome ruff analyze vet".split(), "lint"
-    ),
-    **dict.fromkeys("typecheck types type tsc mypy pyright typing".split(), "types"),
-}
+WORD_FAMILIES = by_name("""\
+test tests unit e2e integration spec specs coverage cov bench jest vitest pytest cypress playwright smoke t: test
+build compile bundle assemble assembledebug assemblerelease package dist pack tauri-build all: build
+lint eslint format fmt prettier style check ci verify validate clippy stylelint biome ruff analyze vet: lint
+typecheck types type tsc mypy pyright typing: types""")
 # Scripts and tasks whose name begins so do something else, whatever follows: `start:test`, `deploy:build`.
 NO_RUN = frozenset(
     "start dev serve watch preview deploy release publish clean install prepare postinstall generate gen db migrate seed docker"
@@ -119,24 +110,14 @@ NO_RUN = frozenset(
 )
 
 # Tools that do one thing.
-TOOLS = {
-    **dict.fromkeys(
-        "jest vitest mocha ava tap pytest nose2 nosetests tox nox gotestsum rspec phpunit pest ctest karma bats cucumber behave unittest"
-        " testcafe wdio prove paratest stestr ward".split(),
-        "test",
-    ),
-    **dict.fromkeys("tsc vue-tsc mypy pyright basedpyright ty pytype svelte-check pyre dialyzer".split(), "types"),
-    **dict.fromkeys(
-        "eslint stylelint flake8 pylint golangci-lint staticcheck shellcheck hadolint markdownlint markdownlint-cli markdownlint-cli2"
-        " rubocop standard xo oxlint jshint actionlint yamllint vale bandit swiftlint ktlint clang-tidy cppcheck commitlint knip"
-        " phpstan phpcs psalm ansible-lint ruff-lsp pycodestyle pydocstyle vulture lint-imports detekt tflint prettier black isort gofmt"
-        " rustfmt yapf".split(),
-        "lint",
-    ),
-    **dict.fromkeys(
-        "webpack esbuild rollup parcel tsup tsdown unbuild electron-builder sphinx-build build cmake wasm-bindgen".split(), "build"
-    ),
-}
+TOOLS = by_name("""\
+jest vitest mocha ava tap pytest nose2 nosetests tox nox gotestsum rspec phpunit pest ctest karma bats cucumber behave unittest testcafe
+ wdio prove paratest stestr ward: test
+tsc vue-tsc mypy pyright basedpyright ty pytype svelte-check pyre dialyzer: types
+eslint stylelint flake8 pylint golangci-lint staticcheck shellcheck hadolint markdownlint markdownlint-cli markdownlint-cli2 rubocop
+ standard xo oxlint jshint actionlint yamllint vale bandit swiftlint ktlint clang-tidy cppcheck commitlint knip phpstan phpcs psalm
+ ansible-lint ruff-lsp pycodestyle pydocstyle vulture lint-imports detekt tflint prettier black isort gofmt rustfmt yapf: lint
+webpack esbuild rollup parcel tsup tsdown unbuild electron-builder sphinx-build build cmake wasm-bindgen: build""")
 # Words behind these that only say what they do anyway.
 OWN_WORDS = frozenset(
     "vitest run,golangci-lint run,unittest discover,phpstan analyse,phpstan analyze,ty check,pyre check,stestr run,swiftlint lint,tap run"

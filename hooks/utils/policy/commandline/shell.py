@@ -358,7 +358,9 @@ class _Reader:
             if word:
                 self.token(word)
             self.operator = operator
-        elif self.words or not (token in _PASSED_OVER or token in _SKIP_TO or self.assigned(token)):
+        elif not self.words and _is_assignment(token):
+            self.assignments.append(_value(token, self.held))
+        elif self.words or not (token in _PASSED_OVER or token in _SKIP_TO):
             self.words.append(_value(token, self.held))
         elif token in _SKIP_TO:
             self.skip = _SKIP_TO[token]
@@ -382,12 +384,6 @@ class _Reader:
         if token == "done" and self.loops:
             self.unroll(self.loops.pop())
         self.branches = max(0, self.branches + _BRANCHES.get(token, 0))
-
-    def assigned(self, token: str) -> bool:
-        if not _is_assignment(token):
-            return False
-        self.assignments.append(_value(token, self.held))
-        return True
 
     def unroll(self, over: list[str]) -> None:
         """Write out the loop that was closed last, where it goes over words that are known."""

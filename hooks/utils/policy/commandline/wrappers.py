@@ -6,18 +6,7 @@ Some of these make it run in an environment of its own.
 from __future__ import annotations
 
 from ..parts import LESS, OTHERWISE, UNKNOWN, normal_path
-from .programs import (
-    ALIASES,
-    INTERPRETERS,
-    PREFIX_SUBCOMMANDS,
-    PREFIXES,
-    PYTHON_VALUES,
-    SCRIPT_RUNNERS,
-    SHELLS,
-    SUBCOMMANDS,
-    TASKS,
-    TOOLS,
-)  # fmt: skip
+from .programs import ALIASES, INTERPRETERS, PREFIX_SUBCOMMANDS, PREFIXES, PYTHON_VALUES, SCRIPT_RUNNERS, SHELLS, SUBCOMMANDS, TASKS, TOOLS
 from .runs import Limits, next_name
 
 # Nobody wraps deeper; what does is something else.
