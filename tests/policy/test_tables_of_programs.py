@@ -167,7 +167,7 @@ def options_of_runs() -> Iterator[str]:
     yield from (
         f"{name} {option} b {words.partition(' ')[2]}"
         for name, options in run_options.BEFORE_COMMAND.items()
-        for option in options
+        for option in options.split()
         for words in run_options.LOOKS
         if words.startswith(name + " ")
     )

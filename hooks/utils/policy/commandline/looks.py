@@ -35,7 +35,7 @@ def _command_first(words: list[str], with_value: Sequence[str]) -> list[str]:
 def look_of(words: list[str], cwd: str) -> tuple[str, list[str], list[str]] | None:
     """Return (the words that name a look, the targets, the marks) of a command that looks at the state of something, as far as
     run_options.py knows it; None for any other."""
-    words = _command_first(words, run_options.BEFORE_COMMAND.get(words[0], ()))
+    words = _command_first(words, run_options.BEFORE_COMMAND.get(words[0], "").split())
     name = next((name for name in (" ".join(words[:3]), " ".join(words[:2])) if name in run_options.LOOKS), "")
     if not name:
         return None

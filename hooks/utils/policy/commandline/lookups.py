@@ -7,6 +7,7 @@ search. What makes a look show less or more than another is in the marks of its 
 from __future__ import annotations
 
 from ..parts import AT_LEAST, AT_MOST, LESS, LISTING, MORE, content_search, file_search, here_only, marked, normal_path
+from .programs import by_name
 
 # More places than this are not listed: what was searched is then unknown, and is covered by nothing.
 MOST_PLACES = 64
@@ -21,27 +22,38 @@ _LONG_VALUES = frozenset(
     " --exclude-dir --threads --replace --max-depth --maxdepth --max-columns --sort --sortr --color --colors --encoding --ignore-file"
     " --ignore --ignore-dir --pre --engine --max-filesize --binary-files --devices --directories --label --path-separator --depth".split()
 )
-_LONG_MARKS = {
-    "--ignore-case": "i", "--invert-match": "v", "--word-regexp": "w", "--line-regexp": "x", "--fixed-strings": "F", "--literal": "Q",
-    "--files-without-match": "L", "--multiline": "U",
-}  # fmt: skip
+_LONG_MARKS = by_name("""\
+--ignore-case: i
+--invert-match: v
+--word-regexp: w
+--line-regexp: x
+--fixed-strings: F
+--literal: Q
+--files-without-match: L
+--multiline: U""")
 _GLOBS = ("-g", "--glob", "--iglob", "--include", "-t", "--type")
 # What of the lines that match is shown: not they, or not all of them.
-_SHOWN_LESS = {
-    "-l": "names", "--files-with-matches": "names", "-c": "counts", "--count": "counts", "--count-matches": "counts", "-q": "nothing",
-    "--quiet": "nothing", "--silent": "nothing", "-o": "matches", "--only-matching": "matches", "-h": "no names",
-    "--no-filename": "no names", "-I": "text",
-}  # fmt: skip
+_SHOWN_LESS = by_name("""\
+-l --files-with-matches: names
+-c --count --count-matches: counts
+-q --quiet --silent: nothing
+-o --only-matching: matches
+-h --no-filename: no names
+-I: text""")
 _NO_LINES = frozenset(("names", "counts", "nothing"))
-_NUMBERED_LESS = {
-    "-m": "each", "--max-count": "each", "-d": "depth", "--max-depth": "depth", "--maxdepth": "depth", "--depth": "depth",
-    "-M": "columns", "--max-columns": "columns", "--max-filesize": "size",
-}  # fmt: skip
+_NUMBERED_LESS = by_name("""\
+-m --max-count: each
+-d --max-depth --maxdepth --depth: depth
+-M --max-columns: columns
+--max-filesize: size""")
 _EXCLUDES = frozenset(("--exclude", "--exclude-dir", "-T", "--type-not", "--ignore", "--ignore-dir"))
-_SHOWN_MORE = {
-    "-n": "numbers", "--line-number": "numbers", "--vimgrep": "columns", "--column": "columns", "-b": "offsets", "-a": "binary",
-    "--text": "binary", "--hidden": "hidden", "-.": "hidden", "-z": "archives",
-}  # fmt: skip
+_SHOWN_MORE = by_name("""\
+-n --line-number: numbers
+--vimgrep --column: columns
+-b: offsets
+-a --text: binary
+--hidden -.: hidden
+-z: archives""")
 _AROUND = {
     "-A": ("after",), "--after-context": ("after",), "-B": ("before",), "--before-context": ("before",), "-C": ("after", "before"),
     "--context": ("after", "before"),
@@ -249,9 +261,19 @@ def _limits_of_find(tests: list[str]) -> tuple[list[str], list[str]]:
 
 
 # Letters of `ls` and its like that show more; that only order or adorn; the others make another list of it.
-_LS_MORE = {"l": "long", "a": "hidden", "A": "hidden", "i": "inodes", "s": "sizes", "n": "long", "g": "long", "o": "long", "R": "below"}
+_LS_MORE = by_name("""\
+l n g o: long
+a A: hidden
+i: inodes
+s: sizes
+R: below""")
 _LS_NEUTRAL = frozenset("1tSrhFpGXvUcCkxm")
-_LS_LONG = {"--all": "a", "--almost-all": "a", "--long": "l", "--recursive": "R", "--tree": "R", "--human-readable": "h", "--reverse": "r"}
+_LS_LONG = by_name("""\
+--all --almost-all: a
+--long: l
+--recursive --tree: R
+--human-readable: h
+--reverse: r""")
 _LS_LONG_NEUTRAL = frozenset(("--color", "--group-directories-first", "--full-time", "--icons", "--time-style", "--sort", "--classify"))
 
 

@@ -30,19 +30,32 @@ git: git
 popkit: popkit
 tee: tee""")
 
-GIT_KINDS = {**dict.fromkeys(("commit", "push", "add", "mv", "rm", "stage"), "ack"), "grep": "content"}
+GIT_KINDS = by_name("""\
+commit push add mv rm stage: ack
+grep: content""")
 # These show files of commits, where they name them.
 GIT_READS = frozenset(("show", "cat-file"))
 GIT_VALUES = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace"))
 
 SHELLS = frozenset("bash sh zsh dash ksh fish ash eval".split())
-ALIASES = {
-    "gradlew": "gradle", "mvnw": "mvn", "gmake": "make", "py.test": "pytest", "docker-compose": "docker",
-    "podman": "docker", "py": "python", "ripgrep": "rg", "@biomejs/biome": "biome", "@playwright/test": "playwright", "typescript": "tsc",
-    "gotest": "go", "manage.py": "django", "nodejs": "node", "vue-cli-service": "vue", "podman-compose": "docker",
-    "Set-Location": "cd", "Push-Location": "pushd", "Pop-Location": "popd", "set-location": "cd", "push-location": "pushd",
-    "pop-location": "popd",
-}  # fmt: skip
+ALIASES = by_name("""\
+gradlew: gradle
+mvnw: mvn
+gmake: make
+py.test: pytest
+docker-compose podman podman-compose: docker
+py: python
+ripgrep: rg
+@biomejs/biome: biome
+@playwright/test: playwright
+typescript: tsc
+gotest: go
+manage.py: django
+nodejs: node
+vue-cli-service: vue
+Set-Location set-location: cd
+Push-Location push-location: pushd
+Pop-Location pop-location: popd""")
 
 # Programs that run another: how many words of their own come before the other's name, then their options with a value.
 PREFIXES = by_name("""\

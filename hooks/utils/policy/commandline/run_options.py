@@ -16,7 +16,7 @@ An option with `=value` is listed where that value means something else than oth
 
 from __future__ import annotations
 
-from .programs import rows
+from .programs import by_name, rows
 
 # Of every tool that does not say otherwise.
 _ANY = "n:--color,--colour,--colors,--no-color,--verbose,--no-progress,--progress,--"
@@ -204,20 +204,25 @@ systemctl status: n:--no-pager m:-l,--full X:-n,--lines"""))  # fmt: skip
 # Of looks with an `X`, the number where none is given; else it is every one.
 WITHOUT_NUMBER = {"npm ls": "0", "gh run list": "20", "systemctl status": "10"}
 # Of programs with looks, the options with a value that may stand before the command.
-BEFORE_COMMAND = {
-    "kubectl": ("-n", "--namespace", "--context", "--kubeconfig", "--cluster", "-s", "--server", "--user", "--request-timeout"),
-    "docker": ("-c", "--context", "-H", "--host", "-f", "--file", "-p", "--project-name", "--profile", "--env-file"),
-    "gh": ("-R", "--repo"),
-    "npm": ("--prefix", "-w", "--workspace"),
-    "systemctl": ("-H", "--host", "-M", "--machine"),
-}
+BEFORE_COMMAND = by_name("""\
+kubectl: -n --namespace --context --kubeconfig --cluster -s --server --user --request-timeout
+docker: -c --context -H --host -f --file -p --project-name --profile --env-file
+gh: -R --repo
+npm: --prefix -w --workspace
+systemctl: -H --host -M --machine""")
 # What follows a script's name goes to a tool that is not known, hence `script`: the options of the usual ones.
-_SAME = {
-    "bun": "jest", "basedpyright": "pyright", "vue-tsc": "tsc", "task": "just", "artisan": "phpunit", "pest": "phpunit",
-    "paratest": "phpunit", "biome": "eslint", "ava": "mocha", "flutter": "mix", "dart": "mix", "pnpm": "script", "npm": "script",
-    "yarn": "script", "oxlint": "eslint", "stylelint": "eslint", "nuxt": "next", "astro": "next", "standard": "eslint", "xo": "eslint",
-    "bandit": "flake8",
-}  # fmt: skip
+_SAME = by_name("""\
+bun: jest
+basedpyright: pyright
+vue-tsc: tsc
+task: just
+artisan pest paratest: phpunit
+biome oxlint stylelint standard xo: eslint
+ava: mocha
+flutter dart: mix
+pnpm npm yarn: script
+nuxt astro: next
+bandit: flake8""")
 
 
 def letters_of(tool: str) -> dict[str, str]:
