@@ -130,7 +130,7 @@ def kinds_of_programs() -> Iterator[str]:
     yield from (f"git {word} a" for word in (*programs.GIT_KINDS, *sorted(programs.GIT_READS)))
     yield from (f"git {option} b status" for option in sorted(programs.GIT_VALUES))
     yield from (f"{name} {word}" for name, row in programs.SUBCOMMANDS.items() for word in (*runs.families(row), "other"))
-    yield from (f"{name} {word}" for name, words in programs.ONLY_WITH.items() for word in (*words, "a"))
+    yield from (f"{name} {word}" for name, words in programs.ONLY_WITH.items() for word in (*words.split(), "a"))
     yield from (f"npm run {word}" for word in (*programs.WORD_FAMILIES, *sorted(programs.NO_RUN)))
     yield from (f"{name} {word}" for name in sorted(programs.TASKS) for word in ("test", "thing"))
     yield from (f"{name} {word}" for name in sorted(programs.SCRIPT_RUNNERS) for word in ("test", "lint"))
@@ -214,8 +214,8 @@ def words_around_runs() -> Iterator[str]:
         row = programs.PREFIX_SUBCOMMANDS.get(name)
         begin = f"{name} {row.split()[1].split(',')[0]}" if row else name
         end = "box pytest a.py" if name == "docker" else "pytest a.py"
-        yield from (f"{begin} {option} {end}" for option in sorted(options))
-    yield from (f"sudo {option} pytest a.py" for option in sorted(wrappers._QUIET))
+        yield from (f"{begin} {option} {end}" for option in sorted(options.split()))
+    yield from (f"sudo {option} pytest a.py" for option in sorted(wrappers._QUIET.split()))
     yield from (f"{name} run {option} b cat a.py" for name, option in map(str.split, sorted(wrappers._FOLDERS)))
     yield from (f"node b/pytest{ending} a.py" for ending in wrappers._EXTENSIONS)
     yield from (f"{folder}pytest a.py" for folder in wrappers._SAME_FOR_ALL)

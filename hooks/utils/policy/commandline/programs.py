@@ -137,10 +137,14 @@ OWN_WORDS = frozenset(
     ",tox run,tox r".split(",")
 )
 # They are runs only with one of these; else they change files.
-ONLY_WITH = {
-    "prettier": ("--check", "-c", "-l", "--list-different"), "black": ("--check", "--diff"), "isort": ("--check", "--check-only", "-c"),
-    "gofmt": ("-l", "-d"), "rustfmt": ("--check",), "cmake": ("--build",), "yapf": ("--diff", "-d"),
-}  # fmt: skip
+ONLY_WITH = by_name("""\
+prettier: --check -c -l --list-different
+black: --check --diff
+isort: --check --check-only -c
+gofmt: -l -d
+rustfmt: --check
+cmake: --build
+yapf: --diff -d""")
 
 # Tools with subcommands, by what these do; what is not named here is something else.
 SUBCOMMANDS = by_name("""\

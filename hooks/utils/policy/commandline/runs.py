@@ -69,7 +69,7 @@ def run_of(program: str, words: list[str], cwd: str, outer: Sequence[str] = ()) 
     if program in programs.TOOLS:
         if (not _ASKS.isdisjoint(words[1:]) and program != "ctest") or not programs.ADMINISTRATION.isdisjoint(words[1:2]):
             return None
-        if program in programs.ONLY_WITH and not any(word in words for word in programs.ONLY_WITH[program]):
+        if program in programs.ONLY_WITH and set(words).isdisjoint(programs.ONLY_WITH[program].split()):
             return None
         first = 2 if " ".join([program, *words[1:2]]) in programs.OWN_WORDS else 1
         return _tool(programs.TOOLS[program], program, program, words, first, cwd, outer)

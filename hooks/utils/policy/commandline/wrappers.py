@@ -6,7 +6,19 @@ Some of these make it run in an environment of its own.
 from __future__ import annotations
 
 from ..parts import LESS, OTHERWISE, UNKNOWN, normal_path
-from .programs import ALIASES, INTERPRETERS, PREFIX_SUBCOMMANDS, PREFIXES, PYTHON_VALUES, SCRIPT_RUNNERS, SHELLS, SUBCOMMANDS, TASKS, TOOLS
+from .programs import (
+    ALIASES,
+    INTERPRETERS,
+    PREFIX_SUBCOMMANDS,
+    PREFIXES,
+    PYTHON_VALUES,
+    SCRIPT_RUNNERS,
+    SHELLS,
+    SUBCOMMANDS,
+    TASKS,
+    TOOLS,
+    by_name,
+)
 from .runs import Limits, next_name
 
 # Nobody wraps deeper; what does is something else.
@@ -19,14 +31,13 @@ _TRANSPARENT = frozenset(
 # It matters only how these start it: of an `env` without options, or an `npx` of what the project has installed, nothing is left.
 _PLAIN = frozenset("env npx bunx winpty cross-env c8 nyc npm pnpm yarn bun bundle coverage".split())
 # Of each, the options that do not matter; of those that are not named, these: _QUIET.
-_QUIET = frozenset("-- -q --quiet".split())
-_NEUTRAL = {
-    **dict.fromkeys(("env", "sudo", "doas", "xargs", "bundle", "direnv", "cross-env"), frozenset(("--",))),
-    **dict.fromkeys("npx bunx npm pnpm yarn bun c8 nyc".split(), frozenset("-- -y --yes --no-install -q --quiet -s --silent".split())),
-    **dict.fromkeys(("uv", "uvx", "pixi"), frozenset("-- -m -q --quiet --frozen --locked --no-sync".split())),
-    **dict.fromkeys(("coverage", "pipenv", "hatch", "rye"), frozenset("-- -m -q --quiet".split())),
-    "docker": frozenset("-- -T -i -t -it -ti --rm -q --quiet".split()),
-}
+_QUIET = "-- -q --quiet"
+_NEUTRAL = by_name("""\
+env sudo doas xargs bundle direnv cross-env: --
+npx bunx npm pnpm yarn bun c8 nyc: -- -y --yes --no-install -q --quiet -s --silent
+uv uvx pixi: -- -m -q --quiet --frozen --locked --no-sync
+coverage pipenv hatch rye: -- -m -q --quiet
+docker: -- -T -i -t -it -ti --rm -q --quiet""")
 _SHORTENS = frozenset(("chronic", "rtk"))
 # The options that name the folder.
 _FOLDERS = frozenset(
@@ -121,7 +132,7 @@ def _started_by(program: str, words: list[str]) -> tuple[str, ...]:
         return (OTHERWISE + "exec -c",) if program == "exec" and any(word[:1] == "-" and "c" in word for word in words) else ()
     if program == "xargs":
         return (OTHERWISE + UNKNOWN + "xargs",)
-    neutral = _NEUTRAL.get(program, _QUIET)
+    neutral = _NEUTRAL.get(program, _QUIET).split()
     own = [word for word in words[1:] if word not in neutral]
     if program == "docker" and own[-2:-1] != ["run"]:
         # The container and the folder in it are named by the folder of what runs.
