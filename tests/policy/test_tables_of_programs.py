@@ -151,7 +151,7 @@ def wrapped_runs() -> Iterator[str]:
                 f"{name} {subcommand} {option}{' own' * int(own)} pytest a.py" for option in ("", *(f"{option} b.py" for option in options))
             )
     yield from (f"{name} -m pytest a.py" for name in sorted(programs.INTERPRETERS))
-    yield from (f"python {option} b.py -m pytest a.py" for option in sorted(programs.PYTHON_VALUES))
+    yield from (f"python {option} b.py -m pytest a.py" for option in sorted(wrappers._PYTHON_VALUES))
     variables = (*(name.rstrip("=") for name in programs.VARIANT_VARIABLES), *programs.NEUTRAL_VARIABLES, *programs.TELLING_VARIABLES)
     yield from (f"{name}=1 pytest a.py" for name in sorted(variables))
     yield from (f"{name} x && pytest a.py" for name in (*sorted(programs.ENVIRONMENT), *programs.SWITCHES))
@@ -216,7 +216,7 @@ def words_around_runs() -> Iterator[str]:
         end = "box pytest a.py" if name == "docker" else "pytest a.py"
         yield from (f"{begin} {option} {end}" for option in sorted(options.split()))
     yield from (f"sudo {option} pytest a.py" for option in sorted(wrappers._QUIET.split()))
-    yield from (f"{name} run {option} b cat a.py" for name, option in map(str.split, sorted(wrappers._FOLDERS)))
+    yield from (f"{name} run {option} b cat a.py" for name, options in wrappers._FOLDERS.items() for option in options.split())
     yield from (f"node b/pytest{ending} a.py" for ending in wrappers._EXTENSIONS)
     yield from (f"{folder}pytest a.py" for folder in wrappers._SAME_FOR_ALL)
     yield from (f"{name} x; pytest a.py" for name in sorted(shell._KEYWORDS | shell._OPENING | shell._CLOSING))

@@ -12,21 +12,7 @@ from __future__ import annotations
 from ..io.storage import LOGS, Storage
 from ..policy import kinds, ruleset
 from ..policy.ruleset import EVENT_ALIASES, EVENTS, PRESERVED_EVENTS, TIER_CONFIG, TIERS
-from .field_kinds import (
-    FLAG,
-    LONGEST_PATTERN,
-    MOST_CALLS,
-    PATTERN,
-    PROSE,
-    address,
-    described,
-    keyed,
-    listed,
-    number,
-    record,
-    whole,
-    word,
-)
+from .field_kinds import FLAG, LONGEST_PATTERN, MOST_CALLS, PATTERN, PROSE, address, described, keyed, listed, number, record, whole, word
 from .memory_fields import MEMORY_TIERS
 
 STORAGE = (

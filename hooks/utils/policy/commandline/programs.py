@@ -108,7 +108,6 @@ docker: 1 exec,run -e --env -u --user -w --workdir -f --file -p --project-name -
  --network --entrypoint --platform --mount""")
 # Interpreters: of a script that is a known tool, the tool counts.
 INTERPRETERS = frozenset(("python", "node", "php", "ruby"))
-PYTHON_VALUES = frozenset(("-W", "-X", "-Q", "--check-hash-based-pycs"))
 
 # What a word in the name of a script, task or target says about its kind.
 WORD_FAMILIES = by_name("""\

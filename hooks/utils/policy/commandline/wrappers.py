@@ -6,19 +6,7 @@ Some of these make it run in an environment of its own.
 from __future__ import annotations
 
 from ..parts import LESS, OTHERWISE, UNKNOWN, normal_path
-from .programs import (
-    ALIASES,
-    INTERPRETERS,
-    PREFIX_SUBCOMMANDS,
-    PREFIXES,
-    PYTHON_VALUES,
-    SCRIPT_RUNNERS,
-    SHELLS,
-    SUBCOMMANDS,
-    TASKS,
-    TOOLS,
-    by_name,
-)
+from .programs import ALIASES, INTERPRETERS, PREFIX_SUBCOMMANDS, PREFIXES, SCRIPT_RUNNERS, SHELLS, SUBCOMMANDS, TASKS, TOOLS, by_name
 from .runs import Limits, next_name
 
 # Nobody wraps deeper; what does is something else.
@@ -40,11 +28,14 @@ coverage pipenv hatch rye: -- -m -q --quiet
 docker: -- -T -i -t -it -ti --rm -q --quiet""")
 _SHORTENS = frozenset(("chronic", "rtk"))
 # The options that name the folder.
-_FOLDERS = frozenset(
-    "env -C,env --chdir,sudo -D,sudo --chdir,uv --directory,poetry -C,poetry --directory,mise -C,mise --cd,conda --cwd,mamba --cwd".split(
-        ","
-    )
-)
+_FOLDERS = by_name("""\
+env: -C --chdir
+sudo: -D --chdir
+uv: --directory
+poetry: -C --directory
+mise: -C --cd
+conda mamba: --cwd""")
+_PYTHON_VALUES = ("-W", "-X", "-Q", "--check-hash-based-pycs")
 _SAME_FOR_ALL = ("/usr/bin/", "/bin/", "/usr/local/bin/")
 
 
@@ -152,7 +143,7 @@ def _folder_of(program: str, words: list[str], cwd: str) -> str:
     folder = ""
     for word, following in zip(words, [*words[1:], ""]):
         name, equals, value = word.partition("=")
-        if f"{program} {name}" in _FOLDERS:
+        if name in _FOLDERS.get(program, "").split():
             folder = value if equals else following
     return normal_path(folder, cwd) if folder else cwd
 
@@ -210,7 +201,7 @@ def _tool_behind(program: str, words: list[str]) -> tuple[int, str]:
             return (at + 1, module) if known else (0, "")
         if words[at] in ("-c", "-e", "-p", "-", "--test", "-r", "--eval", "--print"):
             return 0, ""
-        at += 2 if words[at] in PYTHON_VALUES else 1
+        at += 2 if words[at] in _PYTHON_VALUES else 1
     if at < len(words):
         tool = program_of(words[at])
         if tool != "build" and tool != "node" and (tool in TOOLS or tool in SUBCOMMANDS or tool in TASKS):
