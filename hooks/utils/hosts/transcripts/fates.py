@@ -44,7 +44,7 @@ _OF_SHELLS = (
 # What a runner says when there was nothing to run, and a client when nobody answered it. They say little else.
 _NOTHING_RAN = (
     "No module named ", "issing script:", "is not recognized as", "no tests ran", "No tests found",
-    "0 tests collected", "unrecognized arguments", "cd: no such", "can't cd to", "No such file or directory (os error 2)",
+    "0 tests collected", "unrecognized arguments", "can't cd to", "No such file or directory (os error 2)",
     # no such task, project or test
     'error Command "', "no such command: ", "could not determine executable", "could not find `Cargo.toml`", "did not match any packages",
     "go.mod file not found", "does not contain main module", "there is no POM in", "in the reactor: ", "not found in root project",

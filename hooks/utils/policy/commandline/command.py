@@ -6,15 +6,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# What joins a pipeline to the one before it.
-AND, OR = "\x00a", "\x00o"
+# What joins a pipeline to the one before it; in a bracket behind `&&` INSIDE, where nothing does.
+AND, OR, INSIDE = "\x00a", "\x00o", "\x00i"
 
 
 class Command:
-    """One simple command: `stage` counts from 0 along its pipeline, `group` names the subshells it runs in, outermost first. `joined`: AND
-    or OR before its pipeline · `branches`: how many of those around it may not run · `is_background`: nobody waits for it · `outlets`: of
-    each bracket around it, innermost first, where its output goes: the redirections behind the bracket, a command without words, and the
-    stages of the pipe."""
+    """One simple command: `stage` counts from 0 along its pipeline, `group` names the subshells it runs in, outermost first. `joined`: AND,
+    OR, INSIDE before its pipeline · `branches`: how many of those around it may not run · `is_background`: nobody waits for it ·
+    `outlets`: of each bracket around it, innermost first, where its output goes: the redirections behind the bracket, a command without
+    words, and the stages of the pipe."""
 
     __slots__ = ("assignments", "branches", "group", "is_background", "joined", "outlets", "redirects", "stage", "words")
 

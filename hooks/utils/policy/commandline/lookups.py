@@ -54,10 +54,10 @@ _SHOWN_MORE = by_name("""\
 -a --text: binary
 --hidden -.: hidden
 -z: archives""")
-_AROUND = {
-    "-A": ("after",), "--after-context": ("after",), "-B": ("before",), "--before-context": ("before",), "-C": ("after", "before"),
-    "--context": ("after", "before"),
-}  # fmt: skip
+_AROUND = by_name("""\
+-A --after-context: after
+-B --before-context: before
+-C --context: after before""")
 # These matter in no way: how it is shown, or what it is anyway.
 _NEUTRAL = frozenset(
     "-r -R -s -H -E -P -F -G --color --colour --colors --recursive --dereference-recursive --no-messages --with-filename --sort --sortr"
@@ -185,7 +185,7 @@ class SearchScope:
         elif name in _EXCLUDES:
             self.less.append("not " + value)
         elif name in _AROUND:
-            self.more += [f"{side}{AT_LEAST}{value}" for side in _AROUND[name]]
+            self.more += [f"{side}{AT_LEAST}{value}" for side in _AROUND[name].split()]
         elif name in _SHOWN_MORE:
             self.more.append(_SHOWN_MORE[name])
         elif name not in _NEUTRAL:

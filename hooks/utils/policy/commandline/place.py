@@ -17,7 +17,7 @@ class Place:
     `deciding`, `is_script`: of the pipeline that was read last."""
 
     __slots__ = (
-        "conditional", "cwd", "deciding", "depth", "environment", "folders", "group", "has_pipefail", "is_script", "left", "listed",
+        "conditional", "cwd", "deciding", "depth", "environment", "folders", "gate", "group", "has_pipefail", "is_script", "left", "listed",
         "may_have_failed", "piped", "pushed", "stops_at_failure", "telling",
     )  # fmt: skip
 
@@ -30,7 +30,7 @@ class Place:
         self.left: dict[tuple[int, ...], int] = {}  # of the subshells that may have ended, whether what follows in them has run
         self.pushed: list[str] = []
         self.environment: list[str] = []
-        self.may_have_failed = False
+        self.may_have_failed = self.gate = False  # the second: before the last `&&`
         self.piped: list[list[Command]] = []
         self.conditional: list[Action] = []  # those of this list of `&&` that run only if all before them succeed
         self.telling: list[Action] = []  # those since the last `;` or `||`
@@ -63,7 +63,7 @@ class Place:
         """Note that a move may not be made."""
         if command.branches or command.joined == OR:
             self.go(UNKNOWN)
-        elif command.joined == AND and self.may_have_failed:
+        elif command.joined and self.may_have_failed:
             self.listed.append(self.group)
 
     def move(self, program: str, words: list[str]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 # `environments` and `filters` are imported where a line changes its environment or picks from an output.
 from .. import kinds
 from ..parts import EXCERPT, LESS, ON_SUCCESS, OTHERWISE, UNSURE, with_marks
-from .command import AND, OR, Command
+from .command import AND, INSIDE, OR, Command
 from .programs import ENVIRONMENT, SHELLS
 
 TYPE_CHECKING = False
@@ -35,13 +35,15 @@ def judge(found: list[Action], stages: list, following: Command | None, place: P
     """Note when the actions of a pipeline ran visibly, and what makes their output less, or another's."""
     first = stages[0]
     word = first.words[0] if first.words else ""
-    if (not first.joined and not place.stops_at_failure) or (first.joined == OR and not _gives_up(first.words)):
+    if (first.joined in ("", INSIDE) and not place.stops_at_failure) or (first.joined == OR and not _gives_up(first.words)):
         for action in place.conditional:
             action.ran = UNSURE  # the line's success is that of what follows
         for action in place.telling:
             action.tells = False
         place.conditional, place.telling = [], []
-        place.may_have_failed = place.may_have_failed and first.joined == OR
+        place.may_have_failed = {OR: place.may_have_failed, INSIDE: place.gate}.get(first.joined, False)
+    elif first.joined == AND:
+        place.gate = place.may_have_failed
     outlets = [outlet for outlet in first.outlets if any(stage.words for stage in outlet)]
     behind = [stage for outlet in first.outlets for stage in outlet if stage not in stages]
     ran = 0
@@ -51,7 +53,7 @@ def judge(found: list[Action], stages: list, following: Command | None, place: P
     tells = not (is_unsure or (is_piped and not place.has_pipefail))
     if is_unsure or (found and (is_hidden(stages) or is_hidden(behind))):
         ran = UNSURE
-    elif place.may_have_failed and (first.joined == AND or place.stops_at_failure):
+    elif place.may_have_failed and (first.joined or place.stops_at_failure):
         ran = UNSURE if any(outlet is one for outlet in outlets for one in place.piped) else ON_SUCCESS
     swallowed = following is not None and _swallows(following)
     for action in found:
@@ -80,7 +82,7 @@ def _swallows(following: Command) -> bool:
     """Return whether what follows in a line succeeds, and says nothing, where what stands before it has failed."""
     if following.joined == OR:
         return not _tells_failure(following.words)
-    return not following.joined and following.words[:1] in ([name] for name in _LEAVES) and following.words[1:2] == ["0"]
+    return following.joined != AND and following.words[:1] in ([name] for name in _LEAVES) and following.words[1:2] == ["0"]
 
 
 def _leaves(command: Command, may_have_failed: bool) -> int:
@@ -96,7 +98,7 @@ def _leaves(command: Command, may_have_failed: bool) -> int:
     code = "".join(command.words[1:2])
     if code == "0" or not (command.is_branch or command.joined) or not (code or command.joined == OR):
         return UNSURE
-    return ON_SUCCESS if command.is_branch or command.joined == AND or may_have_failed else 0
+    return ON_SUCCESS if command.is_branch or command.joined != OR or may_have_failed else 0
 
 
 def _tells_failure(words: list[str]) -> bool:

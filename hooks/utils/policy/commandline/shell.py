@@ -6,7 +6,7 @@ as they matter for telling which programs run. Nothing is expanded: `$x`, `$(..)
 
 from __future__ import annotations
 
-from .command import AND, OR, Command
+from .command import AND, INSIDE, OR, Command
 
 # One NUL alone ends a pipeline (newline), one with a letter stands for `&&` and `||`; a pair of NULs encloses the number of a held text.
 _END = "\x00"
@@ -212,8 +212,8 @@ class _Reader:
         self.skip = ""
         self.last = ""
         self.first = 0  # the number of commands before the list of pipelines that is being read
-        # Of each bracket, that of the list around it, the number of commands before it, why it may not run (_BODY, OR), and whether it
-        # is a shell of its own.
+        # Of each bracket, that of the list around it, the number of commands before it, why it may not run (_BODY, or what joins it), and
+        # whether it is a shell of its own.
         self.opened: list[tuple[int, int, str, bool]] = []
         self.unsure = 0  # how many of them may not run
         self.defines = False  # the body of a function follows
@@ -283,7 +283,7 @@ class _Reader:
             if token in (AND, OR):
                 self.joined = token
             else:
-                self.joined = ""
+                self.joined = INSIDE if self.opened and self.opened[-1][2] in (AND, INSIDE) else ""
                 self.first = len(self.commands)
             self.stage = 0
 
@@ -305,10 +305,10 @@ class _Reader:
 
     def begin(self, is_apart: bool = False) -> None:
         """Begin a bracket. What the body of a function does, it does not do here: it runs in a shell of its own, if ever."""
-        reason = _BODY if self.defines else self.joined if self.joined == OR else ""
+        reason = _BODY if self.defines else self.joined
         self.opened.append((self.first, len(self.commands), reason, is_apart or reason == _BODY or self.stage > 0))
         self.first = len(self.commands)
-        self.unsure += bool(reason)
+        self.unsure += reason in (_BODY, OR)
         self.defines = False
 
     def close(self) -> None:
@@ -316,7 +316,7 @@ class _Reader:
         self.end()
         if self.opened:
             self.first, begin, reason, is_apart = self.opened.pop()
-            self.unsure -= bool(reason)
+            self.unsure -= reason in (_BODY, OR)
             self.closed = self.commands[begin:] if len(self.opened) < _DEEPEST else []
             if is_apart:
                 self.set_apart(self.closed)
