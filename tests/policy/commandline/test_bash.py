@@ -265,6 +265,8 @@ def test_what_stands_around_a_command_counts(new, old, covered):
         ("npm run lint && { a; b; }; npm test", ALWAYS),
         ("npm run lint && { a; exit 1; }; npm test", ON_SUCCESS),
         ("npm run lint || { a; npm test; }", UNSURE),
+        ("cd web && for x in a b; do echo $x; b | tail -3; done; npm test", ALWAYS),
+        ("cd web && for x in a test; do echo $x; npm run npm:$x; done", ALWAYS),
         ("npm run lint && npm test; echo done", UNSURE),
         ("(npm run lint && npm test) | tail -30", UNSURE),
         ("(npm run lint && npm test) 2>&1 | tail -30", UNSURE),

@@ -46,7 +46,7 @@ _NUMBERED_LESS = by_name("""\
 -d --max-depth --maxdepth --depth: depth
 -M --max-columns: columns
 --max-filesize: size""")
-_EXCLUDES = frozenset(("--exclude", "--exclude-dir", "-T", "--type-not", "--ignore", "--ignore-dir"))
+_EXCLUDES = ("--exclude", "--exclude-dir", "-T", "--type-not", "--ignore", "--ignore-dir")
 _SHOWN_MORE = by_name("""\
 -n --line-number: numbers
 --vimgrep --column: columns
@@ -64,8 +64,8 @@ _NEUTRAL = frozenset(
     " --threads -j --basic-regexp --extended-regexp --perl-regexp --fixed-strings --line-buffered --pcre2 --no-color --no-config --label"
     " --null --trim --encoding --engine --case-sensitive --binary-files --no-heading --heading --follow --untracked -p".split()
 )
-_UNIGNORED = frozenset(("--no-ignore", "-u", "--unrestricted", "-uu", "-uuu", "--no-ignore-vcs", "--all-text"))
-_RESPECT_IGNORED = frozenset(("rg", "ag", "ack", "git grep"))
+_UNIGNORED = ("--no-ignore", "-u", "--unrestricted", "-uu", "-uuu", "--no-ignore-vcs", "--all-text")
+_RESPECT_IGNORED = ("rg", "ag", "ack", "git grep")
 _FD_VALUES = frozenset(
     "-e --extension -t --type -E --exclude -d --max-depth --min-depth -S --size -c --color -j --threads -x -X --exec".split()
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .command import INSIDE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +28,10 @@ def written_out(name: str, words: Sequence[str], body: Sequence[Command], unquot
         and not any(text.partition("=")[0].rstrip("+") == name for command in body for text in (*command.assignments, *command.words))
         and any("$" + name in word or "${" + name in word for command in body for word in command.words)  # else the same each time
     )
-    return [command for value in words for command in _run_once(body, name, value)] if is_known else []
+    found = [command for value in words for command in _run_once(body, name, value)] if is_known else []
+    for again in found[len(body) :: len(body) or 1]:
+        again.joined = again.joined and INSIDE  # nothing joins it to the run before
+    return found
 
 
 def _run_once(body: Sequence[Command], name: str, value: str) -> list[Command]:

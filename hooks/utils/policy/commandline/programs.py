@@ -34,8 +34,8 @@ GIT_KINDS = by_name("""\
 commit push add mv rm stage: ack
 grep: content""")
 # These show files of commits, where they name them.
-GIT_READS = frozenset(("show", "cat-file"))
-GIT_VALUES = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace"))
+GIT_READS = ("show", "cat-file")
+GIT_VALUES = ("-C", "-c", "--git-dir", "--work-tree", "--namespace")
 
 SHELLS = frozenset("bash sh zsh dash ksh fish ash eval".split())
 ALIASES = by_name("""\
@@ -185,7 +185,7 @@ mkdocs: build=build""")
 # Runners of tasks by name. Of `TASKS_ANY`, every task is a run; of the others, those whose name says so.
 TASKS_ANY = frozenset(("make", "just", "task", "ninja"))
 TASKS = frozenset("gradle mvn turbo nx lerna sbt rake grunt gulp invoke inv mage ant moon".split()) | TASKS_ANY
-SCRIPT_RUNNERS = frozenset(("npm", "yarn", "pnpm", "bun"))
+SCRIPT_RUNNERS = ("npm", "yarn", "pnpm", "bun")
 # Subcommands of package managers that are never the name of a script.
 MANAGER_COMMANDS = frozenset(
     "install i ci add remove rm uninstall un update up upgrade link unlink outdated audit why list ls info view publish pack init create"
@@ -204,7 +204,7 @@ NEUTRAL_VARIABLES = frozenset(
     " PLAYWRIGHT_HTML_OPEN CARGO_INCREMENTAL".split()
 )
 # Those that make it say more.
-TELLING_VARIABLES = frozenset(("RUST_BACKTRACE",))
+TELLING_VARIABLES = ("RUST_BACKTRACE",)
 # Programs behind which whatever follows in the line runs in another environment (environments.py).
 ENVIRONMENT = frozenset(
     "export declare typeset unset source . set nvm fnm conda mamba micromamba pyenv rbenv asdf mise sdk module volta workon deactivate"

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 _MOST_TARGETS = 64
 _ASKS = frozenset(("--version", "--help", "-V", "-h"))
 # The whole folder, and the value of a switch: `--pretty false`.
-_NO_TARGETS = frozenset((".", "true", "false"))
-_TASK_VERBS = frozenset(("nx", "turbo", "lerna", "moon"))
+_NO_TARGETS = (".", "true", "false")
+_TASK_VERBS = ("nx", "turbo", "lerna", "moon")
 # These write long options with one dash, or their letters are not known.
-_LONG_WITH_ONE_DASH = frozenset(("go", "xcodebuild", "script"))
+_LONG_WITH_ONE_DASH = ("go", "xcodebuild", "script")
 _TAKE_VALUES = frozenset("kKpdvVLMNXFT")
 # Of these a target is what is done, of one only with an `@`.
 _STEPS = ("zig", "dune")
 # Options of nx that take several words, and whether these are packages.
 _LISTS = {"-t": False, "--target": False, "--targets": False, "-p": True, "--projects": True}
 _EACH = ("recursive", "workspaces", "foreach", "m", "multi")
-_VERBS = frozenset(("run", "run-many", "affected", "run-script", "foreach", "exec"))
+_VERBS = ("run", "run-many", "affected", "run-script", "foreach", "exec")
 
 
 class Run:
