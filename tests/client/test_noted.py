@@ -55,7 +55,7 @@ def test_a_clear_is_done_before_the_first_request_and_an_undo_brings_it_back(wor
 
 def test_an_undo_before_that_cancels_it(worked: Worked):
     clear(worked, RUN, READ)
-    assert worked.world.asked("undo", "--session", worked.session_id) == {"restored": [], "later": False}
+    assert worked.world.asked("undo", "--session", worked.session_id) == {"restored": [], "stays_out": [], "later": False}
     assert placeholders(first(worked).tool_results()) == {}
     done = worked.world.play("now [[SCRIPT:talk]]", worked.session_id)
     assert (boundaries(done), toasts(done)) == ([], [])

@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from popkit_retention.core.policy import kinds, own_lines
+from popkit_retention.core.policy import own_lines
 from popkit_retention.core.policy.calls import Call
-from popkit_retention.core.policy.door.arrival import Arrival
 from popkit_retention.core.policy.outlines import NAME, PLAIN
 from popkit_retention.core.policy.placeholder import NO_HANDLE, handle_in
 from popkit_retention.core.policy.usage import Usage
@@ -127,9 +126,8 @@ def _is_changed(result: Block) -> bool:
     lines = {line.line for line in own_lines.found_in(result.text) if line.of_result}
     if lines.isdisjoint(result.text.split("\n")):
         return False
-    # A line of a file, such as our guide, may look like one of ours. Those of a Read have numbers.
-    steps = Arrival("", result.call.traits, result.call.tool_input, kinds.RUN, "", "").steps
-    return all(step.kind not in (kinds.READ, kinds.SEARCH) for step in steps)
+    # A document such as our guide may show a line like ours. Those of a Read have numbers.
+    return re.search(r"\.(md|txt)\b", result.call.command) is None
 
 
 def shared(blocks: Sequence[Block], others: Sequence[Block]) -> int:
