@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from popkit_retention.core.policy import random_words, secret_shapes
 from popkit_retention.core.policy.commandline import (  # fmt: skip
@@ -30,6 +32,21 @@ from popkit_retention.core.policy.masking import words as secret_words
 
 GOLDENS = Path(__file__).with_name("goldens")
 WORD = "heron-grey"  # nothing about it looks like a secret
+
+
+def rows_of(table: programs.Table) -> list[tuple[str, str]]:
+    """Each name of a table, with the rest of its row."""
+    rows = [row.partition(": ") for row in table.text.strip().split("\n")]
+    return [(name, rest) for names, _, rest in rows for name in names.split()]
+
+
+def names_of(table: programs.Table) -> list[str]:
+    return [name for name, _ in rows_of(table)]
+
+
+def looked_at() -> list[str]:
+    """The names of looks, which have blanks."""
+    return [row.partition(": ")[0] for row in run_options.LOOKS.text.strip().split("\n")]
 
 
 def options_with_a_secret() -> Iterator[str]:
@@ -126,12 +143,15 @@ def test_a_secret_is_masked_where_a_program_takes_one(golden, lines) -> None:
 
 
 def kinds_of_programs() -> Iterator[str]:
-    yield from (f"{name} a b" for name in (*programs.KINDS, *programs.ALIASES, *programs.TOOLS, *sorted(programs.SHELLS)))
-    yield from (f"git {word} a" for word in (*programs.GIT_KINDS, *sorted(programs.GIT_READS)))
+    yield from (
+        f"{name} a b"
+        for name in (*names_of(programs.KINDS), *names_of(programs.ALIASES), *names_of(programs.TOOLS), *sorted(programs.SHELLS))
+    )
+    yield from (f"git {word} a" for word in (*names_of(programs.GIT_KINDS), *sorted(programs.GIT_READS)))
     yield from (f"git {option} b status" for option in sorted(programs.GIT_VALUES))
-    yield from (f"{name} {word}" for name, row in programs.SUBCOMMANDS.items() for word in (*runs.families(row), "other"))
-    yield from (f"{name} {word}" for name, words in programs.ONLY_WITH.items() for word in (*words.split(), "a"))
-    yield from (f"npm run {word}" for word in (*programs.WORD_FAMILIES, *sorted(programs.NO_RUN)))
+    yield from (f"{name} {word}" for name, row in rows_of(programs.SUBCOMMANDS) for word in (*runs.families(row), "other"))
+    yield from (f"{name} {word}" for name, words in rows_of(programs.ONLY_WITH) for word in (*words.split(), "a"))
+    yield from (f"npm run {word}" for word in (*names_of(programs.WORD_FAMILIES), *sorted(programs.NO_RUN)))
     yield from (f"{name} {word}" for name in sorted(programs.TASKS) for word in ("test", "thing"))
     yield from (f"{name} {word}" for name in sorted(programs.SCRIPT_RUNNERS) for word in ("test", "lint"))
     yield from (f"yarn {word}" for word in sorted(programs.MANAGER_COMMANDS))
@@ -141,10 +161,10 @@ def kinds_of_programs() -> Iterator[str]:
 
 
 def wrapped_runs() -> Iterator[str]:
-    for name, row in programs.PREFIXES.items():
+    for name, row in rows_of(programs.PREFIXES):
         own, *options = row.split()
         yield from (f"{name} {option}{' own' * int(own)} pytest a.py" for option in ("", *(f"{option} b.py" for option in options)))
-    for name, row in programs.PREFIX_SUBCOMMANDS.items():
+    for name, row in rows_of(programs.PREFIX_SUBCOMMANDS):
         own, subcommands, *options = row.split()
         for subcommand in subcommands.split(","):
             yield from (
@@ -158,7 +178,7 @@ def wrapped_runs() -> Iterator[str]:
 
 
 def options_of_runs() -> Iterator[str]:
-    tools = (*run_options._OPTIONS, *run_options._SAME, *run_options.LOOKS)
+    tools = (*names_of(run_options._OPTIONS), *names_of(run_options._SAME), *looked_at())
     for tool in tools:
         command = " ".join([tool, *list(runs.families(programs.SUBCOMMANDS.get(tool, "")))[:1]])
         for option, letter in run_options.letters_of(tool).items():
@@ -166,26 +186,24 @@ def options_of_runs() -> Iterator[str]:
     yield from (f"{name}{end}" for name in run_options.WITHOUT_NUMBER for end in ("", " a"))
     yield from (
         f"{name} {option} b {words.partition(' ')[2]}"
-        for name, options in run_options.BEFORE_COMMAND.items()
+        for name, options in rows_of(run_options.BEFORE_COMMAND)
         for option in options.split()
-        for words in run_options.LOOKS
+        for words in looked_at()
         if words.startswith(name + " ")
     )
 
 
 def options_of_looks() -> Iterator[str]:
-    tables = (
-        lookups._LONG_VALUES, lookups._LONG_MARKS, lookups._GLOBS, lookups._SHOWN_LESS, lookups._NUMBERED_LESS, lookups._EXCLUDES,
-        lookups._SHOWN_MORE, lookups._AROUND, lookups._NEUTRAL, lookups._UNIGNORED,
-    )  # fmt: skip
-    yield from (f"rg {option} 3 foo src" for option in sorted({option for table in tables for option in table}))
+    tables = (lookups._LONG_MARKS, lookups._SHOWN_LESS, lookups._NUMBERED_LESS, lookups._SHOWN_MORE, lookups._AROUND)
+    sets = (lookups._LONG_VALUES, lookups._GLOBS, lookups._EXCLUDES, lookups._NEUTRAL, lookups._UNIGNORED, *map(names_of, tables))
+    yield from (f"rg {option} 3 foo src" for option in sorted({option for options in sets for option in options}))
     for program, letters in (("grep", lookups._GREP), ("rg", lookups._RIPGREP), ("ag", lookups._AG)):
         yield from (f"{program} -{letter} 3 foo src" for letter in sorted("".join(letters)))
     yield from (f"{program} foo src" for program in sorted({*lookups._SHORT, *lookups._RESPECT_IGNORED}))
     yield from (f"find a -type f {test} b -maxdepth 2" for test in (*sorted(lookups._DISJUNCTIVE - {"(", ")"}), *lookups._TESTS_OF_PATHS))
     yield from (f"find a -not {test} b -maxdepth 2" for test in lookups._TESTS_OF_PATHS)
-    yield from (f"ls -{letter} a" for letter in (*lookups._LS_MORE, *sorted(lookups._LS_NEUTRAL)))
-    yield from (f"eza {option} a" for option in (*lookups._LS_LONG, *sorted(lookups._LS_LONG_NEUTRAL)))
+    yield from (f"ls -{letter} a" for letter in (*names_of(lookups._LS_MORE), *sorted(lookups._LS_NEUTRAL)))
+    yield from (f"eza {option} a" for option in (*names_of(lookups._LS_LONG), *sorted(lookups._LS_LONG_NEUTRAL)))
     yield from (f"fd {option} 3 foo src" for option in sorted(lookups._FD_VALUES))
     yield from (f"tree {option} 3 src" for option in sorted(lookups._TREE_VALUES))
     yield from (f"bat {option} 3 a.py" for option in sorted(reads._BAT_VALUES))
@@ -210,13 +228,13 @@ def words_around_runs() -> Iterator[str]:
     yield from (f"{name} -{letter} 3 test a.py" for name in ("go", "xcodebuild", "pytest") for letter in sorted(runs._TAKE_VALUES))
     yield from (f"gh {word} view 3" for word in looks._BEGIN_COMMANDS)
     yield from (f"{name} pytest a.py" for name in sorted(wrappers._TRANSPARENT | wrappers._PLAIN | wrappers._SHORTENS))
-    for name, options in wrappers._NEUTRAL.items():
+    for name, options in rows_of(wrappers._NEUTRAL):
         row = programs.PREFIX_SUBCOMMANDS.get(name)
         begin = f"{name} {row.split()[1].split(',')[0]}" if row else name
         end = "box pytest a.py" if name == "docker" else "pytest a.py"
         yield from (f"{begin} {option} {end}" for option in sorted(options.split()))
     yield from (f"sudo {option} pytest a.py" for option in sorted(wrappers._QUIET.split()))
-    yield from (f"{name} run {option} b cat a.py" for name, options in wrappers._FOLDERS.items() for option in options.split())
+    yield from (f"{name} run {option} b cat a.py" for name, options in rows_of(wrappers._FOLDERS) for option in options.split())
     yield from (f"node b/pytest{ending} a.py" for ending in wrappers._EXTENSIONS)
     yield from (f"{folder}pytest a.py" for folder in wrappers._SAME_FOR_ALL)
     yield from (f"{name} x; pytest a.py" for name in sorted(shell._KEYWORDS | shell._OPENING | shell._CLOSING))
@@ -231,6 +249,20 @@ def moves_of_the_tree() -> Iterator[str]:
     yield from (f"git reset {option} main" for option in sorted(worktree._OF_FILES))
     yield from (f"git {' '.join(command)}" for command in worktree._LOOKING)
     yield from (f"git diff {revision}" for revision in sorted(worktree._REVISIONS))
+
+
+NAMES = st.lists(st.text("ab-.", min_size=1, max_size=3), min_size=1, max_size=4)
+
+
+@given(st.lists(st.tuples(NAMES, st.sampled_from(["a", "b a", "-a=b,a"])), max_size=5))
+def test_a_table_gives_each_of_its_names_the_first_row_that_has_it(rows: list[tuple[list[str], str]]):
+    table = programs.Table("\n".join(f"{' '.join(names)}: {rest}" for names, rest in rows))
+    first: dict[str, str] = {}
+    for names, rest in rows:
+        for name in (*names, " ".join(names)):
+            first.setdefault(name, rest)
+    for name in (*first, "", "a", "aa", " ", "a a", "\n", ":"):
+        assert (table.get(name, "none"), name in table) == (first.get(name, "none"), name in first)
 
 
 @pytest.mark.parametrize(

@@ -485,8 +485,9 @@ def test_hostile_lines_take_steps_in_proportion_to_their_length(piece, count):
 
 
 def test_no_known_program_trips_over_empty_or_odd_words():
-    known = {*programs.KINDS, *programs.TOOLS, *programs.SUBCOMMANDS, *programs.PREFIXES, *programs.PREFIX_SUBCOMMANDS, *programs.TASKS}
-    known |= {*programs.SHELLS, *programs.SCRIPT_RUNNERS, *programs.INTERPRETERS, *programs.ALIASES}
+    tables = (programs.KINDS, programs.TOOLS, programs.SUBCOMMANDS, programs.PREFIXES, programs.PREFIX_SUBCOMMANDS, programs.ALIASES)
+    known = {name for table in tables for row in table.text.split("\n") for name in row.partition(": ")[0].split()}
+    known |= {*programs.SHELLS, *programs.SCRIPT_RUNNERS, *programs.INTERPRETERS, *programs.TASKS}
     odd = ("''", *"- -- -c -n = + / ~ $ {}".split(), "-c ''", "run ''", "'' ''", "-- ''", "-n ''", "-exec ''", "test ''", "exec ''")
     for program in sorted(known):
         for words in odd:

@@ -36,7 +36,7 @@ def look_of(words: list[str], cwd: str) -> tuple[str, list[str], list[str]] | No
     """Return (the words that name a look, the targets, the marks) of a command that looks at the state of something, as far as
     run_options.py knows it; None for any other."""
     words = _command_first(words, run_options.BEFORE_COMMAND.get(words[0], "").split())
-    name = next((name for name in (" ".join(words[:3]), " ".join(words[:2])) if name in run_options.LOOKS), "")
+    name = next((name for name in (" ".join(words[:3]), " ".join(words[:2])) if " " in name and name in run_options.LOOKS), "")
     if not name:
         return None
     limits = Limits(name, cwd)

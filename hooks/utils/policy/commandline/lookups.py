@@ -7,7 +7,7 @@ search. What makes a look show less or more than another is in the marks of its 
 from __future__ import annotations
 
 from ..parts import AT_LEAST, AT_MOST, LESS, LISTING, MORE, content_search, file_search, here_only, marked, normal_path
-from .programs import by_name
+from .programs import Table
 
 # More places than this are not listed: what was searched is then unknown, and is covered by nothing.
 MOST_PLACES = 64
@@ -22,7 +22,7 @@ _LONG_VALUES = frozenset(
     " --exclude-dir --threads --replace --max-depth --maxdepth --max-columns --sort --sortr --color --colors --encoding --ignore-file"
     " --ignore --ignore-dir --pre --engine --max-filesize --binary-files --devices --directories --label --path-separator --depth".split()
 )
-_LONG_MARKS = by_name("""\
+_LONG_MARKS = Table("""\
 --ignore-case: i
 --invert-match: v
 --word-regexp: w
@@ -33,7 +33,7 @@ _LONG_MARKS = by_name("""\
 --multiline: U""")
 _GLOBS = ("-g", "--glob", "--iglob", "--include", "-t", "--type")
 # What of the lines that match is shown: not they, or not all of them.
-_SHOWN_LESS = by_name("""\
+_SHOWN_LESS = Table("""\
 -l --files-with-matches: names
 -c --count --count-matches: counts
 -q --quiet --silent: nothing
@@ -41,20 +41,20 @@ _SHOWN_LESS = by_name("""\
 -h --no-filename: no names
 -I: text""")
 _NO_LINES = frozenset(("names", "counts", "nothing"))
-_NUMBERED_LESS = by_name("""\
+_NUMBERED_LESS = Table("""\
 -m --max-count: each
 -d --max-depth --maxdepth --depth: depth
 -M --max-columns: columns
 --max-filesize: size""")
 _EXCLUDES = ("--exclude", "--exclude-dir", "-T", "--type-not", "--ignore", "--ignore-dir")
-_SHOWN_MORE = by_name("""\
+_SHOWN_MORE = Table("""\
 -n --line-number: numbers
 --vimgrep --column: columns
 -b: offsets
 -a --text: binary
 --hidden -.: hidden
 -z: archives""")
-_AROUND = by_name("""\
+_AROUND = Table("""\
 -A --after-context: after
 -B --before-context: before
 -C --context: after before""")
@@ -261,14 +261,14 @@ def _limits_of_find(tests: list[str]) -> tuple[list[str], list[str]]:
 
 
 # Letters of `ls` and its like that show more; that only order or adorn; the others make another list of it.
-_LS_MORE = by_name("""\
+_LS_MORE = Table("""\
 l n g o: long
 a A: hidden
 i: inodes
 s: sizes
 R: below""")
 _LS_NEUTRAL = frozenset("1tSrhFpGXvUcCkxm")
-_LS_LONG = by_name("""\
+_LS_LONG = Table("""\
 --all --almost-all: a
 --long: l
 --recursive --tree: R

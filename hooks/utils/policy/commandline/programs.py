@@ -6,18 +6,33 @@ A program that no table names does something else (`other`), whose output lives 
 from __future__ import annotations
 
 
-def rows(text: str) -> list[list[str]]:
-    """Return the rows [names, the rest] of a table, of which each begins a line."""
-    return [row.split(": ", 1) for row in text.replace("\n ", " ").split("\n")]
+class Table:
+    """Rows `names: the rest`, by each of the names. They stay text: a call looks up a few words, and a dict takes longer to make."""
 
+    __slots__ = ("text",)
 
-def by_name(text: str) -> dict[str, str]:
-    """Return of each name in a table the rest of its row, as text: whoever asks for it takes it apart, and most calls ask for none."""
-    return {name: rest for names, rest in rows(text) for name in names.split()}
+    def __init__(self, text: str) -> None:
+        self.text = "\n" + text.replace("\n ", " ") + "\n"
+
+    def get(self, name: str, default: str = "") -> str:
+        text = self.text
+        at = text.find(name)
+        while at > 0:
+            end = text.find("\n", at)
+            names, _, rest = text[text.rfind("\n", 0, at) + 1 : end].partition(": ")
+            if name == names or name in names.split():
+                return rest
+            at = text.find(name, end)
+        return default
+
+    __getitem__ = get
+
+    def __contains__(self, name: str) -> bool:
+        return self.get(name) != ""
 
 
 # How the words of a program are read: the name of a reader in bash.py.
-KINDS = by_name("""\
+KINDS = Table("""\
 rg grep egrep fgrep zgrep ggrep ugrep ag ack ack-grep: content
 find gfind bfs fd fdfind ls ll dir exa eza lsd tree: files
 cat bat batcat nl less more head tail sed gsed awk gawk mawk ghead gtail gcat: read
@@ -30,7 +45,7 @@ git: git
 popkit: popkit
 tee: tee""")
 
-GIT_KINDS = by_name("""\
+GIT_KINDS = Table("""\
 commit push add mv rm stage: ack
 grep: content""")
 # These show files of commits, where they name them.
@@ -38,7 +53,7 @@ GIT_READS = ("show", "cat-file")
 GIT_VALUES = ("-C", "-c", "--git-dir", "--work-tree", "--namespace")
 
 SHELLS = frozenset("bash sh zsh dash ksh fish ash eval".split())
-ALIASES = by_name("""\
+ALIASES = Table("""\
 gradlew: gradle
 mvnw: mvn
 gmake: make
@@ -58,7 +73,7 @@ Push-Location push-location: pushd
 Pop-Location pop-location: popd""")
 
 # Programs that run another: how many words of their own come before the other's name, then their options with a value.
-PREFIXES = by_name("""\
+PREFIXES = Table("""\
 env: 0 -u --unset -C --chdir
 timeout gtimeout: 1 -s --signal -k --kill-after
 time: 0 -f --format -o --output
@@ -80,7 +95,7 @@ c8: 0 -r --reporter -o --reports-dir -x --exclude -n --include
 nyc: 0 -r --reporter -x --exclude -n --include
 nohup setsid command builtin unbuffer winpty chronic cross-env rtk: 0""")
 # The same for programs that do so only in a subcommand, which is the first word that is no option: its names come behind the number.
-PREFIX_SUBCOMMANDS = by_name("""\
+PREFIX_SUBCOMMANDS = Table("""\
 uv: 0 run --with --with-requirements --extra --group --only-group -p --python --project --package --env-file --directory
 poetry: 0 run -C --directory -P --project
 pipenv: 0 run
@@ -110,7 +125,7 @@ docker: 1 exec,run -e --env -u --user -w --workdir -f --file -p --project-name -
 INTERPRETERS = frozenset(("python", "node", "php", "ruby"))
 
 # What a word in the name of a script, task or target says about its kind.
-WORD_FAMILIES = by_name("""\
+WORD_FAMILIES = Table("""\
 test tests unit e2e integration spec specs coverage cov bench jest vitest pytest cypress playwright smoke t: test
 build compile bundle assemble assembledebug assemblerelease package dist pack tauri-build all: build
 lint eslint format fmt prettier style check ci verify validate clippy stylelint biome ruff analyze vet: lint
@@ -122,7 +137,7 @@ NO_RUN = frozenset(
 )
 
 # Tools that do one thing.
-TOOLS = by_name("""\
+TOOLS = Table("""\
 jest vitest mocha ava tap pytest nose2 nosetests tox nox gotestsum rspec phpunit pest ctest karma bats cucumber behave unittest testcafe
  wdio prove paratest stestr ward: test
 tsc vue-tsc mypy pyright basedpyright ty pytype svelte-check pyre dialyzer: types
@@ -136,7 +151,7 @@ OWN_WORDS = frozenset(
     ",tox run,tox r".split(",")
 )
 # They are runs only with one of these; else they change files.
-ONLY_WITH = by_name("""\
+ONLY_WITH = Table("""\
 prettier: --check -c -l --list-different
 black: --check --diff
 isort: --check --check-only -c
@@ -146,7 +161,7 @@ cmake: --build
 yapf: --diff -d""")
 
 # Tools with subcommands, by what these do; what is not named here is something else.
-SUBCOMMANDS = by_name("""\
+SUBCOMMANDS = Table("""\
 cargo: test=test,t,bench,nextest build=build,b types=check,c lint=clippy,fmt
 go: test=test build=build lint=vet
 dotnet: test=test build=build lint=format

@@ -16,11 +16,11 @@ An option with `=value` is listed where that value means something else than oth
 
 from __future__ import annotations
 
-from .programs import by_name, rows
+from .programs import Table
 
 # Of every tool that does not say otherwise.
 _ANY = "n:--color,--colour,--colors,--no-color,--verbose,--no-progress,--progress,--"
-_OPTIONS = dict(rows("""\
+_OPTIONS = Table("""\
 pytest: k:-k K:-m,--deselect,--ignore b:--lf,--last-failed,--sw,--stepwise V:-c,--rootdir,-p,-o,--override-ini,-W
  v:-n,-r,--maxprocesses,--confcutdir,--junitxml,--junit-xml,--timeout,--durations-min,--log-level,--log-cli-level,--tb
  v:--cov-report,--cov-config,--numprocesses,--dist,--basetemp,--color,--capture,--import-mode,--timeout-method,--html r:-q,--quiet
@@ -169,9 +169,9 @@ script: k:-t,--testNamePattern,-g,--grep,-k K:--testPathPattern,--testPathPatter
  n:--no-coverage,--coverage=false,--stream,--pretty,--noEmit,--no-update-notifier,--no-fund,--no-audit,--no-open
  n:--no-file-parallelism,--cache,--aggregate-output,--no-threads,--exit,--force,--runTestsByPath
  l:--bail,-x,--passWithNoTests,--if-present,--tb=no,--quiet,--dry-run,--list L:--maxfail,--retries
- m:--coverage,--strict,--report-unused-disable-directives,--cov,--typecheck,--max-warnings=0 V:--max-warnings,--browser"""))  # fmt: skip
+ m:--coverage,--strict,--report-unused-disable-directives,--cov,--typecheck,--max-warnings=0 V:--max-warnings,--browser""")
 # What looks at the state of something: by the words that name the look. What of a line is no option and no limit belongs to its name.
-LOOKS = dict(rows("""\
+LOOKS = Table("""\
 git status: l:-s,--short,--porcelain,--porcelain=v1,-uno n:-b,--branch,--ahead-behind m:-uall,--ignored,-v
 git diff: l:--name-only n:--no-ext-diff,--no-pager,-p,--patch
 git log: X:-n,--max-count l:--oneline n:--no-decorate,--no-ext-diff,--no-pager,--decorate m:--stat,-p,--patch B:--graph,--all
@@ -200,18 +200,18 @@ gh pr view: B:--comments,-c V:-R,--repo,--json,-q,--jq
 gh run view: V:-R,--repo,--json,-q,--jq,-j,--job B:--log-failed,--log m:-v,--verbose
 gh run list: X:-L,--limit V:-R,--repo,--json,-q,--jq K:-b,--branch,-w,--workflow,-s,--status
 gh issue view: B:--comments,-c V:-R,--repo,--json,-q,--jq
-systemctl status: n:--no-pager m:-l,--full X:-n,--lines"""))  # fmt: skip
+systemctl status: n:--no-pager m:-l,--full X:-n,--lines""")
 # Of looks with an `X`, the number where none is given; else it is every one.
 WITHOUT_NUMBER = {"npm ls": "0", "gh run list": "20", "systemctl status": "10"}
 # Of programs with looks, the options with a value that may stand before the command.
-BEFORE_COMMAND = by_name("""\
+BEFORE_COMMAND = Table("""\
 kubectl: -n --namespace --context --kubeconfig --cluster -s --server --user --request-timeout
 docker: -c --context -H --host -f --file -p --project-name --profile --env-file
 gh: -R --repo
 npm: --prefix -w --workspace
 systemctl: -H --host -M --machine""")
 # What follows a script's name goes to a tool that is not known, hence `script`: the options of the usual ones.
-_SAME = by_name("""\
+_SAME = Table("""\
 bun: jest
 basedpyright: pyright
 vue-tsc: tsc
@@ -228,7 +228,7 @@ bandit: flake8""")
 def letters_of(tool: str) -> dict[str, str]:
     """Return the options of a tool, or of a look, with their letters. Made when there are options: a hook reads one command line."""
     letters: dict[str, str] = {}
-    for text in (_ANY, LOOKS[tool] if tool in LOOKS else _OPTIONS.get(_SAME.get(tool, tool), "")):
+    for text in (_ANY, LOOKS[tool] if " " in tool else _OPTIONS[_SAME.get(tool, tool)]):
         for group in text.split():
             letters.update(dict.fromkeys(group[2:].split(","), group[0]))
     return letters

@@ -6,7 +6,7 @@ Some of these make it run in an environment of its own.
 from __future__ import annotations
 
 from ..parts import LESS, OTHERWISE, UNKNOWN, normal_path
-from .programs import ALIASES, INTERPRETERS, PREFIX_SUBCOMMANDS, PREFIXES, SCRIPT_RUNNERS, SHELLS, SUBCOMMANDS, TASKS, TOOLS, by_name
+from .programs import ALIASES, INTERPRETERS, PREFIX_SUBCOMMANDS, PREFIXES, SCRIPT_RUNNERS, SHELLS, SUBCOMMANDS, TASKS, TOOLS, Table
 from .runs import Limits, next_name
 
 # Nobody wraps deeper; what does is something else.
@@ -20,7 +20,7 @@ _TRANSPARENT = frozenset(
 _PLAIN = frozenset("env npx bunx winpty cross-env c8 nyc npm pnpm yarn bun bundle coverage".split())
 # Of each, the options that do not matter; of those that are not named, these: _QUIET.
 _QUIET = "-- -q --quiet"
-_NEUTRAL = by_name("""\
+_NEUTRAL = Table("""\
 env sudo doas xargs bundle direnv cross-env: --
 npx bunx npm pnpm yarn bun c8 nyc: -- -y --yes --no-install -q --quiet -s --silent
 uv uvx pixi: -- -m -q --quiet --frozen --locked --no-sync
@@ -28,7 +28,7 @@ coverage pipenv hatch rye: -- -m -q --quiet
 docker: -- -T -i -t -it -ti --rm -q --quiet""")
 _SHORTENS = frozenset(("chronic", "rtk"))
 # The options that name the folder.
-_FOLDERS = by_name("""\
+_FOLDERS = Table("""\
 env: -C --chdir
 sudo: -D --chdir
 uv: --directory
