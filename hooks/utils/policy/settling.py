@@ -1,4 +1,4 @@
-"""Settle a ledger: derive PopKit's savings from the requests that were sent. Pure.
+"""Settle a ledger: PopKit's savings, from the requests that were sent. Pure.
 
 Compared is with the session that would have been without us. Its requests would carry what is out of the context, and read it from the
 cache or write it, whichever the request itself shows; it would lack what was fetched again, restored or said by us, and the writes to
@@ -11,10 +11,8 @@ saves the summariser's request and its summary, and costs what is written again;
 left. The host's own compaction costs in both.
 
 A change of the transcript shows in a request only once the client has loaded the file again. So a clear is *pending* until a request
-confirms it: one whose prompt lacks at least half of what the clear was estimated at. What did not enter was never in a prompt, so no
-request can confirm it: it is an estimate, counted at once, and saves from the first request that goes without it, to a compaction or until
-its own result is cleared. What memory gave a context is charged as all text of ours; a look-up that it spared would have been a request
-with the prompt of the one before, and a result that later ones carry: an estimate too. What is doubtful counts against us.
+confirms it: one whose prompt lacks at least half of what the clear was estimated at. What did not enter, and what memory spared, no request
+can confirm: estimates, counted at once (docs/design/README.md, *What counts as saved*). What is doubtful counts against us.
 """
 
 from __future__ import annotations

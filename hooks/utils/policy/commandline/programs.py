@@ -1,7 +1,5 @@
-"""The effects of well-known programs. `bash.py`, `wrappers.py` and `runs.py` read them; nothing here decides.
-
-A program that no table names does something else (`other`), whose output lives for the session.
-"""
+"""The effects of well-known programs; nothing here decides. A program that no table names does something else (`other`), whose output
+lives for the session."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A table of the options of build tools or checkers: whether a run with one covers a run without it. `runs.py` reads it.
+"""The options of build tools and checkers: whether a run with one covers a run without it.
 
-An option that is not listed makes a run that is like no run without it. Letters, in capitals with a value:
+An option that is not listed makes a run like no run without it. Letters, in capitals with a value:
 
 - `n`, `v` (with a value): does not matter: how it reports, where it writes, how many at a time
 - `l`, `L`: checks or shows less, so that such a run does not stand for one without it: stops early, is silent, runs nothing, cannot fail
