@@ -30,7 +30,18 @@ from popkit_retention.lab.survey import BOUND_REQUESTS
 
 TTL_S = 300
 NO_BOUND = "none"
-BOUNDS = ((2.0, 0.3), (2.0, 1.0), (2.0, 3.0), (5.0, 1.0), (AUTO_MISSES, bound.CAUTION), (5.0, 6.0), None)
+BOUNDS = (
+    (2.0, 0.3),
+    (2.0, 1.0),
+    (2.0, 3.0),
+    (5.0, 1.0),
+    (5.0, 3.0),
+    (5.0, 6.0),
+    (AUTO_MISSES, bound.CAUTION),
+    (10.0, 2.0),
+    (10.0, 3.0),
+    None,
+)
 
 
 def bound_of(word: str) -> tuple[float, float] | None:

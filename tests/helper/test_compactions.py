@@ -230,9 +230,9 @@ def test_the_pane_asks_once_whether_dead_results_may_leave_when_the_cache_is_col
     words = " ".join(busy.run("context", "auto", "show", "--session", busy.session).split())
     assert shown["look_ups"] == 0
     so_far = f"so far 0 in {shown['requests']}"
-    assert question == f"let this happen by itself when it pays; PopKit holds back near 5 look-ups in 100 requests ({so_far})"
+    assert question == f"let this happen by itself when it pays; PopKit holds back near 8 look-ups in 100 requests ({so_far})"
     requests = units.counted(shown["requests"], "request")
-    assert f"So far: 0 look-ups in {requests} because of PopKit, which holds back near 5 in 100." in words
+    assert f"So far: 0 look-ups in {requests} because of PopKit, which holds back near 8 in 100." in words
     leave = f"{units.short_tokens(shown['tokens'])} leave, saving ~${shown['usd']:.2f}"
     assert view["pane"]["head"][0] == f"Clear now: the cache is cold, so {leave}", "this is the one answer to what would leave now"
     assert f"Now {units.long_tokens(shown['tokens'])} would leave, saving ~${shown['usd']:.2f}." in words

@@ -67,7 +67,7 @@ COMPACT, WHEN_COLD = ("off", "on"), ("off", "ask", "on")
 # (docs/measured.md).
 DEFAULT_COMPACT, DEFAULT_WHEN_COLD, COMPACT_TARGET = "on", "ask", 0.2
 # Look-ups in 100 requests that compacting by itself may cost.
-AUTO_MISSES = 5
+AUTO_MISSES = 8
 # Nobody needs more room than a conversation of so few tokens leaves.
 COMPACT_LEAST_TOKENS = 10_000
 # Days for which what is stored beside the archive is kept (state/sweeping.py).
