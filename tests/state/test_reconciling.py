@@ -360,21 +360,6 @@ def test_a_transcript_lags_for_five_seconds_behind_what_hooks_saw(
     assert reconciling.lags_behind(fresh, known, now) == lags
 
 
-@pytest.mark.parametrize("sent", [True, False])
-def test_what_a_compaction_left_is_taken_in_once_a_request_stands_behind_it(written: Written, tmp_path: Path, sent: bool):
-    """The host writes the boundary first, and the calls that stay behind it one by one."""
-    site = _site(written, tmp_path)
-    paths = site.paths()
-    assert reconciling.rebuild_if_small(site, paths, str(written.path))
-    written.compact()
-    assert reconciling.rebuild_if_small(site, paths, str(written.path), sent=sent) != sent
-    assert store.read_unlocked(paths).state.epoch == (0 if sent else 1)
-    written.say("on")
-    written.ends()
-    assert reconciling.rebuild_if_small(site, paths, str(written.path), sent=sent)
-    assert store.read_unlocked(paths).state.epoch == 1
-
-
 def test_a_state_that_hooks_are_ahead_with_is_waited_for_as_often_as_somebody_says(written: Written, tmp_path: Path):
     site, paths, path = _site(written, tmp_path, 1.0), _site(written, tmp_path).paths(), str(written.path)
     assert reconciling.refreshed(site, paths, path, 0)[1]

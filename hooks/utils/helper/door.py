@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 _DOOR_S, _SHARE = 0.15, 0.7
 _BUSY_SHARE = 1 / 3  # for another process's transaction in the archive
 # So many subagents are known at once: no more work beside each other, and one that comes back is learnt from its transcript.
-_TRIES = 10  # a tenth of a second apart, until the client has written what a compaction left
 MOST_AGENTS = 24
 
 
@@ -149,10 +148,9 @@ class Door:
         self.contexts.pop(agent_id, None)
 
     def _follow(self, agent_id: str) -> None:
-        """Let the stored state of a subagent follow its compaction, behind which a request has gone out; the next row tries again where the
-        transcript does not tell yet."""
+        """Let the stored state of a subagent follow its compaction; the next row tries again where the transcript does not tell yet."""
         paths = self.site.paths(agent_id)
-        reconciling.rebuild_if_small(self.site, paths, self.transcript_of(agent_id), _TRIES, sent=True)
+        reconciling.rebuild_if_small(self.site, paths, self.transcript_of(agent_id))
         stored = store.read_unlocked(paths)
         if stored is None or stored.state.epoch != self.folded.get(agent_id):
             self.folded.pop(agent_id, None)
@@ -168,7 +166,8 @@ class Door:
             return None
         began = time.monotonic()
         context = self.context(agent_id)
-        for folded in tuple(self.folded):  # the other thread takes them out
+        # A new call tells of a request: all that the compaction left is written. What comes in again may be half of that.
+        for folded in tuple(self.folded) if calls else ():  # the other thread takes them out
             self.later(self._follow, folded)
         was_cut = context.is_cut
         context.read_newest_answer(self.transcript_of(agent_id), self.editing)

@@ -36,12 +36,10 @@ def remember_size(site: Site, paths: store.ContextFiles, fresh: Rebuilt) -> None
         site.remember(compacted_tokens=tokens)
 
 
-def refreshed(
-    site: Site, paths: store.ContextFiles, transcript_path: str, patience: int, sent: bool = False
-) -> tuple[Rebuilt, bool]:  # fmt: skip
+def refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patience: int) -> tuple[Rebuilt, bool]:
     """Return (the Rebuilt of a context, whether it was saved). Read without the lock, and save with it if nothing was written meanwhile;
     otherwise read a small transcript again, a few times. `patience`: how often to wait for lines that come late; it is read again once it
-    has changed. `sent`: a request is known to have gone out since the newest compaction."""
+    has changed."""
     tries = _TRIES if is_small(transcript_path) else 1
     fresh, made_of = None, None
     while True:
@@ -51,8 +49,7 @@ def refreshed(
             fresh, made_of = rebuilt(site, paths, transcript_path), stands
         if note_cleared(paths, fresh, editing_of(site.environ)):
             continue
-        is_cut = sent and not fresh.conversation.is_measured  # what stands behind the compaction is not all written down
-        if is_cut or (old is not None and lags_behind(fresh, old.state, time_of_day(site.environ))):
+        if old is not None and lags_behind(fresh, old.state, time_of_day(site.environ)):
             if not patience or not files.patience.left_s:
                 return fresh, False
             patience -= 1
@@ -66,13 +63,13 @@ def refreshed(
             return fresh, saved
 
 
-def rebuild_if_small(site: Site, paths: store.ContextFiles, transcript_path: str, patience: int = 0, sent: bool = False) -> bool:
+def rebuild_if_small(site: Site, paths: store.ContextFiles, transcript_path: str) -> bool:
     """Rebuild a context from its transcript; return whether it was saved: not where there is none, none that a hook has time for, or one
-    that the host has not finished writing. `patience`, `sent`: as `refreshed` takes them."""
+    that the host has not finished writing."""
     if not is_small(transcript_path):
         return False
     try:
-        fresh, saved = refreshed(site, paths, transcript_path, patience, sent)
+        fresh, saved = refreshed(site, paths, transcript_path, 0)
         remember_size(site, paths, fresh)
         return saved
     except (OSError, ValueError):
