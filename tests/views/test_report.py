@@ -12,11 +12,11 @@ from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.operations import names
 from popkit_retention.core.policy import events
 from popkit_retention.core.policy.plans import REASONS, Selection
-from popkit_retention.core.policy.ruleset import PROFILES, TIERS
+from popkit_retention.core.policy.ruleset import PROFILES, THRESHOLDS, TIERS
 from popkit_retention.core.reclaim.outlook import Outlook, read
 from popkit_retention.core.state import shipped
 from popkit_retention.core.text import laid_out
-from popkit_retention.core.views import clear, one_result, phrases, report, timeline
+from popkit_retention.core.views import clear, one_result, phrases, report, status_line, timeline
 from popkit_retention.core.views.panel import notes, panel
 from popkit_retention.core.views.results import detail_lines
 from popkit_retention.core.views.shapes import Report, ResultRow
@@ -63,6 +63,14 @@ def _planned(session: Scenario, **asked) -> dict:
     """What a dry run of a clear answers with a cold cache."""
     plan = planned(session, Selection(**asked), cold=True)
     return clear.clear_data(plan, plan, False, False, _report(session), True)
+
+
+def test_the_line_under_the_prompt_says_what_the_report_does():
+    found = _report(_busy())
+    warm = {"ratio": 0.5, "measured": False, "cache_seconds_left": 241.0}
+    first, *others = status_line.of_report({**found, "context": warm}, THRESHOLDS, "5 h 62 %").split(" · ")
+    assert (first, others[-2:]) == ("context ~50%", ["cache warm 4 min", "5 h 62 %"])
+    assert "cache" not in status_line.of_report({**found, "context": None}, THRESHOLDS, "")
 
 
 def test_its_keys_are_the_documented_ones():
