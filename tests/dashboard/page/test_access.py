@@ -106,6 +106,25 @@ def test_the_keyboard_alone_clears(home: Home, visit: Visits) -> None:
     assert set(home.noted().only) == EXPIRED
 
 
+@pytest.mark.parametrize("closes", ["requestClose", "close"])
+def test_a_button_pressed_as_its_dialog_closes_opens_it_again(closes: str, visit: Visits) -> None:
+    page = visit(PLACE).page
+    page.get_by_role("button", name="Clear", exact=True).click()
+    expect(page.get_by_role("dialog", name="Clear")).to_be_visible()
+    page.evaluate(
+        """closes => {
+            document.querySelector("dialog[open]")[closes]();
+            [...document.querySelectorAll("button")].find((each) => each.textContent.trim() === "Clear").click();
+        }""",
+        closes,
+    )
+    page.evaluate("new Promise((done) => setTimeout(done, 100))")
+    expect(page.get_by_role("dialog", name="Clear")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Clear")).not_to_be_visible()
+    expect(page.get_by_role("button", name="Clear", exact=True)).to_be_focused()
+
+
 def test_the_focus_is_always_seen(visit: Visits) -> None:
     seen = visit()
     expect(seen.page.locator(".row")).to_have_count(1)

@@ -1,6 +1,6 @@
 // What can be done: a button asks, a dialog shows the sum, and a status message says what came of it.
 
-import { html, useEffect, useRef } from "../vendor/preact-htm.js";
+import { html, useLayoutEffect, useRef } from "../vendor/preact-htm.js";
 import { renew } from "../answers.js";
 import { get, post } from "../api.js";
 import { sentence } from "../format.js";
@@ -111,15 +111,16 @@ export function OperationButtons({ operations, where, strong = "", children }) {
 /** A dialog of the browser's own: it keeps the focus, and Escape closes it, unless it is `busy`. */
 export function Dialog({ open, close, busy = false, label, children }) {
   const box = useRef(null);
-  useEffect(() => {
+  // The browser tells of a close later than it closes: who has pressed the button again by then finds it open again.
+  useLayoutEffect(() => {
     if (open && !box.current.open) box.current.showModal();
     if (!open && box.current.open) box.current.close();
-  }, [open]);
+  });
   return html`<dialog
     ref=${box}
     aria-labelledby=${label}
     onClose=${() => !box.current.open && close()}
-    onCancel=${(event) => busy && event.preventDefault()}
+    onCancel=${(event) => (busy ? event.preventDefault() : close())}
     onClick=${(event) => event.target === box.current && !busy && close()}
   >
     ${open && children}
