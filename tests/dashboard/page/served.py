@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
@@ -13,7 +14,7 @@ from types import TracebackType
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, Route, expect, sync_playwright
 
 from popkit_retention import features
 from popkit_retention.dashboard.routes import OWN_VIEW
@@ -158,3 +159,29 @@ class Visit:
 
     def scrolls_sideways(self) -> bool:
         return self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
+
+class Held:
+    """Requests of a page that wait until the test lets them go on: all to an address, or so many `times`. A request is seen before it is
+    held, so each is waited for."""
+
+    def __init__(self, page: Page, address: str | re.Pattern[str], times: int | None = None) -> None:
+        self._page, self._address = page, address
+        self._routes: list[Route] = []
+        page.route(address, lambda route, _request: self._routes.append(route), times=times)
+
+    def __len__(self) -> int:
+        return len(self._routes)
+
+    def __getitem__(self, number: int) -> Route:
+        began = time.monotonic()
+        while len(self) <= number:
+            assert time.monotonic() - began < PATIENCE_S, f"no request {number} after {PATIENCE_S:.0f} s"
+            self._page.wait_for_timeout(10)
+        return self._routes[number]
+
+    def let_go(self) -> None:
+        """They all go on, and later ones are not held."""
+        for route in self._routes:
+            route.continue_()
+        self._page.unroute(self._address)

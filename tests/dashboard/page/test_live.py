@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Route, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from tests.dashboard.page.clocked import RUNS_ON_S, Clocked
 from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home
-from tests.dashboard.page.served import Visit
+from tests.dashboard.page.served import Held, Visit
 from tests.patience import HANG_S
 
 Visits = Callable[..., Visit]
@@ -94,8 +94,7 @@ def test_under_fast_changes_views_ask_one_question_at_a_time_and_show_each_answe
     page = seen.page
     expect(page.locator(".connection")).to_have_text("Live")
     expect(page.locator(".bar-row")).to_have_count(FOLDED)
-    held: list[Route] = []
-    page.route(DETAIL, lambda route, _request: held.append(route))
+    held = Held(page, DETAIL)
     for _ in range(3):
         with page.expect_response(re.compile("/series$")):
             os.utime(home.transcript)
@@ -141,8 +140,7 @@ def test_rows_stay_while_others_are_searched_for(home: Home, visit: Visits) -> N
     home.with_others(2)
     page = visit().page
     expect(page.locator(".row")).to_have_count(3)
-    held: list[Route] = []
-    page.route(LIST, lambda route, _request: held.append(route))
+    held = Held(page, LIST)
     with page.expect_request(re.compile("q=errand")):
         page.get_by_role("searchbox").fill("errand")
     expect(page.locator(".row")).to_have_count(3)
@@ -153,8 +151,7 @@ def test_rows_stay_while_others_are_searched_for(home: Home, visit: Visits) -> N
 
 def test_who_types_keeps_the_focus_when_a_session_is_there(visit: Visits) -> None:
     page = visit().page
-    held: list[Route] = []
-    page.route(DETAIL, lambda route, _request: held.append(route))
+    held = Held(page, DETAIL)
     with page.expect_request(DETAIL):
         page.get_by_role("link", name=re.compile("please fix it")).click()
     page.get_by_role("searchbox").focus()
@@ -194,8 +191,7 @@ def test_a_page_asks_while_it_is_looked_at_and_at_once_when_it_is_again(clocked:
 
 def test_what_changes_while_a_page_loads_is_on_it(home: Home, visit: Visits) -> None:
     page = visit(PLACE).page
-    held: list[Route] = []
-    page.route(LIST, lambda route, _request: held.append(route), times=1)
+    held = Held(page, LIST, times=1)
     with page.expect_request(LIST):
         page.reload()
     answer = held[0].fetch()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Route, expect
+from playwright.sync_api import expect
 
 from tests.dashboard.page.homes import PLACE, Home
-from tests.dashboard.page.served import Visit
+from tests.dashboard.page.served import Held, Visit
 from tests.reclaim.shops import EXPIRED
 
 Visits = Callable[..., Visit]
@@ -18,8 +18,7 @@ SAY = "async (words) => (await import('/parts/operations.js')).say(words)"
 def test_while_an_operation_is_done_its_dialog_stays(home: Home, visit: Visits) -> None:
     seen = visit(PLACE)
     page = seen.page
-    held: list[Route] = []
-    page.route("**/operations", lambda route, _request: held.append(route))
+    held = Held(page, "**/operations")
     page.get_by_role("button", name="Clear", exact=True).click()
     dialog = page.get_by_role("dialog", name="Clear")
     with page.expect_request("**/operations"):
@@ -39,8 +38,7 @@ def test_while_an_operation_is_done_its_dialog_stays(home: Home, visit: Visits) 
 def test_an_operation_that_is_done_closes_no_dialog_but_its_own(visit: Visits) -> None:
     seen = visit(PLACE)
     page = seen.page
-    held: list[Route] = []
-    page.route("**/operations", lambda route, _request: held.append(route))
+    held = Held(page, "**/operations")
     page.get_by_role("button", name="Clear", exact=True).click()
     with page.expect_request("**/operations"):
         page.get_by_role("dialog", name="Clear").get_by_role("button", name="Clear", exact=True).click()
@@ -59,16 +57,13 @@ def test_a_way_back_is_offered_with_the_message_of_its_own_operation_alone(visit
     page.get_by_role("button", name=re.compile("^T31 Read lib.ts")).click()
     why = page.get_by_role("complementary", name="Why T31")
     expect(why).to_contain_text("file contents")
-    held: list[Route] = []
-    page.route("**/results/31", lambda route, _request: held.append(route))
+    held = Held(page, "**/results/31")
     with page.expect_request("**/results/31"):
         seen.confirm("Pin")
     assert "T31" in seen.status()
     page.evaluate(SAY, "something else was done")
     expect(page.get_by_role("status").get_by_text("something else was done")).to_be_visible()
-    for route in held:
-        route.continue_()
-    page.unroute("**/results/31")
+    held.let_go()
     expect(why.get_by_role("button", name="Unpin")).to_be_visible()
     expect(page.locator(".notice").get_by_role("button")).to_have_text(["Dismiss"])
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, expect
 
 from popkit_retention.core import units
 from popkit_retention.core.views import verdicts
@@ -17,7 +17,7 @@ from popkit_retention.dashboard.session_operations import CLEARED_LATER
 from popkit_retention.usage.configured_database import open_store
 from popkit_retention.usage.records import Snapshot
 from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home
-from tests.dashboard.page.served import PATIENCE_S, Served, Visit
+from tests.dashboard.page.served import PATIENCE_S, Held, Served, Visit
 from tests.reclaim.shops import EXPIRED
 
 Visits = Callable[..., Visit]
@@ -191,8 +191,7 @@ def test_a_clear_is_noted_until_the_session_is_resumed_and_can_be_cancelled(home
 def test_the_bars_stay_where_they_are_when_the_chart_above_them_comes(visit: Visits) -> None:
     """Else a click on one can miss it."""
     seen = visit()
-    held: list[Route] = []
-    seen.page.route("**/series", lambda route, _request: held.append(route), times=1)
+    held = Held(seen.page, "**/series", times=1)
     with seen.page.expect_request("**/series"):
         seen.page.get_by_role("link", name=re.compile("please fix it")).click()
     bar = seen.page.get_by_role("button", name=re.compile("^T5 Glob"))

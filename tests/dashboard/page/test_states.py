@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Browser, expect
 
 from tests.dashboard.page.homes import FOLDED, PLACE, SESSION, Home
-from tests.dashboard.page.served import VIEWS, Served, Visit
+from tests.dashboard.page.served import VIEWS, Held, Served, Visit
 
 Visits = Callable[..., Visit]
 DETAIL = re.compile(f"/api/sessions/{SESSION}$")
@@ -46,8 +46,7 @@ def test_where_there_is_nothing_each_view_says_how_it_comes(nothing: Visit) -> N
 
 def test_while_something_is_loading_its_shape_is_there(visit: Visits) -> None:
     seen = visit()
-    held: list[Route] = []
-    seen.page.route("**/api/sessions/*", lambda route, _request: held.append(route), times=1)
+    held = Held(seen.page, "**/api/sessions/*", times=1)
     with seen.page.expect_request("**/api/sessions/*"):
         seen.page.get_by_role("link", name=re.compile("please fix it")).click()
     expect(seen.page.get_by_text("Loading the session")).to_be_attached()
@@ -159,8 +158,7 @@ def test_a_page_that_has_lost_its_server_tries_again_when_it_is_told_to(home: Ho
 
 def test_before_the_first_answer_the_page_says_that_it_is_connecting(visit: Visits) -> None:
     page = visit().page
-    held: list[Route] = []
-    page.route(re.compile("/api/changes$"), lambda route, _request: held.append(route))  # the first one, which has no token
+    held = Held(page, re.compile("/api/changes$"))  # the first one, which has no token
     page.reload()
     expect(page.locator(".connection")).to_have_text("Connecting")
     expect(page.get_by_text("Loading the sessions")).to_be_attached()
