@@ -27,7 +27,6 @@ from tests.pi import installs as pi_installs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tests.opencode.client import Server
     from tests.pi.installs import Program
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -151,14 +150,11 @@ def forks() -> Iterator[Forks]:
 
 
 @pytest.fixture(scope="session")
-def opencode(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The real OpenCode, installed and started once, for all tests with it; only a machine without npm skips."""
-    from tests.opencode.client import Server
-
+def opencode_program() -> Path:
+    """The real OpenCode, installed once; only a machine without npm skips."""
     if installs.npm() is None:
         pytest.skip("npm is not on PATH, so OpenCode cannot be installed")
-    with Server(tmp_path_factory.mktemp("opencode"), opencode_installs.install()) as server:
-        yield server
+    return opencode_installs.install()
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,9 @@ with --fast."""
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+T = TypeVar("T")
 _slow = _fast = False
 _SHARE, _LEAST = 10, 4  # of the few with --fast
 
@@ -13,7 +16,7 @@ def choose(slow: bool, fast: bool) -> None:
     _slow, _fast = slow, fast
 
 
-def examples(few: int, many: int) -> int:
+def examples(few: T, many: T) -> T:
     """For `max_examples`; a test has it as the fixture `count`, which may also choose between other things than numbers."""
     if _slow:
         return many

@@ -11,7 +11,6 @@ SHARING = {
     "tests/client/test_compact_triggers.py": "a session that has worked",
     "tests/client/test_noted.py": "a session that has worked",
     "tests/opencode/": "a server of OpenCode",
-    "tests/hosts/conformance/": "a server of OpenCode",
     "tests/dashboard/page/": "a browser",
     "tests/usage/": "a server of PostgreSQL",
 }

@@ -1,4 +1,5 @@
-"""What a hook imports decides what it costs: on every Python that is found, only what the list allows; and nothing from outside."""
+"""What a hook imports decides what it costs: on the oldest Python that is found and the newest, with --slow on all of them, only what the
+list allows; and nothing from outside."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from popkit_retention.core.state.memory_records import COMMAND, NAME, PATH, TEST
 from popkit_retention.core.state.memory_text import render
 from popkit_retention.memory.items import Item
 from popkit_retention.memory.stores.sqlite import SqliteStore
+from tests.examples import examples
 from tests.hooks import payloads
 from tests.hooks.remembering import Remembering
 from tests.patience import HANG_S
@@ -79,7 +81,7 @@ CALLS = [
 
 @pytest.fixture(scope="module")
 def pythons() -> list[Path]:
-    """One real interpreter of each version: on PATH, of pyenv, of uv, and the one that runs the tests."""
+    """One real interpreter of each version, or of the oldest and the newest: on PATH, of pyenv, of uv, and the one that runs the tests."""
     places = [Path(sys.executable)]
     places += [Path(found) for version in VERSIONS if (found := shutil.which(f"python{version}"))]
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
@@ -93,7 +95,8 @@ def pythons() -> list[Path]:
             version, executable = answer.stdout.split("\n")[:2]
             if version in VERSIONS:
                 found.setdefault(version, Path(executable))
-    return [found[version] for version in VERSIONS if version in found]
+    versions = [version for version in VERSIONS if version in found]
+    return [found[version] for version in examples(sorted({versions[0], versions[-1]}, key=versions.index), versions)]
 
 
 def _payloads(common: dict) -> list[dict]:

@@ -301,7 +301,14 @@ def providers() -> Iterator[Providers]:
         yield providers
 
 
-@pytest.mark.parametrize("python", guide_packages.pythons())
+def _tried() -> list:
+    """The interpreters that the programs are tried with; that of the tests only with --slow, where an older and a newer one are there."""
+    pythons = guide_packages.pythons()
+    between = min(pythons.values()) < sys.version_info[:2] < max(pythons.values())
+    return [pytest.param(python, marks=[pytest.mark.slow] if between and python == sys.executable else []) for python in pythons]
+
+
+@pytest.mark.parametrize("python", _tried())
 def test_the_programs_of_the_guides_run_from_the_wheel(package: Package, providers: Providers, python: str) -> None:
     assert len(BLOCKS) >= 8
     site, version = guide_packages.folder_of(python), guide_packages.pythons()[python]

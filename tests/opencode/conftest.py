@@ -11,16 +11,11 @@ from .client import MODELS, Project, Server
 from .scripted_api import BothApis
 
 
-@pytest.fixture(scope="session")
-def program(opencode: Server) -> Path:
-    """The real OpenCode's program."""
-    return opencode.program
-
-
-@pytest.fixture(scope="session")
-def server(opencode: Server) -> Server:
-    """OpenCode, started once."""
-    return opencode
+@pytest.fixture(scope="package")
+def server(opencode_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """OpenCode, started once for this folder alone: it does something all the time, asked or not."""
+    with Server(tmp_path_factory.mktemp("opencode"), opencode_program) as server:
+        yield server
 
 
 @pytest.fixture

@@ -214,9 +214,9 @@ def test_a_subagent_has_a_context_of_its_own(project: Project, api: BothApis, bi
 
 
 @pytest.fixture(scope="module")
-def hasty(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def hasty(opencode_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that waits for no helper for long."""
-    with Server(tmp_path_factory.mktemp("hasty"), program, door_ms=150) as server:
+    with Server(tmp_path_factory.mktemp("hasty"), opencode_program, door_ms=150) as server:
         yield server
 
 
@@ -250,8 +250,10 @@ def contents_of(path: Path) -> list[dict[str, Any]]:
     return [{name: entry.get(name) for name in names} for entry in entries.read(str(path), path.stat().st_size)]
 
 
-def test_storage_and_state_agree_with_the_export_and_the_storage_is_left_untouched(program: Path, api: BothApis, tmp_path: Path) -> None:
-    alone = Server(tmp_path, program)  # no other session is in its storage, and no process writes to it
+def test_storage_and_state_agree_with_the_export_and_the_storage_is_left_untouched(
+    opencode_program: Path, api: BothApis, tmp_path: Path
+) -> None:
+    alone = Server(tmp_path, opencode_program)  # no other session is in its storage, and no process writes to it
     project = Project(alone, "shop", api.url, ANTHROPIC)
     (project.work / "src" / "big.js").write_text(big_file())
     api.places["work"] = str(project.work)

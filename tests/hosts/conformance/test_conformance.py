@@ -41,8 +41,9 @@ def hosts(folder: Path, opencode: Server, pi: Program) -> Iterator[Callable[[str
 
 
 @pytest.fixture(scope="module")
-def play(opencode: Server, pi_program: Program, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Played]]:
-    with hosts(tmp_path_factory.mktemp("hosts"), opencode, pi_program) as play:
+def play(opencode_program: Path, pi_program: Program, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Played]]:
+    folder = tmp_path_factory.mktemp("hosts")
+    with Server(folder / "opencode", opencode_program) as server, hosts(folder, server, pi_program) as play:
         yield play
 
 
