@@ -232,4 +232,22 @@ ARGUMENTS = [
         "at >= 0 -> (at > 0)",
         "an option stands before its value",
     ),
+    Argument(
+        "hooks/utils/policy/context.py",
+        "edited = self.edits.get(str(result.turn), 0) if result.kind == kinds.READ and not result.ended else 0",
+        "0 -> 1",
+        "an edit counts where it comes after a result, and no result comes before the first",
+    ),
+    Argument(
+        "hooks/utils/policy/commandline/worktree.py",
+        'source = value if equals else "".join(rest[at : at + 1])',
+        "\"\" -> 'mutant'",
+        "there is one word to join at most",
+    ),
+    Argument(
+        "hooks/utils/policy/secret_shapes.py",
+        '_BY_MARK["_" if "_" in _beginning else "-" if "-" in _beginning else "." if "." in _beginning else ""].append(_beginning)',
+        "\"_\" -> ''",
+        "a beginning that is looked for in every word is found in those with its mark: the table only saves the time",
+    ),
 ]

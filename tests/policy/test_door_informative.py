@@ -196,6 +196,15 @@ def test_of_any_other_output_the_ends_stay_and_the_names_of_the_rest():
     assert kept[-1].endswith("they name: /srv/shop/config/prices.toml]")
 
 
+@pytest.mark.parametrize(("beyond", "named"), [(0, True), (1, False)])
+def test_names_are_those_of_whole_lines_in_the_first_100_000_characters_left_out(beyond: int, named: bool):
+    lines = [f"row {at:04} {'.' * 90}" for at in range(2_000)]
+    first = next(at for at, (line, kept) in enumerate(zip(lines, entered(lines, "other"))) if line != kept)
+    lines[first + 999] = f"see /srv/shop/{'p' * (80 + beyond)}.toml"
+    assert len("\n".join(lines[first : first + 1_000]) + "\n") == 100_000 + beyond
+    assert ("they name: /srv/shop/ppp" in entered(lines, "other")[-1]) is named
+
+
 @pytest.mark.parametrize("text", [
     "diff --git a/a.py b/a.py\n" + "+    one line more\n" * 900,
     '{"rows": [\n' + '  {"id": 1},\n' * 900 + "]}",

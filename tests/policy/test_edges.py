@@ -209,6 +209,7 @@ def secrets() -> Iterator[str]:
         "x.7z",
         "x.",
         "x7Kq2Lp9Vb4Nz8Rt==",
+        "aB3x/Kq2L+9Vb4/Nz8R+AbCd/EfG5+JkL7/mN0pQr==",
     ):
         yield (
             f"{word!r} looks {random_words.looks_random(word)} runs {random_words.random_runs(word)} hex {random_words.is_hex(word)}"

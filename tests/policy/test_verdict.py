@@ -80,6 +80,8 @@ def test_the_reasoning_that_leaves_with_it_is_named() -> None:
         ("full", 0, 200_000, 0.95, True),
         ("clear", 900, 1_000_000, 0.1, False),
         ("nothing", 50_000, 200_000, 0.95, False),
+        ("noted", 50_000, 200_000, 0.95, False),  # it is done already
+        ("returning", 50_000, 200_000, 0.95, False),
     ],
 )
 def test_unasked_a_person_is_told_of_much_or_of_a_context_that_is_nearly_full(

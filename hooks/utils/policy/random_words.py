@@ -113,7 +113,7 @@ def _runs(word: str) -> list:
                 at -= 1
                 while at and word[at - 1].isalnum():
                     at -= 1
-            while end < len(word) and (word[end].isalnum() or word[end] in "-_+=~"):
+            while end < len(word) and (word[end].isalnum() or word[end] in "-_+~"):
                 end += 1
             spans.append((at, end))
         at = end + 1
@@ -122,7 +122,7 @@ def _runs(word: str) -> list:
 
 def _is_encoded(word: str) -> bool:
     """Return whether a word is base64 with slashes or plus signs: all of it changes as often as chance, which no path does."""
-    letters = word.rstrip("=").replace("/", "").replace("+", "").replace("_", "").replace("-", "")
+    letters = word.replace("/", "").replace("+", "").replace("_", "").replace("-", "")
     if len(letters) < 32 or word[0] in "/.~" or not letters.isalnum() or is_hex(letters):
         return False
     kinds = _kinds(letters)

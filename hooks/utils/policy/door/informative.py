@@ -54,7 +54,7 @@ _HEAD_FOR_TAIL = 2
 # A gap of fewer characters is hardly longer than its mark.
 _LEAST_GAP = 40
 _NOTICE = "[PopKit left out "
-# Characters of the lines left out that are searched for names.
+# Characters of the first lines left out that are searched for names.
 _NAMES_IN = 100_000
 # A line of a search: the file, if it is named, and whether the line matches or is only next to a match.
 _MATCH = r"((?:[A-Za-z]:)?[^:\n]{1,300}?[:-])?\d+([:-])"
@@ -273,7 +273,7 @@ def _written(lines: Sequence[str], kept: Collection[int], marked: bool, about: s
             out += [f"[… {gap - at:,} line{'s' * (gap - at > 1)}]"] if marked else []
         out += lines[gap : gap + 1]
         at = gap + 1
-    names = outline("\n".join(hidden)[:_NAMES_IN])
+    names = outline(("\n".join(hidden) + "\n")[:_NAMES_IN].rpartition("\n")[0])  # whole lines: no name is cut
     notes = [f"{_NOTICE}{len(hidden):,} of {len(lines):,} lines"]
     notes += [about] * bool(about) + [f"to see all: popkit restore {handle}"] * bool(handle) + [f"they name: {names}"] * bool(names)
     return Budgeted("\n".join([*out, "; ".join(notes) + "]"]), len(hidden))
