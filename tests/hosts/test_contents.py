@@ -45,6 +45,15 @@ def test_results_are_of_their_tools_and_grow_as_the_prompt_did(tight: bool, tmp_
     assert sizes[READ] / sizes[BASH] == pytest.approx((800 * 6 / CHARS_PER_TOKEN["code"]) / (300 * 9 / CHARS_PER_TOKEN["log"]), rel=0.05)
 
 
+def test_a_result_that_is_written_before_its_call_is_of_its_tool(tmp_path: Path):
+    it = worked()
+    here = [at for at, entry in enumerate(it.entries) if "toolUseResult" in entry]
+    for at in here:
+        it.entries[at - 1], it.entries[at] = it.entries[at], it.entries[at - 1]
+    assert len(here) == 2
+    assert sizes_of(it, tmp_path, tight=True) == sizes_of(worked(), tmp_path, tight=True)
+
+
 def test_a_result_whose_call_is_not_there_is_of_no_tool(tmp_path: Path):
     it = Conversation()
     it.result("gone", LOG)

@@ -52,6 +52,24 @@ def test_parallel_results_hang_off_the_branch_and_count_in_completion_order(line
     assert ids(lines, tmp_path) == ["t3", "t1", "t2"]
 
 
+def test_a_result_that_is_written_before_its_call_counts_like_any_other(lines, tmp_path):
+    call = lines.use("t1", "Read", {"file_path": "/shop/a"}, message="m")
+    lines.result("t1", "1\ta")
+    lines.use("t2", "Read", {"file_path": "/shop/b"}, message="m", parent=call)
+    lines.result("t2", "1\tb")
+    lines.say("done")
+    lines.entries[1:5] = [lines.entries[at] for at in (2, 1, 4, 3)]
+    assert ids(lines, tmp_path) == ["t1", "t2"]
+
+
+def test_a_result_without_a_call_keeps_none_of_what_follows(lines, tmp_path):
+    lines.result("gone", "1\ta")
+    for number in range(20):
+        lines.bash(f"t{number}", "ls")
+    entered = entries.read(lines.write(tmp_path / "t.jsonl"), entries.ALL)
+    assert sorted(entry["uuid"] for entry in entered) == sorted(entry["uuid"] for entry in lines.entries)
+
+
 def test_a_rewound_branch_belongs_to_nothing(lines, tmp_path):
     lines.bash("t1", "ls")
     fork = lines.say("listed")

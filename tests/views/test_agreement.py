@@ -11,7 +11,9 @@ import pytest
 from popkit_retention.cli.statusline_command import line_for
 from popkit_retention.core import units
 from popkit_retention.core.handlers import context_monitor
+from popkit_retention.core.hosts.transcripts import sent
 from popkit_retention.core.policy.ruleset import PROFILES
+from popkit_retention.core.state.site import Site
 from popkit_retention.lab.try_command import report_of
 from tests.reclaim.earlier import answer
 from tests.views.test_clear_answers import COLD_S, Asking
@@ -183,6 +185,28 @@ def test_try_takes_what_a_clear_would_take_with_a_cold_cache(written: Written, t
     written.now += COLD_S
     now = asking.data("retention")["reclaimable"]["now"]
     assert abs(now["tokens"] - data["reclaimable"]["now"]["tokens"]) <= now["tokens"] / 5, "a little more may have expired by the clock"
+
+
+@pytest.mark.parametrize("cold_s", [0, COLD_S])
+def test_who_only_reads_a_transcript_is_told_what_its_session_is_told(written: Written, tmp_path: Path, cold_s: float) -> None:
+    asking = Asking(written, tmp_path / "home", "auto")
+    written.now += cold_s
+    site = Site({"POPKIT_HOME": str(asking.home)}, written.session, PROJECT, only_reads=True)
+    read = json.loads(answer("retention --json", site, str(written.path), written.now))
+    data = asking.data("retention")
+    assert [read[name] for name in ("reclaimable", "expired", "verdict")] == [data[name] for name in ("reclaimable", "expired", "verdict")]
+
+
+def test_the_panel_and_the_bill_count_the_same_calls_whatever_line_comes_first(written: Written, tmp_path: Path) -> None:
+    asking = Asking(written, tmp_path / "home", "auto")
+    lines = written.path.read_text().splitlines(keepends=True)
+    calls = [at for at, line in enumerate(lines) if '"tool_use"' in line and '"tool_result"' in lines[at + 1]]
+    for at in calls[1::3]:
+        lines[at], lines[at + 1] = lines[at + 1], lines[at]
+    written.path.write_text("".join(lines))
+    session = sent.read(str(written.path), written.path.stat().st_size)
+    assert asking.data("retention")["calls"] == sum(count for count, _ in session.calls.values())
+    assert "result " not in session.holds
 
 
 OPENED: list = []

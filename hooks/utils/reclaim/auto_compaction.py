@@ -55,14 +55,14 @@ def choose(site: Site, on: bool) -> None:
 def goal(site: Site, rebuilt: Rebuilt, entries: Sequence[Entry]) -> Goal | None:
     """Return how much stays of a conversation that is compacted between turns; None where nothing goes on to what is needed least, because
     Claude Code compacts in our place or the host lets nobody change what it has sent. `entries`: of the journal."""
-    if not site.enabled or is_kept(site.session_id) or rebuilt.index.doubts or rebuilt.index.translated:
+    if not (site.enabled or site.only_reads) or is_kept(site.session_id) or rebuilt.index.doubts or rebuilt.index.translated:
         return None
     return goal_under(site.config, rebuilt.conversation, entries)
 
 
 def goal_under(config: Mapping[str, Any], conversation: Conversation, entries: Sequence[Entry]) -> Goal | None:
     """Return the same under a configuration, wherever the conversation has been; None, too, where no request has shown what stands."""
-    if config.get("compact", ON) != ON or not conversation.is_measured:
+    if config.get("enabled") is False or config.get("compact", ON) != ON or not conversation.is_measured:
         return None
     share = max(COLD_TARGET, float(config.get("compact_target", COMPACT_TARGET)))  # never less than where room is needed
     compacted_at = next((usage.at for usage, _ in reversed(conversation.requests) if not usage.tokens), None)

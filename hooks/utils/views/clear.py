@@ -181,7 +181,7 @@ def _sum_lines(clear: Clear) -> list[text.Line]:
         )
         return lines + _worth(clear)
     rewritten, cost = units.long_tokens(sum["rewritten"]), units.long_tokens(sum["cost_now"])
-    warm = f"warm: all messages, {rewritten}, must be written again, which costs {cost} of input"
+    warm = f"warm: the messages that stay, {rewritten}, must be written again, which costs {cost} of input"
     return [*lines, *text.pair("Cache", warm), *_worth(clear), *_cold_lines(clear)]
 
 

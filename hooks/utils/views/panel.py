@@ -220,14 +220,13 @@ def contents_lines(contents: dict[str, Any] | None, host: str) -> list[text.Line
         return []
     rows, added, lines = contents["rows"], contents["added"], []
     named = rows if len(rows) <= _MOST_KINDS else rows[: _MOST_KINDS - 1]
-    sign = "" if contents["is_counted"] else "~"
-    shown = [f"{sign}{row['tokens']:,} {kind_words(row)}" for row in named]
+    show = "{:,}".format if contents["is_counted"] else units.estimate
+    shown = [f"{show(row['tokens'])} {kind_words(row)}" for row in named]
     if rows[len(named) :]:
-        shown.append(f"{sign}{sum(row['tokens'] for row in rows[len(named) :]):,} in {len(rows) - len(named):,} more: popkit bill")
+        shown.append(f"{show(sum(row['tokens'] for row in rows[len(named) :]))} in {len(rows) - len(named):,} more: popkit bill")
     if shown:
         how = f"as {host} counts them" if contents["is_counted"] else "estimated for the newest request"
-        whole = units.counted(sum(row["tokens"] for row in rows), "token")
-        lines += text.pair("Messages", f"{sign}{whole}, {how}: {' · '.join(shown)}")
+        lines += text.pair("Messages", f"{show(sum(row['tokens'] for row in rows))} tokens, {how}: {' · '.join(shown)}")
     if added["tokens"]:
         times = units.counted(added["times"], "time")
         again = f"; {units.long_tokens(added['tokens_again'])} of them again ({added['times_again']:,} of the times)"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _models = lru_cache(maxsize=1)(shipped.models)
 _NO_USAGE = "says nothing about the usage of its requests"
-FORM = 16  # of a digest
+FORM = 17  # of a digest
 _KEY_BYTES = 8
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from popkit_retention.core import text, units
+from popkit_retention.core.views.amounts import short
 from popkit_retention.core.views.lost_caches import cause_in_words
 
 from ..views import beside
@@ -30,8 +31,7 @@ def misses(sums: Misses, period: str, dated: str) -> list[text.Line]:
         words, advice = cause_in_words(row["cause"], sums["hosts"])
         details = "; ".join(text.clean(detail) + (f" ({times})" if times > 1 else "") for detail, times in row["details"])
         usd = "unknown" if row["unpriced"] == row["times"] else f"{row['usd']:,.2f}"
-        tokens = units.short_tokens(row["tokens"]).removesuffix(" tokens").lstrip("~")
-        lines.append(_cause(f"{row['times']:,}", tokens, usd, f"{words}: {details}" if details else words))
+        lines.append(_cause(f"{row['times']:,}", short(row["tokens"]), usd, f"{words}: {details}" if details else words))
         if advice:
             lines.append(_cause("", "", "", advice))
     at = f" of {dated}" if dated else ""

@@ -30,6 +30,7 @@ _SKIPPED = (b'{"type":"api-request', b'{"type":"file-history', b'{"type":"queue-
 _OWN, _FOREIGN = (b'"sessionId":', b'"uuid":', b'"leafUuid":'), (b'"payload":', b'"copilotVersion":')
 _HEAD = 400  # bytes in which a line of another host says what it is
 ALL = 1 << 62  # bytes
+_EARLY = 8  # lines by which a result may come before its call
 # What the address of a session in another host's own storage has in it.
 _IN_STORAGE = (".db/ses_", "/storage/session/")
 _NOTHING = b"\0"
@@ -120,12 +121,24 @@ def translated(translation: Translation, file: BinaryIO, size: int) -> Iterator[
 
 def read(path: str, size: int, relevant: bytes | bytearray | None = None) -> Iterator[Entry]:
     """Return the entries of the first `size` bytes of a transcript, in order, only the telling ones where an index says which these are;
-    OSError when it cannot be read."""
+    OSError when it cannot be read. A result comes behind its call, which the host may write down a few lines later (2.1.101)."""
+    calls: set = set()
+    early: list[tuple[int, set, Entry]] = []
     for number, (_, line) in enumerate(lines(path, size)):
         # What has been written since the index was made is read in any case.
         entry = entry_of(line) if relevant is None or relevant[number : number + 1] != _NOTHING else None
-        if entry is not None:
+        if entry is None:
+            continue
+        blocks = blocks_of(entry)
+        calls.update([block["id"] for block in blocks if block.get("type") == "tool_use" and isinstance(block.get("id"), str)])
+        ids = {block["tool_use_id"] for block in blocks if block.get("tool_use_id")}
+        if ids <= calls:
             yield entry
+        else:
+            early.append((number, ids, entry))
+        while early and (early[0][1] <= calls or number - early[0][0] > _EARLY):
+            yield early.pop(0)[2]
+    yield from [entry for _, _, entry in early]
 
 
 def entry_of(line: bytes) -> Entry | None:
