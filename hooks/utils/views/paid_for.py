@@ -7,6 +7,9 @@ from .phrases import agent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from ..policy.shapes import KindRow
     from .shapes import Messages, Whole
 
@@ -44,8 +47,7 @@ def whole_lines(
     """Return the lines on what requests were paid for. `of`: which, in words; `dated`: the month of the prices; `began`: tokens before the
     first word of each conversation; `most`: rows of what it was made of, all of them, and their parts, with 0."""
     lines = text.title("What the bill was made of")
-    more = f", and {units.counted(whole['unpriced'], 'request')} of models without a known price" if whole["unpriced"] else ""
-    spent = f"{units.counted(whole['sessions'], 'conversation')}, {units.counted(whole['requests'], 'request')}: ${whole['usd']:,.2f}{more}"
+    spent = f"{units.counted(whole['sessions'], 'conversation')}, {cost_of_requests(whole['requests'], whole)}"
     lines += text.pair("Covers", f"{of}: {spent}")
     if began:
         lines += text.pair(
@@ -62,6 +64,12 @@ def whole_lines(
     note = f"Dollars are at the prices of the API{at}. A subscription counts tokens toward its limits. Tokens that were written"
     note += " again count at what that cost beyond reading them."
     return [*lines, "", *text.wrap(note), *_added(whole, most)]
+
+
+def cost_of_requests(requests: int, sums: Mapping[str, Any]) -> str:
+    """Return the number of requests and what they cost: `usd`, of all but the `unpriced` ones."""
+    unknown = f", {sums['unpriced']:,} of them of models without a known price" if sums["unpriced"] else ""
+    return f"{units.counted(requests, 'request')}{unknown}: ${sums['usd']:,.2f}"
 
 
 def _added(whole: Whole, most: int) -> list[text.Line]:

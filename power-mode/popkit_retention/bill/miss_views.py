@@ -5,27 +5,28 @@ from __future__ import annotations
 from popkit_retention.core import text, units
 from popkit_retention.core.views.amounts import short
 from popkit_retention.core.views.lost_caches import cause_in_words
+from popkit_retention.core.views.paid_for import cost_of_requests
 
 from ..views import beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .records import Lost, Misses
+    from .records import Misses
 
 
 def misses(sums: Misses, period: str, dated: str) -> list[text.Line]:
     """Return the table of causes, the most expensive first. `period`: what it covers, in words; `dated`: the month of the prices."""
     lines = text.title("Cache misses")
     lost = sums["lost"]
-    whole = f"{units.counted(sums['sessions'], 'conversation')}, {units.counted(sums['requests'], 'request')}"
-    lines += text.pair("Covers", f"{period}: {whole}, {_money(sums, 'request')}")
+    conversations = units.counted(sums["sessions"], "conversation")
+    lines += text.pair("Covers", f"{period}: {conversations}, {cost_of_requests(sums['requests'], sums)}")
     if not sums["requests"]:
         return [*lines, "", *text.wrap("There was no request in this time.")]
     if not lost["times"]:
         return [*lines, "", *text.wrap("No request wrote again what the previous one had left in the cache.")]
     share = f", {units.percent(lost['usd'] / sums['usd'])} of that" if sums["usd"] else ""
-    again = f"{units.long_tokens(lost['tokens'])} were written again in {units.counted(lost['times'], 'request')}"
-    lines += text.pair("Lost", f"{again}: {_money(lost, 'request')}{share}")
+    again = f"{units.long_tokens(lost['tokens'])} were written again in {cost_of_requests(lost['times'], lost)}"
+    lines += text.pair("Lost", f"{again}{share}")
     lines += ["", _cause("times", "tokens", "dollars", "why")]
     for row in sums["causes"]:
         words, advice = cause_in_words(row["cause"], sums["hosts"])
@@ -41,10 +42,3 @@ def misses(sums: Misses, period: str, dated: str) -> list[text.Line]:
 
 def _cause(times: str, tokens: str, usd: str, words: str) -> text.Line:
     return beside(f"{times:>6}{tokens:>8}{usd:>10}  ", words)
-
-
-def _money(sums: Misses | Lost, noun: str) -> str:
-    if sums["unpriced"] and not sums["usd"]:
-        return "of models whose price is not known"
-    more = f", and {units.counted(sums['unpriced'], noun)} of models without a known price" if sums["unpriced"] else ""
-    return f"${sums['usd']:,.2f}{more}"

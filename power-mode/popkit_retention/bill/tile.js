@@ -74,7 +74,7 @@ function Row({ row, depth = 0 }) {
     ${open && parts.map((each, at) => html`<${Row} key=${at} row=${each} depth=${depth + 1} />`)}`;
 }
 
-const requests = (number) => (number ? ` and ${counted(number, "request")} of models without a known price` : "");
+const unpriced = (number) => (number ? `, ${whole(number)} of them of models without a known price` : "");
 
 function Before({ bill, phrases }) {
   const { rows, pace, tokens: all } = bill;
@@ -138,7 +138,7 @@ function Hidden({ words, hidden }) {
 
 function Whole({ whole: paid, phrases, dated }) {
   const prices = `At the prices of the API${dated ? ` of ${dated}` : ""}.`;
-  const note = `The last 30 days: ${counted(paid.requests, "request")}, ${usd(paid.usd)}${requests(paid.unpriced)}. ${prices}`;
+  const note = `The last 30 days: ${counted(paid.requests, "request")}${unpriced(paid.unpriced)}: ${usd(paid.usd)}. ${prices}`;
   const figures = (dollars) => [share(dollars / paid.usd), usd(dollars)];
   const shown = (row, phrase) => ({
     words: capital(phrase.words),

@@ -95,7 +95,8 @@ class Session:
     def holds(self) -> dict[str, int]:
         """Return kind of content -> tokens of the conversation that the newest request sent."""
         shares = self.requests[-1].shares if self.requests else None
-        return {kind: round(sum(share[:3])) for kind, share in (shares or {}).items()}
+        sizes = {kind: round(sum(share[:3])) for kind, share in (shares or {}).items()}
+        return {kind: tokens for kind, tokens in sizes.items() if tokens}
 
     def called(self, name: str, at: float) -> None:
         """Count a use."""
