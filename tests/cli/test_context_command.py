@@ -14,6 +14,7 @@ import pytest
 
 from popkit_retention.cli.commands import every, first, names, words_of_context
 from popkit_retention.cli.main import main
+from popkit_retention.core import units
 from popkit_retention.core.hosts.transcripts.projects import folder_name
 from popkit_retention.core.io import home
 from popkit_retention.core.operations.context_words import answer
@@ -353,7 +354,7 @@ def test_the_json_says_what_the_messages_hold_as_the_panel_does(shell: Shell) ->
     _, told, _ = shell("context", "retention", "--session", "one", "--json")
     contents = json.loads(told)["contents"]
     tokens = sum(row["tokens"] for row in contents["rows"])
-    assert f"Messages ~{tokens:,} tokens, estimated for the newest request: " in " ".join(shown.split())
+    assert f"Messages {units.long_tokens(tokens)}, estimated for the newest request: " in " ".join(shown.split())
     assert not contents["is_counted"]
     assert set(contents["added"]) == {"times", "tokens", "times_again", "tokens_again"}
 

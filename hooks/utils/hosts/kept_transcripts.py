@@ -85,7 +85,6 @@ class KeptTranscript(ABC):
         return translated
 
     def take_back(self, ids: list[str]) -> None:
-        """Take back messages: the next one follows those before them."""
         for id in ids:
             self.last_entries.pop(id, None)
             self.results.pop(id, None)
@@ -93,7 +92,6 @@ class KeptTranscript(ABC):
             self.translator.before = next(reversed(self.last_entries.values()), None) if self.last_entries else None
 
     def ids(self) -> list[str]:
-        """Return the ids of the calls whose results are in the conversation."""
         return [id for message in self.last_entries for id in self.results.get(message, ())]
 
     def look_at(self, stored: list[dict[str, Any]]) -> None:

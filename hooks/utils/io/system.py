@@ -36,7 +36,7 @@ except ImportError:
         from hashlib import sha256
 
 
-__all__ = ["absolute", "day_of", "days_before", "elapsed", "environment", "join", "now", "os", "parent_of", "sha256"]
+__all__ = ["absolute", "day_of", "days_before", "environment", "join", "now", "os", "parent_of", "sha256"]
 
 
 def join(folder: str, *names: str) -> str:
@@ -81,13 +81,6 @@ def now(environ: Mapping[str, str]) -> float:
     except (KeyError, ValueError):
         return time.time()
     return at if 0.0 <= at < _YEAR_10000 else time.time()
-
-
-def elapsed() -> float:
-    """Return seconds since some moment, whatever the time of day is set to; where the system counts them, with those that the machine
-    slept."""
-    clock = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
 def day_of(at: float) -> str:

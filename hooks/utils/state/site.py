@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 
 class Site:
-    """The place where a hook or command works: our folders, the project, the configuration, the session. `lasting_home`: our folder, with
-    the files that outlive sessions · `tools`: of the host, or where another has recorded the session, of all hosts · `only_reads`: somebody
-    looks at a transcript, which leaves no trace."""
+    """`lasting_home`: our folder, with the files that outlive sessions · `tools`: of the host, or where another has recorded the session,
+    of all hosts · `only_reads`: somebody looks at a transcript, which leaves no trace."""
 
     __slots__ = ("_home", "_rules", "_session", "config", "environ", "lasting_home", "only_reads", "project", "session_id", "tools")
 

@@ -7,9 +7,6 @@ from .phrases import agent_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from ..policy.shapes import KindRow
     from .shapes import Messages, Whole
 
@@ -47,7 +44,7 @@ def whole_lines(
     """Return the lines on what requests were paid for. `of`: which, in words; `dated`: the month of the prices; `began`: tokens before the
     first word of each conversation; `most`: rows of what it was made of, all of them, and their parts, with 0."""
     lines = text.title("What the bill was made of")
-    spent = f"{units.counted(whole['sessions'], 'conversation')}, {cost_of_requests(whole['requests'], whole)}"
+    spent = f"{units.counted(whole['sessions'], 'conversation')}, {cost_of_requests(whole['requests'], whole['unpriced'], whole['usd'])}"
     lines += text.pair("Covers", f"{of}: {spent}")
     if began:
         lines += text.pair(
@@ -66,10 +63,10 @@ def whole_lines(
     return [*lines, "", *text.wrap(note), *_added(whole, most)]
 
 
-def cost_of_requests(requests: int, sums: Mapping[str, Any]) -> str:
-    """Return the number of requests and what they cost: `usd`, of all but the `unpriced` ones."""
-    unknown = f", {sums['unpriced']:,} of them of models without a known price" if sums["unpriced"] else ""
-    return f"{units.counted(requests, 'request')}{unknown}: ${sums['usd']:,.2f}"
+def cost_of_requests(requests: int, unpriced: int, usd: float) -> str:
+    """Return what requests cost, in words; `unpriced` of them cost nobody knows what."""
+    unknown = f", {unpriced:,} of them of models without a known price" if unpriced else ""
+    return f"{units.counted(requests, 'request')}{unknown}: ${usd:,.2f}"
 
 
 def _added(whole: Whole, most: int) -> list[text.Line]:

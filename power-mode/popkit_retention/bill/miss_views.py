@@ -19,13 +19,13 @@ def misses(sums: Misses, period: str, dated: str) -> list[text.Line]:
     lines = text.title("Cache misses")
     lost = sums["lost"]
     conversations = units.counted(sums["sessions"], "conversation")
-    lines += text.pair("Covers", f"{period}: {conversations}, {cost_of_requests(sums['requests'], sums)}")
+    lines += text.pair("Covers", f"{period}: {conversations}, {cost_of_requests(sums['requests'], sums['unpriced'], sums['usd'])}")
     if not sums["requests"]:
         return [*lines, "", *text.wrap("There was no request in this time.")]
     if not lost["times"]:
         return [*lines, "", *text.wrap("No request wrote again what the previous one had left in the cache.")]
     share = f", {units.percent(lost['usd'] / sums['usd'])} of that" if sums["usd"] else ""
-    again = f"{units.long_tokens(lost['tokens'])} were written again in {cost_of_requests(lost['times'], lost)}"
+    again = f"{units.long_tokens(lost['tokens'])} were written again in {cost_of_requests(lost['times'], lost['unpriced'], lost['usd'])}"
     lines += text.pair("Lost", f"{again}{share}")
     lines += ["", _cause("times", "tokens", "dollars", "why")]
     for row in sums["causes"]:

@@ -40,9 +40,9 @@ def archive(
     folder: Folder, changing: Changing, domain: Domain, ids: Sequence[str], policy: RetentionPolicy, now: float, by: str, note: str = "",
     progress: Callable[[str, int, int], object] = lambda what, done, of: None,
 ) -> Manifest:  # fmt: skip
-    """Write resources into a new archive; nothing leaves its domain. Skip unknown ids; ResourceNotFound if all are. `changing` takes the
-    lock, finishes what others left undone, and yields the log; it is held all the time, so that nothing is deleted while it is being
-    archived. `note`: a note of the user's; secrets in it are masked."""
+    """Write resources into a new archive; nothing leaves its domain. Skip unknown ids; ResourceNotFound if all are. The lock
+    that `changing` takes is held all the time, so that nothing is deleted while it is being archived. `note`: a note of the user's; secrets
+    in it are masked."""
     if len(note) > LONGEST_NOTE or not note.isprintable():
         raise BadRequest(f"a note is one line of at most {LONGEST_NOTE:,} characters")
     with changing() as log:

@@ -76,8 +76,7 @@ def restore(
     progress: Callable[[str, int, int], object] = lambda what, done, of: None, most: int = BATCH,
 ) -> Restored:  # fmt: skip
     """Restore the contents of an archive; existing resources stay unchanged. All of it is verified first: Damaged where anything is not as
-    it was written, unless `sound_only` asks for the rest. `changing` takes the lock, finishes what others left undone, and yields the log;
-    it is held for `most` contents at a time."""
+    it was written, unless `sound_only` asks for the rest. The lock that `changing` takes is held for `most` contents at a time."""
     manifest = manifests.read(folder, archive_id)
     if manifest.domain != domain.name:
         raise BadRequest(f"archive {archive_id} is of the domain {manifest.domain}, not {domain.name}")

@@ -32,9 +32,7 @@ def call_of(payload: dict[str, Any], now: float) -> Call | None:
 
 
 def run_as_ours(command: str) -> str:
-    """Return the shell command in which `popkit …` can be no program but ours, whatever a project puts on the PATH; "" where our
-    folder's name cannot be used there. The words of the model stay in it as they are: the user's own rules against `popkit` look for
-    them."""
+    # The words of the model stay in it as they are: the user's own rules against `popkit` look for them.
     folder = home.plugin_root() + "/bin"
     return _OURS + folder.replace("'", "'\\''") + _THEN + command if folder.isprintable() and ":" not in folder else ""
 
@@ -50,7 +48,6 @@ def _as_recorded(tool_input: dict[str, Any]) -> dict[str, Any]:
 
 
 def output_of(payload: dict[str, Any]) -> str:
-    """Return what the command of a completed call has printed; "" for another call."""
     response = payload.get("tool_response")
     output = response.get("stdout") if isinstance(response, dict) else response
     return output if isinstance(output, str) else ""

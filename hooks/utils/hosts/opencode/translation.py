@@ -131,7 +131,6 @@ class Translator:
 
 
 def is_whole(message: object) -> bool:
-    """Return whether a message will not change any more, as far as it says so itself."""
     info = message.get("info") if isinstance(message, dict) else None
     return isinstance(info, dict) and (info.get("role") == "user" or bool(_time(info, "completed")) or bool(info.get("error")))
 

@@ -1,4 +1,4 @@
-"""The tools of pi: what each does, and how long its results live. Command lines live by the patterns of Claude Code's Bash."""
+"""The tools of pi: what each does, and how long its results live."""
 
 from __future__ import annotations
 

@@ -36,7 +36,6 @@ def session_id_of(path: str) -> str:
 
 
 def newest_first(environ: Mapping[str, str]) -> list[tuple[float, str]]:
-    """Return (when it was last written in seconds, path) of the files of all sessions, the one that was written last first."""
     return recording_files.newest_first(folder_of(environ), lambda path: session_id_of(path) != "")
 
 

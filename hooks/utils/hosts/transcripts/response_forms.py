@@ -1,7 +1,4 @@
-"""The texts that the host shows in place of the structures with which its own tools answer, but for shells and searches. Pure.
-
-Names and texts are those of recorded sessions, in which both forms of a result stand side by side.
-"""
+"""The texts that the host shows in place of the structures with which its own tools answer, but for shells and searches. Pure."""
 
 from __future__ import annotations
 
