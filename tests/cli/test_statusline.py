@@ -46,7 +46,7 @@ LINES = [
     ({"ratio": 0.5, "cache_seconds_left": 241.7}, "context 50% · cache warm 4 min"),
     ({"ratio": 0.5, "cache_seconds_left": 50}, "context 50% · cache warm 1 min"),
     ({"ratio": 0.5, "cache_seconds_left": 3}, "context 50% · cache warm <1 min"),
-    ({"ratio": 0.5, "limits": "5 h 62 % · 7 d 31 %"}, "context 50% · 5 h 62 % · 7 d 31 %"),
+    ({"ratio": 0.5, "limits": "5 h 62% · 7 d 31%"}, "context 50% · 5 h 62% · 7 d 31%"),
     ({"ratio": 0.5, "cache_seconds_left": 0, "limits": ""}, "context 50% · cache cold"),
 ]
 
@@ -76,7 +76,7 @@ def test_until_a_clear_is_planned_it_shows_expired_results_and_the_cache_time_le
 def test_it_ends_with_the_plan_s_limits_while_they_were_read_within_the_hour(worked: Played) -> None:
     resets_at = worked.now + 9_000
     (worked.home / "limits.json").write_text(json.dumps([["five_hour", worked.now - 1_800, 62, resets_at]]))
-    assert worked.run("statusline", stdin=worked.status()).stdout.endswith(" · 5 h 62 %\n")
+    assert worked.run("statusline", stdin=worked.status()).stdout.endswith(" · 5 h 62%\n")
     worked.now += 1_801
     assert "5 h" not in worked.run("statusline", stdin=worked.status()).stdout
 

@@ -55,7 +55,7 @@ def test_the_windows_of_a_subscription_are_kept(clients: dict[str, installs.Inst
         ("seven_day", 31, began + 300_000),
     ]
     assert {(kind, percent) for kind, _, percent, _ in rows[2:]} == {("five_hour", 66), ("seven_day", 35)}
-    assert "5 h       66 % used" in says
+    assert "5 h       66% used" in says
     assert "tokens, $" in says
 
 

@@ -30,11 +30,11 @@ def test_the_pane_and_the_band_tell_a_subscriber_of_the_window(clients: dict[str
         terminal.wait_ready()
         terminal.turn("go [[SCRIPT:tested]]", "all tested")
         terminal.send("/popkit")
-        terminal.wait("Limits    5 h 62 % · 7 d 31 %")
+        terminal.wait("Limits    5 h 62% · 7 d 31%")
         terminal.press_until("5", lambda shown: "Tokens: " in shown)
         bill = joined(terminal.wait("Tokens: "))
-        assert re.search(r"Limits of your plan ─+ 5 h 62 %, resets (at|[A-Z][a-z]{2}) \d+:\d\d Tokens: ", bill), "today, or after midnight"
-        assert "7 d 31 %, resets " in bill
+        assert re.search(r"Limits of your plan ─+ 5 h 62%, resets (at|[A-Z][a-z]{2}) \d+:\d\d Tokens: ", bill), "today, or after midnight"
+        assert "7 d 31%, resets " in bill
 
 
 def joined(lines: Iterable[str]) -> str:

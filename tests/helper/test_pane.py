@@ -61,7 +61,7 @@ def test_the_bill_page_begins_with_the_plan_s_limits_where_a_window_is_running(h
     (helper.home / "limits.json").write_text(json.dumps(rows))
     shown = "\n".join(helper.ask("/view", {"page": "bill"})["pane"]["lines"])
     assert shown.startswith("Limits of your plan")
-    assert re.search(r"5 h +62 %, full .*, 60\.0 % an hour, resets", shown)
+    assert re.search(r"5 h +62%, full .*, 60\.0% an hour, resets", shown)
     assert "What the bill was made of" in shown
 
 
@@ -186,7 +186,7 @@ def test_the_plan_s_limits_are_kept_and_shown_in_one_line_or_not_at_all_without_
     limits = [{"kind": "five_hour", "percentUsed": 62, "resetsAt": "2099-01-01T00:00:00Z"}, {"kind": "seven_day", "percentUsed": 31.2}]
     usage = {"window": 1_000_000, "usd": 0.4, "limits": limits}
     shown = helper.ask("/view", {"columns": 70, "usage": usage, "turn_ended": True})["pane"]
-    assert [line for line in shown["lines"] if line.startswith("Limits")] == ["Limits    5 h 62 % · 7 d 31 %"]
+    assert [line for line in shown["lines"] if line.startswith("Limits")] == ["Limits    5 h 62% · 7 d 31%"]
     assert [row[2] for row in json.loads((helper.home / "limits.json").read_text())] == [62, 31.2]
 
 
@@ -243,7 +243,7 @@ def test_the_first_page(asking: Asking, columns: int, rows: int, golden) -> None
 
 @pytest.mark.parametrize("columns", [40, 72])
 def test_the_first_page_has_the_plan_s_limits_below_the_context(asking: Asking, columns: int, golden) -> None:
-    drawn = _drawn(_page("now", asking, columns, 40, full="5 h 62 %, full at 16:40 · 7 d 31 %"))
+    drawn = _drawn(_page("now", asking, columns, 40, full="5 h 62%, full at 16:40 · 7 d 31%"))
     golden(GOLDENS / f"pane-limits-{columns}.txt", "\n".join(drawn) + "\n")
 
 

@@ -19,12 +19,12 @@ def window(kind: str, percent: float, full_in: float | None = None, ago: float =
 
 LINES = [
     ([], ""),
-    ([window("five_hour", 62, 160 * 60), window("seven_day", 31)], "5 h 62 %, full at 16:40 · 7 d 31 %"),
-    ([window("seven_day", 90.4, 30 * HOUR)], "7 d 90 %, full Wed 20:00"),
-    ([window("five_hour", 99.7, 60)], "5 h 99 %, full at 14:01"),
-    ([window("five_hour", 100, 0)], "5 h 100 %, resets at 18:00"),
-    ([window("spend_limit", 104.5, resets_in=8 * 24 * HOUR)], "spend 104 %, resets 2026-12-02"),
-    ([window("five_hour", 62, 60, ago=HOUR + 1), window("seven_day", 31, ago=HOUR)], "7 d 31 %"),
+    ([window("five_hour", 62, 160 * 60), window("seven_day", 31)], "5 h 62%, full at 16:40 · 7 d 31%"),
+    ([window("seven_day", 90.4, 30 * HOUR)], "7 d 90%, full Wed 20:00"),
+    ([window("five_hour", 99.7, 60)], "5 h 99%, full at 14:01"),
+    ([window("five_hour", 100, 0)], "5 h 100%, resets at 18:00"),
+    ([window("spend_limit", 104.5, resets_in=8 * 24 * HOUR)], "spend 104%, resets 2026-12-02"),
+    ([window("five_hour", 62, 60, ago=HOUR + 1), window("seven_day", 31, ago=HOUR)], "7 d 31%"),
 ]
 
 

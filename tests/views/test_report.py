@@ -68,8 +68,8 @@ def _planned(session: Scenario, **asked) -> dict:
 def test_the_line_under_the_prompt_says_what_the_report_does():
     found = _report(_busy())
     warm = {"ratio": 0.5, "measured": False, "cache_seconds_left": 241.0}
-    first, *others = status_line.of_report({**found, "context": warm}, THRESHOLDS, "5 h 62 %").split(" · ")
-    assert (first, others[-2:]) == ("context ~50%", ["cache warm 4 min", "5 h 62 %"])
+    first, *others = status_line.of_report({**found, "context": warm}, THRESHOLDS, "5 h 62%").split(" · ")
+    assert (first, others[-2:]) == ("context ~50%", ["cache warm 4 min", "5 h 62%"])
     assert "cache" not in status_line.of_report({**found, "context": None}, THRESHOLDS, "")
 
 

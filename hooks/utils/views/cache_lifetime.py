@@ -63,7 +63,7 @@ def _lifetime_words(prompts: str, choice: Lifetime) -> str:
     """Return which lifetime pays, and by how much."""
     who, pauses = _CHOSEN[prompts][0], units.counted(choice["pauses"], "pause")
     if not choice["pays"]:
-        return f"For {who} it does not matter whether it lives five minutes or an hour: the two differ by less than 1 %."
+        return f"For {who} it does not matter whether it lives five minutes or an hour: the two differ by less than 1%."
     other = "5m" if choice["pays"] == "1h" else "1h"
     share = units.percent(choice["share"])
     usd = f", ${choice['usd_per_month']:,.2f} a month" if choice["usd_per_month"] is not None else ""

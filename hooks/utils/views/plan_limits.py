@@ -26,7 +26,7 @@ _LEAST_SHARE = 0.005
 
 
 def limits_line(windows: Iterable[Window], now: float) -> str:
-    """Return `5 h 62 %, full at 16:40 · 7 d 31 %`; "" where there is no reading of the last hour."""
+    """Return `5 h 62%, full at 16:40 · 7 d 31%`; "" where there is no reading of the last hour."""
     return " · ".join(_window_in_short(window, now) for window in windows if abs(now - window.newest.at) <= SHOWN_S)
 
 
@@ -39,8 +39,8 @@ def _window_in_short(window: Window, now: float) -> str:
 
 
 def percent(used: float) -> str:
-    """Return whole percent; a window that is not full is never shown as 100 %."""
-    return f"{int(used)} %" if 99 <= used < 100 else f"{used:.0f} %"
+    """Return whole percent; a window that is not full is never shown as 100%."""
+    return f"{int(used)}%" if 99 <= used < 100 else f"{used:.0f}%"
 
 
 def clock(at: float, now: float) -> str:
@@ -72,7 +72,7 @@ def _window_words(window: WindowUse, now: float) -> str:
     if window["full_at"] is not None and window["percent"] < 100:
         parts.append(f"full {when(window['full_at'], now)}")
     if window["percent_per_hour"] is not None:
-        parts.append(f"{window['percent_per_hour']:.1f} % an hour")
+        parts.append(f"{window['percent_per_hour']:.1f}% an hour")
     return ", ".join([*parts, *([f"resets {when(window['resets_at'], now)}"] if window["resets_at"] else [])])
 
 

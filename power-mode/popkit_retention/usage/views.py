@@ -53,14 +53,13 @@ def _limit(limit: Standing) -> list[str]:
     left = _amount(max(0, limit.limit - limit.used), limit.unit)
     of = f"{_amount(limit.used, limit.unit)} of {_amount(limit.limit, limit.unit)}" + (" tokens" if limit.unit == TOKENS else "")
     over = "exceeded" if limit.used > limit.limit else f"{left} left"
-    return [f"{limit.scope:<9}{bar}  {limit.used_percent:.1f} % used", f"{'':<9}{of}, {over}"]
+    return [f"{limit.scope:<9}{bar}  {limit.used_percent:.1f}% used", f"{'':<9}{of}, {over}"]
 
 
 def _chosen(limits: list[Standing]) -> str:
     remaining = remaining_of(used_percent(limits))
     return (
-        f"The limit that is used up the most counts: {remaining:.1f} % remains, so contexts are built for a budget of "
-        f"{range_of(remaining)}."
+        f"The limit that is used up the most counts: {remaining:.1f}% remains, so contexts are built for a budget of {range_of(remaining)}."
     )
 
 
