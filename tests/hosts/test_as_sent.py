@@ -186,9 +186,16 @@ def test_the_text_of_a_skill_is_no_word_of_the_persons():
     assert words(reading(sent)) == [reminder("Base directory for this skill: /s\n\nSay hello."), "go", "done"]
 
 
-def test_a_prompt_of_several_blocks_is_the_persons_in_each(transcript: Path):
-    rows = [row(USER, "one\ntwo"), *ROWS[1:]]
-    assert words(reading([user(said("one"), said("two\n")), *sent_with()[1:]], rows)) == ["one", "two", "done"]
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_prompt_of_several_blocks_is_the_persons_in_each_however_often_it_is_given(times: int):
+    rows = [*[row(USER, "one\ntwo")] * times, *ROWS[1:]]
+    sent = [*[user(said("one"), IMAGE, said("two\n"))] * times, *sent_with()[1:]]
+    assert words(reading(sent, rows)) == [*["one", "[image]", "two"] * times, "done"]
+
+
+def test_how_far_the_first_line_of_a_prompt_is_indented_stays():
+    rows = [row(USER, "    go\n    on"), *ROWS[1:]]
+    assert words(reading([user(said("    go\n    on\n")), *sent_with()[1:]], rows)) == ["    go\n    on", "done"]
 
 
 # --- results that are more than text ------------------------------------------------------------------------------------------------

@@ -114,9 +114,8 @@ class _Reader:
         known = [message_of(row, tools) for row in rows]
         self.uses = {use.id: use for row in known for use in row.uses}
         self.results = {shown.id: shown.text for row in known for shown in row.results}
-        self.words = [row.text.strip() for row in known if row.role == USER and row.text.strip()]
-        self.is_word = set(self.words)
-        # What of the rows was sent: texts, ids of calls and of results.
+        self.words = dict.fromkeys([row.text.strip() for row in known if row.role == USER and row.text.strip()])
+        # What of the rows was sent.
         self.taken: set[str] = set()
         self.called: set[str] = set()
         self.answered: set[str] = set()
@@ -186,8 +185,8 @@ class _Reader:
         if not bare:
             return
         attachment = self.attachments.of(text)
-        if (bare in self.is_word or attachment is None) and self._is_of_a_row(bare) and not bare.startswith(_BEGIN):
-            yield Message(USER, bare)
+        if (bare in self.words or attachment is None) and self._is_of_a_row(bare) and not bare.startswith(_BEGIN):
+            yield Message(USER, text.rstrip())
         elif attachment is not None and attachment.words:
             yield Message(USER, attachment.words)
         elif attachment is None or attachment.type not in SAID_AGAIN:
@@ -208,13 +207,9 @@ class _Reader:
 
     def _is_of_a_row(self, text: str) -> bool:
         """Return whether a text is what a row says, or one of the blocks that a row says together."""
-        if text in self.is_word:
-            self.taken.add(text)
-            return True
-        whole = next((word for word in self.words if text in word and word not in self.taken and not text.startswith(_BEGIN)), "")
-        if whole and whole.endswith(text):
-            self.taken.add(whole)
-        return bool(whole)
+        wholes = [text] if text in self.words else [word for word in self.words if text in word and not text.startswith(_BEGIN)]
+        self.taken.update([word for word in wholes if word.endswith(text)])
+        return wholes != []
 
     def _result(self, block: dict[str, Any], said: list[Message]) -> ShownResult:
         """Return a result as its row has it. What the client has put behind its text is added to what is `said`."""
@@ -280,7 +275,7 @@ class _Reader:
                 raise MessagesNotUnderstood("a reminder behind a result has no end")
             at += len(_END)
             one, behind = text[begin:at], text[at:].lstrip()
-            if not behind or self.attachments.of(one) or one in self.is_word or behind.startswith(_BEGIN):
+            if not behind or self.attachments.of(one) or one in self.words or behind.startswith(_BEGIN):
                 yield one
                 begin = len(text) - len(behind)
                 at = begin
