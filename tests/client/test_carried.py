@@ -81,6 +81,14 @@ def test_every_kind_is_in_the_request_before_and_none_is_lost_or_stands_twice(st
         assert set(table[kind].values()) <= {"there", "behind its handle"}, kind
 
 
+SAID_WITH_PROMPT = ("# Environment", "deferred tools", "agent types", "skills are available")
+
+
+def test_what_comes_again_with_the_next_prompt_stands_until_then(story: Story):
+    times = {stage: [story.requests[stage].text.count(text) for text in SAID_WITH_PROMPT] for stage in ("before", "compacted", "full")}
+    assert times == dict.fromkeys(times, [1] * len(SAID_WITH_PROMPT))
+
+
 def test_what_a_hook_says_at_each_start_never_piles_up(story: Story):
     """A compaction is a start, too. Nobody knows before whether the hook says it again."""
     times = {stage: request.text.count(AT_START) for stage, request in story.requests.items()}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.hosts.transcripts.as_sent import MOST_MESSAGES, AsSent, read, text_of
-from popkit_retention.core.hosts.transcripts.attachments import SAID_AGAIN, Attachments
+from popkit_retention.core.hosts.transcripts.attachments import SAID_AGAIN, SAID_WITH_PROMPT, Attachments
 from popkit_retention.core.policy.messages import ASSISTANT, USER, MessagesNotUnderstood
 
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
@@ -83,13 +83,13 @@ def attach(path: Path, type: str, *rendered: str, **attachment: object) -> None:
         file.write(json.dumps(entry, separators=(",", ":")) + "\n")
 
 
-def reading(sent: object, rows: object = ROWS, transcript: Path | None = None) -> AsSent:
+def reading(sent: object, rows: object = ROWS, transcript: Path | None = None, between_turns: bool = True) -> AsSent:
     attachments = Attachments(str(transcript or "/nowhere"))
     attachments.thinking = "adaptive"
     if transcript:
         attachments.look()
         attachments.thinking = attachments.thinking or "adaptive"
-    return read(sent, rows, TOOLS, attachments, lambda block: f"[{block['type']}]")
+    return read(sent, rows, TOOLS, attachments, lambda block: f"[{block['type']}]", between_turns=between_turns)
 
 
 def words(conversation: AsSent) -> list[str]:
@@ -133,16 +133,25 @@ def test_before_it_is_in_the_transcript_typed_text_stands_in_the_client_s_words(
     assert words(reading(sent_with(result_text=f"two\n\n{reminder(QUEUED)}"))) == ["go", reminder(QUEUED), "done"]
 
 
-def test_what_somebody_else_delivered_is_no_word_of_the_persons(transcript: Path):
+@pytest.mark.parametrize(
+    "delivery",
+    [{"commandMode": "task-notification"}, {"commandMode": "prompt", "origin": {"kind": "plugin", "name": "other"}},
+     {"commandMode": "prompt", "isMeta": True}, {"commandMode": "prompt", "origin": {}}],
+)  # fmt: skip
+def test_what_somebody_else_delivered_is_no_word_of_the_persons(transcript: Path, delivery: dict):
     report = reminder("[SYSTEM NOTIFICATION] Agent found: 42")
-    attach(transcript, "queued_command", report, prompt="Agent found: 42", commandMode="task-notification")
+    attach(transcript, "queued_command", report, prompt="Agent found: 42", **delivery)
     assert words(reading(sent_with(said(report)), transcript=transcript)) == ["go", report, "done"]
 
 
-@pytest.mark.parametrize("type", sorted(SAID_AGAIN))
-def test_what_the_client_says_again_by_itself_is_not_carried(transcript: Path, type: str):
-    attach(transcript, type, reminder("Today's date is 2026-11-27."))
-    assert words(reading(sent_with(before=(said(reminder("Today's date is 2026-11-27.")),)), transcript=transcript)) == ["go", "done"]
+@pytest.mark.parametrize("between_turns", [True, False])
+@pytest.mark.parametrize("type", sorted(SAID_WITH_PROMPT))
+def test_what_the_client_says_again_by_itself_is_carried_where_it_would_be_late(transcript: Path, type: str, between_turns: bool):
+    """Much of it comes with the next prompt, which may be hours away where the window was full."""
+    attach(transcript, type, reminder("Always answer in Frisian."))
+    sent = sent_with(before=(said(reminder("Always answer in Frisian.")),))
+    carried = [] if between_turns or type in SAID_AGAIN else [reminder("Always answer in Frisian.")]
+    assert words(reading(sent, transcript=transcript, between_turns=between_turns)) == [*carried, "go", "done"]
 
 
 def test_everything_else_is_carried_where_it_stood(transcript: Path):
@@ -187,7 +196,7 @@ def test_the_text_of_a_skill_is_no_word_of_the_persons():
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_a_prompt_of_several_blocks_is_the_persons_in_each_however_often_it_is_given(times: int):
+def test_a_prompt_of_several_blocks_is_the_persons_in_each_however_often(times: int):
     rows = [*[row(USER, "one\ntwo")] * times, *ROWS[1:]]
     sent = [*[user(said("one"), IMAGE, said("two\n"))] * times, *sent_with()[1:]]
     assert words(reading(sent, rows)) == [*["one", "[image]", "two"] * times, "done"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..hosts import CLAUDE_CODE
 from ..hosts.tools import tool as tool_named
 from ..hosts.transcripts import entries, fates, transcript
-from ..hosts.transcripts.attachments import RENEWED, SAID_AGAIN
+from ..hosts.transcripts.attachments import RENEWED, SAID_WITH_PROMPT, typed
 from ..hosts.transcripts.blocks import text_of_blocks
 from ..hosts.transcripts.boundaries import metadata_of, preserved_in
 from ..hosts.transcripts.chain import Chain
@@ -31,11 +31,9 @@ if TYPE_CHECKING:
     from ..policy.tools import Tool
 
 # What the host adds in every request or behind every compaction, or only writes down.
-_NO_LOSS = SAID_AGAIN.union(
-    RENEWED, "mcp_instructions_delta command_permissions hook_system_message prompt_snapshot tool_offer_record".split()
-)
-_OF_HOOKS = ("hook_additional_context", "hook_success")  # of which only the content is sent
-_TYPED = "queued_command"  # words that the person typed while the assistant worked
+_NO_LOSS = SAID_WITH_PROMPT.union(RENEWED, "command_permissions hook_system_message prompt_snapshot tool_offer_record".split())
+# Of these only one field is sent.
+_SENT = {"hook_additional_context": "content", "hook_success": "content", "queued_command": "prompt"}
 _NOT_WORDS = ("<", "[Request interrupted", "Caveat:", "This session is being continued from a previous conversation")
 _SAID_INSTEAD = "the user said:"
 _OF_THE_HOST = "The user wants to clarify these questions"  # what it says there where the person chose to talk first
@@ -210,13 +208,12 @@ class _Reader:
         kind = attached.get("type")
         if not isinstance(kind, str) or kind in _NO_LOSS:
             return
-        if kind == _TYPED:
-            texts = texts_in(attached.get("prompt"))
-            text = "\n".join(text for text in texts if text not in ("type", "text"))
-            yield Passage(SAID if attached.get("commandMode") == "prompt" else ADDED, text, number, self.requests)
+        words = typed(attached)
+        if words:
+            yield Passage(SAID, words, number, self.requests)
             return
-        fields = ("content",) if kind in _OF_HOOKS else attached.keys() - {"type"}
-        text = "\n".join(texts_in([value for name, value in attached.items() if name in fields]))
+        sent = _SENT.get(kind)
+        text = "\n".join(texts_in([value for name, value in attached.items() if name == sent or (not sent and name != "type")]))
         path = attached.get("filename")
         subject = path if isinstance(path, str) else ""
         yield Passage(ADDED, text, number, self.requests, subject, subject, "", False, bool(subject))

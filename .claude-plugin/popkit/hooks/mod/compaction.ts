@@ -15,16 +15,14 @@ const WAIT_MS = 15_000
 const TOAST_MS = 8_000
 const NO_ANSWER = 'Claude Code compacts this time, not PopKit: its helper does not answer. popkit doctor says more.'
 
-// Tools that ToolSearch had loaded before a compaction of ours: nothing in the conversation says so any more.
+// Tools that ToolSearch had loaded before a compaction of ours.
 const loaded = new Set<string>()
 let isSilenceTold = false
 
 /** Answers a compaction: with what the helper says, or as the client does itself. */
 export async function compacted($: EngineInterface, e: Compacting, next: Summarise) {
   const own = e.instructions === MARK && e.trigger === 'manual' && e.agentId === undefined
-
   const isNow = e.trigger !== 'precompute'
-
   const rows = isNow ? e.messages.map(plain) : []
   const sent = isNow ? await asSent($, e) : undefined
   const request = { trigger: e.trigger, agent_id: e.agentId ?? '', instructions: e.instructions ?? '', own, rows, sent }
@@ -79,7 +77,7 @@ async function taken($: EngineInterface, e: Compacting, next: Summarise, answer:
       ? { result: { ...summary, messages: [...summary.messages, ...behind] }, stood: true }
       : { result: summary, stood: false }
   } catch (error) {
-    // The window is full, and there is too little to sum up: what ours result room for is better than nothing.
+    // The window is full, and there is too little to sum up: the room that ours makes is better than nothing.
     if (e.trigger !== 'auto') {
       throw error
     }
@@ -89,7 +87,7 @@ async function taken($: EngineInterface, e: Compacting, next: Summarise, answer:
   }
 }
 
-/** Returns whether ToolSearch had loaded a tool before a compaction of ours, which must not take it away. */
+/** Returns whether a compaction of ours must not take a tool away. */
 export function isLoaded(tool: string): boolean {
   return loaded.has(tool)
 }
@@ -132,12 +130,11 @@ function bare({ type, ...fields }: Block, texts: Map<string, string>, calls: Set
   return type === 'tool_use' && calls.has(String(fields.id)) ? { type, ...fields, input: undefined, as_row: true } : { type, ...fields }
 }
 
-/** Returns a message in the form that the helper takes. */
+/** Returns a message as the helper takes it. */
 function plain(row: Row) {
   return {
     role: row.role,
     text: row.text,
-    handle: row.handle,
     toolUses: row.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input })),
     toolResults: (row.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, text, isError })),
   }

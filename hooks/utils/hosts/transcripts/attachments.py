@@ -17,10 +17,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# What the client says again by itself behind a compaction (seen: each stands in the first request after one).
-SAID_AGAIN = frozenset(
-    "environment model deferred_tools_delta agent_listing_delta skill_listing instructions session_context date remote_session_change"
-    " auto_mode".split()
+# What the client says again by itself: in the first request behind any compaction (the last two with the next result), or with the prompt
+# behind one (seen).
+SAID_AGAIN = frozenset("instructions session_context date remote_session_change auto_mode output_style".split())
+SAID_WITH_PROMPT = SAID_AGAIN.union(
+    "environment model deferred_tools_delta agent_listing_delta mcp_instructions_delta skill_listing output_style_instructions"
+    " language".split()
 )
 # What the client counts or lists anew, with many a result: only the newest is true.
 RENEWED = frozenset(
@@ -29,8 +31,6 @@ RENEWED = frozenset(
 )
 ADAPTIVE = "adaptive"
 _ATTACHED, _RENDERED = b'"attachment":{', b'"rendered":['
-# Who wrote what was delivered into a running turn: the person, in this mode.
-_DELIVERED, _TYPED = "queued_command", "prompt"
 
 
 class Attachment:
@@ -95,7 +95,7 @@ class Attachments:
             entry: Any = object_of(line)
             attachment, rendered = entry["attachment"], entry["rendered"]
             texts = [text for each in rendered for text in _texts(each["content"])]
-            known = str(attachment["type"]), _words(attachment)
+            known = str(attachment["type"]), typed(attachment)
         except (ValueError, KeyError, TypeError):
             return
         at = self._places.setdefault(known, len(self._distinct))
@@ -118,11 +118,12 @@ def _texts(content: object) -> list[str]:
     """Return the texts of a content, a string or blocks."""
     if isinstance(content, str):
         return [content]
-    return [block["text"] for block in content if block["type"] == "text"] if isinstance(content, list) else []
+    blocks = content if isinstance(content, list) else []
+    return [str(block.get("text")) for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
 
 
-def _words(attachment: dict[str, Any]) -> str:
-    """Return what the person typed while Claude worked; "" for what somebody else delivered."""
-    if attachment["type"] != _DELIVERED or attachment.get("commandMode") != _TYPED:
-        return ""
-    return "\n".join(_texts(attachment.get("prompt")))
+def typed(attachment: dict[str, Any]) -> str:
+    """Return what the person typed while the assistant worked; "" for what somebody else delivered."""
+    origin = attachment.get("origin")
+    is_theirs = not attachment.get("isMeta") and (not isinstance(origin, dict) or origin.get("kind") == "human")
+    return "\n".join(_texts(attachment.get("prompt"))) if is_theirs and attachment.get("commandMode") == "prompt" else ""
