@@ -181,6 +181,7 @@ def test_of_nothing_nothing_is_left():
 MUST = {
     "a pinned result": lambda t: (t.read("a.py", text=LONG), t.pin("T1")),
     "an open error": lambda t: t.bash_fails("mkdir x", LONG),
+    "a command that failed, and was not run again": lambda t: t.bash_fails("./deploy.sh --all", LONG),
     "a decision": lambda t: t.call("AskUserQuestion", {"questions": ["which"]}, LONG),
     "the last word on a run": lambda t: t.bash("npm test; git status; ls", LONG),
     "a short last word": lambda t: t.bash("npm test; git status; ls", "1 passing"),

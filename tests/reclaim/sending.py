@@ -4,7 +4,7 @@ compacts, and as lines of a transcript. It shares nothing with what compacts the
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,11 @@ tool_host_result_lines tool_hosts_correction tool_hosts_notice tool_offer_record
 total_tokens_reminder ultra_effort_enter ultra_effort_exit ultrathink_effort unknown_command_fallback whole_texts_withdrawn
 widget_context_hint withheld_memory workflow_keyword_request workflow_size_guideline_change of_a_type_to_come
 """.split()
-# What the client says again by itself in the first request behind a compaction.
-AGAIN = frozenset(
-    "environment model deferred_tools_delta agent_listing_delta skill_listing instructions session_context date remote_session_change"
-    " auto_mode".split()
+# What the client says again by itself in the first request behind any compaction, and what only with the prompt behind one.
+AT_ONCE = frozenset("instructions session_context date remote_session_change auto_mode output_style".split())
+AGAIN = AT_ONCE.union(
+    "environment model deferred_tools_delta agent_listing_delta mcp_instructions_delta skill_listing output_style_instructions"
+    " language".split()
 )
 QUEUED = "queued_command"
 # Blocks of the Messages API beside texts, calls, results, pictures and documents, and where they stand. One `{}` is a text of its own.
@@ -116,9 +117,9 @@ class Client:
         self.entries.append(entry)
         self._write(entry)
 
-    def compacted(self, rows: Iterable[dict[str, Any]]) -> None:
-        """What stands in place of the conversation; what the client says again follows with the next prompt."""
-        said_again = [entry for entry in self.entries if isinstance(entry, Added) and entry.type in AGAIN]
+    def compacted(self, rows: Iterable[dict[str, Any]], again: Container[str] = AGAIN) -> None:
+        """What stands in place of the conversation; what the client says `again` follows with the next request."""
+        said_again = [entry for entry in self.entries if isinstance(entry, Added) and entry.type in again]
         self.entries, self._last = [], None
         self._append({"type": "system", "subtype": "compact_boundary", "compactMetadata": {"trigger": "manual"}})
         for row in rows:

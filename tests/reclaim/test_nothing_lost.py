@@ -28,7 +28,22 @@ from popkit_retention.core.reclaim.access import ClearRefused
 from popkit_retention.core.state import reconciling
 from popkit_retention.core.state.site import Site
 from tests.examples import examples
-from tests.reclaim.sending import ATTACHMENTS, QUEUED, SERVER, SESSION, UNKNOWN, Added, Api, Block, Client, Said, reminder, strings
+from tests.reclaim.sending import (
+    AGAIN,
+    AT_ONCE,
+    ATTACHMENTS,
+    QUEUED,
+    SERVER,
+    SESSION,
+    UNKNOWN,
+    Added,
+    Api,
+    Block,
+    Client,
+    Said,
+    reminder,
+    strings,
+)
 
 HANDLE = re.compile(r"popkit restore ([a-z2-7]{8,})")
 NOW = 1_795_780_000.0
@@ -334,10 +349,11 @@ def compact(scene: Scene, place: Place, way: str) -> bool:
     if "rows" not in answer:
         return False
     assert answer["rows"], "an empty conversation"
+    again = AT_ONCE if way == "auto" else AGAIN
     if answer.get("hand_on"):
-        scene.client.compacted([*answer["rows"], *answer.get("behind", [])])
+        scene.client.compacted([*answer["rows"], *answer.get("behind", [])], again)
     else:
-        scene.client.compacted(answer["rows"])
+        scene.client.compacted(answer["rows"], again)
     assert_nothing_lost(scene, place, before, scene.client.api())
     assert_words_are_the_persons(scene, before, scene.client.api())
     return not answer.get("hand_on")

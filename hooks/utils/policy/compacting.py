@@ -237,13 +237,14 @@ def always_whole(messages: Sequence[Message], conversation: Conversation) -> set
 
 
 def whole_results_of(conversation: Conversation) -> set[str]:
-    """Return the ids of the calls whose results stay whole under any target: preserved ones, and the last outcome of a run."""
-    return {each.id for each in conversation.results() if each.tier == "preserved" and not each.ended} | last_words(conversation)
+    """Return the ids of the calls whose results stay whole under any target: preserved ones, open errors, the last outcome of a run."""
+    live = [each for each in conversation.results() if not each.ended]
+    return {each.id for each in live if each.tier == "preserved" or each.error} | last_words(conversation)
 
 
 def is_long(result: Result | None) -> bool:
     """Return whether a result is an error or a run so long that its outline has to do where room is needed."""
-    return result is not None and result.tokens > LONG_TOKENS and result.kind in (ERROR, RUN)
+    return result is not None and result.tokens > LONG_TOKENS and (result.error or result.kind in (ERROR, RUN))
 
 
 def _newest(messages: Sequence[Message], calibration: float) -> list[str]:

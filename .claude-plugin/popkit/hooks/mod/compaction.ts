@@ -19,7 +19,7 @@ const NO_ANSWER = 'Claude Code compacts this time, not PopKit: its helper does n
 const loaded = new Set<string>()
 let isSilenceTold = false
 
-/** Answers a compaction: with what the helper says, or as the client does itself. */
+/** Answers a compaction as the helper says, or as the client does itself. */
 export async function compacted($: EngineInterface, e: Compacting, next: Summarise) {
   const own = e.instructions === MARK && e.trigger === 'manual' && e.agentId === undefined
   const isNow = e.trigger !== 'precompute'
@@ -117,7 +117,7 @@ async function asSent($: EngineInterface, e: Compacting) {
   }
 }
 
-/** Returns a block without what its row has, too. */
+/** Returns a block without what its row has. */
 function bare({ type, ...fields }: Block, texts: Map<string, string>, calls: Set<string>) {
   if (type === 'thinking' || type === 'redacted_thinking') {
     return { type }

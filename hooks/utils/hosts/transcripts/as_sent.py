@@ -209,7 +209,7 @@ class _Reader:
         return reminder
 
     def _is_of_a_row(self, text: str) -> bool:
-        """Return whether a text is what a row says, or one of the blocks that a row says together."""
+        """Return whether a text is what a row says, or one of the blocks of a row."""
         wholes = [text] if text in self.words else [word for word in self.words if text in word and not text.startswith(_BEGIN)]
         self.taken.update([word for word in wholes if word.endswith(text)])
         return wholes != []
