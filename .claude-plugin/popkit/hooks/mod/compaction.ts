@@ -1,4 +1,4 @@
-// Compactions: the helper answers with the messages that stay; what it does not answer is the client's own, with advice for its summariser.
+// Compactions: the helper answers with what stays; what it does not answer is the client's own, with advice for its summariser.
 import type { EngineEventOf, EngineInterface, Next } from 'claude-code'
 
 import { ask, isExpected } from './helper'
