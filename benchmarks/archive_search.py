@@ -83,7 +83,7 @@ def fill(path: Path, count: int) -> None:
         for number in range(begin, min(count, begin + CHAIN)):
             label, text = texts.one()
             records.append(archive.NewRecord(f"toolu_{number:024}", "read", label, json.dumps(text, ensure_ascii=False)))
-        archive.add_records(db, chain, records, clear_at=1_790_000_000.0 + begin, indexer=index.Indexer(db, 0))
+        archive.add_records(db, chain, records, now=1_790_000_000.0 + begin, indexer=index.Indexer(db, 0))
         archive.archive_chain(db, name, lambda record: False)
     db.close()
 

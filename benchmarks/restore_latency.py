@@ -52,7 +52,7 @@ def fill(home: Path, count: int) -> list:
             )
             for n in range(len(handles), min(count, len(handles) + CHAIN))
         ]
-        handles += archive.add_records(db, archive.Chain(session, session), records, clear_at=1_790_000_000.0 + len(handles)).ids
+        handles += archive.add_records(db, archive.Chain(session, session), records, now=1_790_000_000.0 + len(handles))
     db.close()
     return handles
 

@@ -58,7 +58,7 @@ def ids(shell: Shell) -> list[str]:
     """Three records of a month ago and two of an hour ago."""
     with shell.open() as db:
         old = fill(db, 3, at=NOW - 30 * 86_400)
-        return [*old, *archive.add_records(db, CHAIN, [new(3), new(4)], clear_at=NOW - 3_600).ids]
+        return [*old, *archive.add_records(db, CHAIN, [new(3), new(4)], now=NOW - 3_600)]
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def cold_read(shell: Shell, tmp_path: Path) -> tuple[str, Path]:
     file.write_text("one\n")
     read = json.dumps("     1→one\n     2→", ensure_ascii=False)
     with shell.open() as db:
-        (id,) = archive.add_records(db, CHAIN, [new(0, content=read, source=archive.source_of(read, str(file)))]).ids
+        (id,) = archive.add_records(db, CHAIN, [new(0, content=read, source=archive.source_of(read, str(file)))])
         fill(db, 1, at=NOW)
         archive.archive_record(db, id, hot_max=1, warm_max=1)
     return id, file
@@ -174,7 +174,7 @@ def test_show_shows_blocks_below_each_other_and_an_image_as_a_note(shell: Shell)
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 4_000}}
     blocks = [{"type": "text", "text": "one"}, image, {"type": "text", "text": "two"}, {"type": "tool_reference", "tool_name": "x"}]
     with shell.open() as db:
-        (id,) = archive.add_records(db, CHAIN, [new(0, content=json.dumps(blocks))]).ids
+        (id,) = archive.add_records(db, CHAIN, [new(0, content=json.dumps(blocks))])
     body = shell("show", id)[1].partition("\n\n")[2]
     assert body == 'one\n[image: image/png, 3,000 bytes]\ntwo\n{"type": "tool_reference", "tool_name": "x"}\n'
 
@@ -204,7 +204,7 @@ def test_nothing_that_came_from_outside_moves_the_cursor(shell: Shell) -> None:
     evil = "a\x1b[2Jb\r\u202ec\nd"
     with shell.open() as db:
         chain = archive.Chain(evil, evil, evil)
-        (id,) = archive.add_records(db, chain, [new(0, label=evil, tool_use_id=evil, timestamp=evil, subjects=[evil])]).ids
+        (id,) = archive.add_records(db, chain, [new(0, label=evil, tool_use_id=evil, timestamp=evil, subjects=[evil])])
         tamper(db, id, "tokens", 7)
     for words in (["list"], ["show", id], ["verify"]):
         shown = shell(*words)[1]
@@ -214,7 +214,7 @@ def test_nothing_that_came_from_outside_moves_the_cursor(shell: Shell) -> None:
 def test_content_is_printed_verbatim_when_asked_for_and_safe_for_a_pipe_or_terminal(shell: Shell) -> None:
     hostile = "one\ttab\n\x1b[2Jtwo\rthree\u202e\n\nend"
     with shell.open() as db:
-        (id,) = archive.add_records(db, CHAIN, [new(0, content=json.dumps(hostile))]).ids
+        (id,) = archive.add_records(db, CHAIN, [new(0, content=json.dumps(hostile))])
     env = {**os.environ, **shell.environ, "PYTHONPATH": PYTHONPATH, "PYTHONIOENCODING": "utf-8", "TERM": "dumb"}
     piped = subprocess.run([sys.executable, "-c", RUNS, "show", id], env=env, capture_output=True, check=True, cwd=ROOT)
     assert piped.stdout.decode().partition("\n\n")[2] == hostile.replace("\x1b", r"\x1b") + "\n"
@@ -286,7 +286,7 @@ def standing(shell: Shell, tmp_path: Path) -> list[str]:
     transcript.parent.mkdir(parents=True)
     with shell.open() as db:
         chain = archive.Chain("s", "s", transcript=str(transcript))
-        ids = archive.add_records(db, chain, [new(1), new(2), new(3)], now=NOW - 9_000).ids
+        ids = archive.add_records(db, chain, [new(1), new(2), new(3)], now=NOW - 9_000)
     for path, held in ((transcript, ids[:2]), (transcript.with_name("fork.jsonl"), ids[1:2])):
         blocks = [
             {"type": "tool_result", "tool_use_id": "t", "content": f"[PopKit cleared a (b). To see it: popkit restore {id}]"} for id in held

@@ -32,7 +32,7 @@ class Archiving(RuleBasedStateMachine):
     @rule(name=st.sampled_from(["one", "two"]), contents=st.lists(ANY_TEXT, max_size=5), call=st.integers(0, 3))
     def add(self, name: str, contents: list[str], call: int) -> None:
         given = [archive.NewRecord(f"call{call}", "read", text[:20], text) for text in contents]
-        for id, text in zip(archive.add_records(self.db, Chain(name, name), given, clear_at=1.0).ids, contents):
+        for id, text in zip(archive.add_records(self.db, Chain(name, name), given, now=1.0), contents):
             if id not in self.known:
                 self.chains[name].append(id)
                 self.known[id] = [text, "hot"]
@@ -93,7 +93,7 @@ def test_a_chain_archived_at_once_equals_one_archived_record_by_record(contents:
         chains = []
         for name in ("at once", "one by one"):
             given = [archive.NewRecord("call", "read", "", text) for text in contents]
-            chains.append(archive.add_records(db, Chain(name, name), given).ids)
+            chains.append(archive.add_records(db, Chain(name, name), given))
         for boundaries in steps:
             archive.archive_chain(db, "at once", lambda record: True, *boundaries)
             for id in chains[1]:

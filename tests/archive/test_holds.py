@@ -17,7 +17,7 @@ from popkit_retention.core.archive.marks import mark, marked, unmark
 from popkit_retention.core.archive.returning import Returning, bring_back
 from popkit_retention.core.archive.verification import verify
 from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
-from tests.archive.written import CHAIN, content, fill, new, row, tamper
+from tests.archive.written import CHAIN, add_cleared, content, fill, new, row, tamper
 from tests.kit.forks import Done, Forks, Function
 from tests.kit.kills import kill_at_each_call
 
@@ -94,12 +94,12 @@ def test_a_hold_about_nothing_is_refused(db: sqlite3.Connection, scope: str, tar
 def test_what_comes_to_a_held_session_or_project_later_is_held_too(db: sqlite3.Connection) -> None:
     add_hold(db, hold(SESSION, "session-1"))
     ids = fill(db, 2)
-    child = add_records(db, Chain("session-1/agent-7", "session-1", "agent-7"), [new(9)]).ids
+    child = add_records(db, Chain("session-1/agent-7", "session-1", "agent-7"), [new(9)])
     assert delete_records(db, [*ids, *child], NOW) == []
 
 
 def test_a_folder_that_nobody_has_placed_counts_as_held_while_a_project_is(db: sqlite3.Connection) -> None:
-    ids, others = fill(db, 1), add_records(db, OTHER, [new(1)]).ids
+    ids, others = fill(db, 1), add_records(db, OTHER, [new(1)])
     add_hold(db, hold(PROJECT, "shop-1"))
     assert delete_records(db, [*ids, *others], NOW) == []
     place_folders(db, {CHAIN.project: "shop-1", OTHER.project: "other-2"}.__getitem__)
@@ -115,7 +115,7 @@ def test_a_folder_that_moves_to_another_project_ends_no_hold(db: sqlite3.Connect
 
 
 def test_what_names_no_folder_is_of_no_project_and_counts_as_held_while_one_is(db: sqlite3.Connection) -> None:
-    ids = add_records(db, Chain("session-3", "session-3"), [new(1)]).ids
+    ids = add_records(db, Chain("session-3", "session-3"), [new(1)])
     add_hold(db, hold(PROJECT, "shop-1"))
     place_folders(db, lambda folder: "other-2")
     assert delete_records(db, ids, NOW) == []
@@ -209,10 +209,10 @@ def test_a_chain_that_has_vanished_starts_over_with_what_comes_back(db: sqlite3.
 
 
 def test_a_longer_handle_comes_back_as_long_as_it_was(db: sqlite3.Connection) -> None:
-    first = add_records(db, CHAIN, [new(1)]).ids
+    first = add_records(db, CHAIN, [new(1)])
     fill(db, 2, CHAIN)
     archive_record(db, first[0], hot_max=1, warm_max=1)
-    again = add_records(db, CHAIN, [new(1)]).ids
+    again = add_records(db, CHAIN, [new(1)])
     assert len(again[0]) == 9
     everything = [record.id for record in archive.find_records(db)]
     delete_records(db, everything, NOW)
@@ -244,8 +244,8 @@ def test_what_is_cleared_again_is_young_again(db: sqlite3.Connection) -> None:
     """Its placeholder may just be on its way into a transcript."""
     ids = fill(db, 2, at=100.0)
     mark(db, ids, 150.0, "user")
-    assert add_records(db, CHAIN, [new(0)], clear_at=200.0).ids == ids[:1]
-    assert add_records(db, CHAIN, [new(0)], clear_at=120.0).ids == ids[:1], "a clock that leaps back makes nothing old"
+    assert add_records(db, CHAIN, [new(0)], now=200.0) == ids[:1]
+    assert add_records(db, CHAIN, [new(0)], now=120.0) == ids[:1], "a clock that leaps back makes nothing old"
     assert archive.prunable(db, 180.0) == ids[1:]
     assert delete_records(db, ids, 300.0, only_marked=True) == ids[1:]
     assert set(marked(db)) == set(ids[:1]), "to take its mark back, and to log that, is a collection's"
@@ -263,7 +263,7 @@ def test_what_was_left_to_git_and_comes_back_hides_no_prune(db: sqlite3.Connecti
 def test_a_kill_in_the_middle_of_a_deletion_leaves_all_or_nothing(forks: Forks, tmp_path: Path, count) -> None:
     path = tmp_path / "archive.sqlite"
     with closing(archive.open_archive(str(path))) as db:
-        ids = [*fill(db, 4), *add_records(db, OTHER, [new(7), new(8)], clear_at=9.0).ids]
+        ids = [*fill(db, 4), *add_cleared(db, OTHER, [new(7), new(8)], 9.0)[1]]
         mark(db, ids, 1.0, "user")
     whole = path.read_bytes()
     doomed = [*ids[:3], *ids[4:]]

@@ -82,7 +82,7 @@ class Keeping(RuleBasedStateMachine):
     def add(self, name: str, texts: list[str], call: int) -> None:
         chain = Chain(name, name, project="/" + name)
         new = [text_record(call, text) for text in texts]
-        for id, record in zip(add_records(self.db, chain, new).ids, new):
+        for id, record in zip(add_records(self.db, chain, new), new):
             self.given[id] = (chain, record)
 
     def _some(self, picks: list[int]) -> list[str]:
@@ -211,7 +211,7 @@ def test_what_is_deleted_between_reading_and_indexing_does_not_enter_the_index(t
 def test_what_another_process_has_indexed_meanwhile_is_indexed_once(tmp_path: Path) -> None:
     path = tmp_path / "archive.sqlite"
     with closing(archive.open_archive(str(path))) as db:
-        ids = archive.add_records(db, CHAIN, [new(number) for number in range(3)], indexer=index.Indexer(db, 0)).ids
+        ids = archive.add_records(db, CHAIN, [new(number) for number in range(3)], indexer=index.Indexer(db, 0))
         batch = index._next(db)
         assert index.index_queued(db) == 0
         with Transaction(db):
@@ -227,7 +227,7 @@ def test_a_damaged_index_is_made_anew_with_what_it_had(tmp_path: Path) -> None:
         ids = fill(db, 5)
         assert index.index_queued(db) == 0
         db.execute("UPDATE words_data SET block = x'ff'")
-        ids += archive.add_records(db, archive.Chain("other", "other"), [new(9)], indexer=index.Indexer(db, 0)).ids
+        ids += archive.add_records(db, archive.Chain("other", "other"), [new(9)], indexer=index.Indexer(db, 0))
         assert index.index_queued(db) == 0
         assert index.problems(db) == []
         assert sorted(match.record.id for match in search(db, "value", str)) == sorted(ids)

@@ -15,7 +15,7 @@ from popkit_retention.core.archive.verification import verify
 from popkit_retention.core.policy import globs
 from popkit_retention.core.reclaim.restoring import ContentNotFound, records_for
 from popkit_retention.core.state.archived import matching
-from tests.archive.written import CHAIN, content, fill, new, row, tamper
+from tests.archive.written import CHAIN, add_cleared, content, fill, new, row, tamper
 
 
 def _handle(tool_use_id: str, number: int, length: int) -> str:
@@ -33,7 +33,7 @@ def test_a_handle_is_the_beginning_of_a_base32_digest(db: sqlite3.Connection) ->
 def test_a_record_keeps_what_it_was_given(db: sqlite3.Connection) -> None:
     source = {"path": "/a.py", "first": 1}
     chain = Chain("s/agent-1", "s", "agent-1", "/home/dev/shop", "/t.jsonl")
-    (id,) = add_records(db, chain, [new(3, source=source)], now=1_790_000_000.0).ids
+    (id,) = add_records(db, chain, [new(3, source=source)], now=1_790_000_000.0)
     record = archive.record(db, id)
     assert record.to_json() == {
         "id": id, "type": "read", "task_id": "s/agent-1", "agent_id": "agent-1", "timestamp": "2026-02-21T16:15:30.639Z",
@@ -59,13 +59,13 @@ def test_adding_the_same_again_gives_the_same_record(db: sqlite3.Connection) -> 
     assert fill(db, 4, at=1_800_000_000.0) == ids
     assert [row(db, id) for id in ids] == before
     twice = [new(9), new(9)]
-    assert len(set(add_records(db, CHAIN, twice).ids)) == 1
+    assert len(set(add_records(db, CHAIN, twice))) == 1
 
 
 def test_another_chain_call_or_content_is_another_record(db: sqlite3.Connection) -> None:
     first = fill(db, 1)
-    others = [add_records(db, Chain("session-2", "session-2"), [new(0)]).ids[0]]
-    others += add_records(db, CHAIN, [new(0, content='"other"'), new(0, tool_use_id="toolu_x")]).ids
+    others = [add_records(db, Chain("session-2", "session-2"), [new(0)])[0]]
+    others += add_records(db, CHAIN, [new(0, content='"other"'), new(0, tool_use_id="toolu_x")])
     assert len({*first, *others}) == 4
     assert verify(db).broken == []
 
@@ -73,11 +73,11 @@ def test_another_chain_call_or_content_is_another_record(db: sqlite3.Connection)
 def test_content_added_again_after_going_cold_is_a_new_record_with_a_longer_handle(db: sqlite3.Connection) -> None:
     ids = fill(db, 3)
     archive.archive_record(db, ids[0], hot_max=1, warm_max=1)
-    (again,) = add_records(db, CHAIN, [new(0)]).ids
+    (again,) = add_records(db, CHAIN, [new(0)])
     assert (again[:8], len(again)) == (ids[0], 9)
     assert retrieve_record(db, again)["content"] == content(0)
     assert retrieve_record(db, ids[0])["zone"] == "cold"
-    assert add_records(db, CHAIN, [new(0)]).ids == [again]
+    assert add_records(db, CHAIN, [new(0)]) == [again]
     assert verify(db).broken == []
 
 
@@ -85,7 +85,7 @@ def test_a_handle_that_is_taken_by_another_record_is_lengthened(db: sqlite3.Conn
     whole = _handle("toolu_0005", 5, 9)
     (taken,) = fill(db, 1)
     tamper(db, taken, "id", whole[:8])
-    assert add_records(db, CHAIN, [new(5)]).ids == [whole]
+    assert add_records(db, CHAIN, [new(5)]) == [whole]
 
 
 def test_nothing_is_added_when_one_record_cannot_be(opened: sqlite3.Connection) -> None:
@@ -94,16 +94,16 @@ def test_nothing_is_added_when_one_record_cannot_be(opened: sqlite3.Connection) 
         raise OSError("the transcript has gone")
 
     with pytest.raises(OSError, match="has gone"):
-        add_records(opened, CHAIN, given(), clear_at=5.0)
+        add_records(opened, CHAIN, given(), now=5.0)
     assert not opened.in_transaction
     found = archive.stats(opened)
-    assert (found["records"], found["chains"], archive.clears_of(opened, CHAIN.task_id)) == (0, 0, [])
+    assert (found["records"], found["chains"]) == (0, 0)
 
 
 def test_hostile_names_are_kept_as_text(db: sqlite3.Connection) -> None:
     evil = "'; DROP TABLE thought_records; --\0\ud800\u202e"
     chain = Chain(evil, evil, evil, evil, evil)
-    (id,) = add_records(db, chain, [new(1, tool_use_id=evil, label=evil, subjects=[evil], content=evil, type=evil, timestamp=evil)]).ids
+    (id,) = add_records(db, chain, [new(1, tool_use_id=evil, label=evil, subjects=[evil], content=evil, type=evil, timestamp=evil)])
     record = archive.record(db, id)
     assert record.label == evil.replace("\ud800", "\\ud800").replace("\0", "\\x00") == record.subjects[0]
     assert retrieve_record(db, id)["content"] == evil
@@ -146,19 +146,14 @@ def test_the_beginning_of_a_handle_is_enough(db: sqlite3.Connection) -> None:
 
 def test_a_clear_remembers_what_it_took_until_it_is_undone(db: sqlite3.Connection) -> None:
     ids = fill(db, 2)
-    first = add_records(db, CHAIN, [new(0), new(5)], clear_at=1_000.0)
-    second = add_records(db, CHAIN, [new(6)], clear_at=2_000.5)
-    add_records(db, Chain("session-2", "session-2"), [new(6)], clear_at=3_000.0)
-    assert first.ids[0] == ids[0]
-    assert archive.record(db, first.ids[1]).created_at == "1970-01-01T00:16:40.000Z"
-    assert [record.id for record in archive.records_of_clear(db, first.clear_id)] == first.ids
-    assert archive.clears_of(db, "session-1") == [(second.clear_id, 2_000.5), (first.clear_id, 1_000.0)]
+    first, taken = add_cleared(db, CHAIN, [new(0), new(5)], 1_000.0)
+    second, _ = add_cleared(db, CHAIN, [new(6)], 2_000.5)
+    add_cleared(db, Chain("session-2", "session-2"), [new(6)], 3_000.0)
+    assert taken[0] == ids[0]
+    assert archive.record(db, taken[1]).created_at == "1970-01-01T00:16:40.000Z"
+    assert [record.id for record in archive.records_of_clear(db, first)] == taken
+    assert archive.clears_of(db, "session-1") == [(second, 2_000.5), (first, 1_000.0)]
     assert archive.clears_of(db, "nobody") == []
-
-
-def test_without_a_clear_none_is_noted(db: sqlite3.Connection) -> None:
-    assert add_records(db, CHAIN, [new(1)]).clear_id is None
-    assert archive.clears_of(db, "session-1") == []
 
 
 def test_a_source_can_be_noted_later(db: sqlite3.Connection) -> None:
@@ -236,11 +231,11 @@ def test_a_pattern_finds_by_the_index_what_a_walk_would_find(db: sqlite3.Connect
 
 def test_prune_takes_old_chains_wholly_and_leaves_stubs_in_younger_ones(opened: sqlite3.Connection) -> None:
     gone = Chain("session-0", "session-0")
-    old = add_records(opened, gone, [new(1), new(2)], clear_at=100.0)
-    mixed = [*fill(opened, 3, at=100.0), *add_records(opened, CHAIN, [new(8), new(9)], now=300.0).ids]
+    _, old = add_cleared(opened, gone, [new(1), new(2)], 100.0)
+    mixed = [*fill(opened, 3, at=100.0), *add_records(opened, CHAIN, [new(8), new(9)], now=300.0)]
     archive_chain(opened, "session-1", hot_max=3, warm_max=9)
     size = sum(len(content(number)) for number in (1, 2, 2)) + sum(len(row(opened, id)["content_compressed"]) for id in mixed[:2])
-    assert sorted(archive.prunable(opened, 200.0)) == sorted([*old.ids, *mixed[:3]])
+    assert sorted(archive.prunable(opened, 200.0)) == sorted([*old, *mixed[:3]])
     would = prune(opened, 200.0, dry_run=True)
     assert would.to_json() == {"records": 5, "chains": 1, "bytes": size, "on_hold": 0, "shrunk": False}
     assert archive.pruned_of(opened, "session-0") is None
@@ -249,7 +244,7 @@ def test_prune_takes_old_chains_wholly_and_leaves_stubs_in_younger_ones(opened: 
     assert did.to_json() == {"records": 5, "chains": 1, "bytes": size, "on_hold": 0, "shrunk": True}
     assert archive.pruned_of(opened, "session-0") == (1_000.0, 2)
     assert archive.pruned_of(opened, "session-1") == (1_000.0, 3)
-    assert [retrieve_record(opened, id) for id in old.ids] == [None, None]
+    assert [retrieve_record(opened, id) for id in old] == [None, None]
     assert archive.chain(opened, "session-0") is None
     assert archive.clears_of(opened, "session-0") == []
     assert [retrieve_record(opened, id)["content_available"] for id in mixed] == [False] * 3 + [True] * 2

@@ -235,7 +235,7 @@ def test_git_runs_nothing_that_the_repository_configures(file: Path, tmp_path: P
 def _cold(db: sqlite3.Connection, path: Path) -> str:
     """A Read that is archived with its source, and has gone cold."""
     read = shown(path.read_text())
-    (id,) = add_records(db, CHAIN, [new(0, content=read, source=source_of(read, str(path)))]).ids
+    (id,) = add_records(db, CHAIN, [new(0, content=read, source=source_of(read, str(path)))])
     add_records(db, CHAIN, [new(1)])
     assert archive.archive_record(db, id, hot_max=1, warm_max=1)["to_zone"] == "cold"
     return id
@@ -271,7 +271,7 @@ def test_other_zones_are_recovered_from_the_archive(db: sqlite3.Connection) -> N
 def test_only_what_can_be_made_again_goes_cold(db: sqlite3.Connection, file: Path) -> None:
     chain = Chain("s", "s")
     read = shown(TEXT)
-    sure, unsure = add_records(db, chain, [new(0, content=read, source=source_of(read, str(file))), new(1)]).ids
+    sure, unsure = add_records(db, chain, [new(0, content=read, source=source_of(read, str(file))), new(1)])
     add_records(db, chain, [new(2)])
     archive.archive_chain(db, "s", lambda record: record.source is not None, hot_max=1, warm_max=1)
     assert [archive.record(db, id).zone for id in (sure, unsure)] == ["cold", "warm"]

@@ -71,14 +71,14 @@ TEXTS = [
     ],
 )
 def test_a_question_finds_what_people_expect(db: sqlite3.Connection, question: str, numbers: list[int]) -> None:
-    ids = add_records(db, CHAIN, [text_record(number, text) for number, text in enumerate(TEXTS)]).ids
+    ids = add_records(db, CHAIN, [text_record(number, text) for number, text in enumerate(TEXTS)])
     assert [ids.index(id) for id in found(db, question)][: len(numbers)] == numbers
     assert bool(found(db, question)) == bool(numbers)
 
 
 def test_what_holds_more_of_the_rarer_words_comes_first_then_the_newest(db: sqlite3.Connection) -> None:
     texts = ["rare common", "common", "rare common odd", "common", "rare"]
-    ids = add_records(db, CHAIN, [text_record(number, text) for number, text in enumerate(texts)]).ids
+    ids = add_records(db, CHAIN, [text_record(number, text) for number, text in enumerate(texts)])
     assert [ids.index(id) for id in found(db, "common rare")] == [2, 0]
     assert [ids.index(id) for id in found(db, "common rare", most=1)] == [2]
     assert [ids.index(id) for id in found(db, "odd common rare")] == [2, 0]
@@ -86,7 +86,7 @@ def test_what_holds_more_of_the_rarer_words_comes_first_then_the_newest(db: sqli
 
 def test_a_search_can_be_narrowed_to_folders_and_to_a_session(db: sqlite3.Connection) -> None:
     chains = [Chain(f"s{n}", f"s{n}", project=f"/{n % 2}") for n in range(4)] + [Chain("s1/a", "s1", "a", "/1")]
-    ids = [add_records(db, chain, [text_record(0, "needle")]).ids[0] for chain in chains]
+    ids = [add_records(db, chain, [text_record(0, "needle")])[0] for chain in chains]
     assert found(db, "needle", projects={"/1"}) == [ids[4], ids[3], ids[1]]
     assert found(db, "needle", projects={"/1"}, session="s1") == [ids[4], ids[1]]
     assert found(db, "needle", session="s") == ids[::-1]
@@ -170,7 +170,7 @@ def test_a_hostile_question_is_only_words(db: sqlite3.Connection, question: str)
 def test_no_question_fails_and_what_is_asked_word_for_word_is_found(question: str) -> None:
     with closing(sqlite3.connect(":memory:")) as db:
         archive.migrate(db)
-        ids = add_records(db, CHAIN, [text_record(0, "other"), text_record(1, question)]).ids
+        ids = add_records(db, CHAIN, [text_record(0, "other"), text_record(1, question)])
         assert found(db, question) == (ids[1:] if terms_of(question) else [])
 
 
@@ -250,7 +250,7 @@ def test_a_sqlite_without_fts5_keeps_an_archive_that_another_one_has_indexed(tmp
     with closing(archive.open_archive(path)) as db:
         with pytest.raises(SearchUnavailable, match="no FTS5"):
             search(db, "src", mask)
-        ids += add_records(db, CHAIN, [new(7)]).ids
+        ids += add_records(db, CHAIN, [new(7)])
         assert index.index_queued(db) == index.queue_length(db) == 1
         assert verify(db).problems == []
         assert delete_records(db, ids[:1], NOW) == ids[:1]
@@ -271,7 +271,7 @@ def test_what_was_deleted_or_went_cold_has_no_words_in_the_file(tmp_path: Path) 
         add_records(db, CHAIN, [text_record(n, f"{chr(97 + n % 26)}common words of number{n}") for n in range(60)])
         secret, cold, kept = add_records(
             db, CHAIN, [text_record(90, "qzxjkvsecret"), text_record(91, "jwvqcoldone"), text_record(92, "zwkqkept")]
-        ).ids
+        )
         assert all(word in path.read_bytes() for word in (b"qzxjkvsecret", b"jwvqcoldone", b"zwkqkept"))
         delete_records(db, [secret], NOW)
         assert b"qzxjkvsecret" not in path.read_bytes()
@@ -315,7 +315,7 @@ def test_a_damaged_index_costs_no_write_and_no_search(tmp_path: Path) -> None:
         db.execute("UPDATE words_data SET block = x'ffffffffffff'")
     with closing(archive.open_archive(path)) as db:
         assert verify(db).problems != []
-        more = add_records(db, CHAIN, [new(8)]).ids
+        more = add_records(db, CHAIN, [new(8)])
         assert found(db, "src")[:1] == more
         assert len(found(db, "src")) == 6
         assert delete_records(db, ids[:1], NOW) == ids[:1]
@@ -328,7 +328,7 @@ def test_a_content_that_cannot_be_read_stops_no_other(db: sqlite3.Connection) ->
     ids = fill(db, 3)
     with_all_queued(db)
     tamper(db, ids[1], "content", '"something else"')
-    deep = add_records(db, CHAIN, [new(9, content="[" * 100_000 + "deepest")]).ids
+    deep = add_records(db, CHAIN, [new(9, content="[" * 100_000 + "deepest")])
     assert index.index_queued(db) == 0
     assert found(db, "src") == [deep[0], ids[2], ids[0]]
     assert found(db, "deepest") == deep

@@ -14,6 +14,7 @@ from popkit_retention.core import archive
 from popkit_retention.core.archive import deletion, holds, index, marks, returning, searching, sizes, verification
 from popkit_retention.core.archive.terms import terms_of
 from popkit_retention.core.retention_kit.holds import Hold
+from tests.archive.written import add_cleared
 
 GOLDEN = Path(__file__).with_name("goldens") / "story.txt"
 TABLES = ("chains", "thought_records", "clears", "cleared", "named", "pruned", "holds", "folders", "marks", "brought_back", "indexed",
@@ -85,16 +86,17 @@ def story(db: sqlite3.Connection) -> Steps:
 
 
 def entering(db: sqlite3.Connection, ids: list[str]) -> Steps:
-    def add(chain: archive.Chain, numbers, clear_at: float | None = None, now: float | None = None, **fields) -> object:
-        added = archive.add_records(db, chain, [new(number, **fields) for number in numbers], clear_at, now)
-        ids.extend(id for id in added.ids if id not in ids)
-        return added
+    def add(chain: archive.Chain, numbers, at: float, is_clear: bool = False, **fields) -> object:
+        records = [new(number, **fields) for number in numbers]
+        number, added = add_cleared(db, chain, records, at) if is_clear else (None, archive.add_records(db, chain, records, at))
+        ids.extend(id for id in added if id not in ids)
+        return {"clear_id": number, "ids": added}
 
-    yield "eight records leave in a clear", lambda: add(SHOP, range(8), START)
-    yield "two of them and a new one leave in another", lambda: add(SHOP, (2, 3, 8), START + DAY)
-    yield "an agent's records", lambda: add(AGENT, (10, 11), now=START + DAY)
-    yield "another session's, one without subjects", lambda: add(OTHER, (20,), now=START + 2 * DAY, subjects=[])
-    yield "nothing", lambda: add(OTHER, (), now=START + 2 * DAY)
+    yield "eight records leave in a clear", lambda: add(SHOP, range(8), START, True)
+    yield "two of them and a new one leave in another", lambda: add(SHOP, (2, 3, 8), START + DAY, True)
+    yield "an agent's records", lambda: add(AGENT, (10, 11), START + DAY)
+    yield "another session's, one without subjects", lambda: add(OTHER, (20,), START + 2 * DAY, subjects=[])
+    yield "nothing", lambda: add(OTHER, (), START + 2 * DAY)
     yield "the clears of the session", lambda: archive.clears_of(db, "session-1")
     yield "the clears of some records", lambda: archive.clears_of_records(db, [ids[2], ids[8], "unknown"])
     yield "the records of the second clear", lambda: [one.to_json() for one in archive.records_of_clear(db, 2)]
@@ -161,7 +163,7 @@ def held(db: sqlite3.Connection, ids: list[str]) -> Steps:
 
 
 def leaving(db: sqlite3.Connection, ids: list[str]) -> Steps:
-    yield "zones", lambda: archive.archive_chain(db, "session-1", lambda one: one.label != "Read src/part_1.py", 3, 6, now=START + 6 * DAY)
+    yield "zones", lambda: archive.archive_chain(db, "session-1", lambda one: one.label != "Read src/part_1.py", 3, 6, START + 6 * DAY)
     yield "zones again", lambda: archive.archive_chain(db, "session-1", hot_max=2, warm_max=4, now=START + 6 * DAY)
     yield "one record's zone", lambda: [archive.archive_record(db, id, 1, 3, START + 6 * DAY) for id in (ids[8], ids[7], ids[1], ids[0])]
     yield "positions", lambda: [archive.get_record_position(db, id) for id in (*ids, "unknown")]

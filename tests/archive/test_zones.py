@@ -65,7 +65,7 @@ def test_boundaries_can_be_configured_and_the_warm_zone_left_out() -> None:
 def test_the_newest_record_of_a_chain_has_position_1(db: sqlite3.Connection) -> None:
     ids = fill(db, 5)
     assert [get_record_position(db, id) for id in ids] == [5, 4, 3, 2, 1]
-    other = archive.add_records(db, archive.Chain("session-2", "session-2"), [new(7)]).ids[0]
+    other = archive.add_records(db, archive.Chain("session-2", "session-2"), [new(7)])[0]
     assert get_record_position(db, other) == 1, "chains do not count each other's records"
     assert get_record_position(db, ids[-1]) == 1
     assert get_record_position(db, "nobody") is None
@@ -360,7 +360,7 @@ def test_stats_count_by_zone_and_size(opened: sqlite3.Connection) -> None:
     nothing = stats(opened)
     assert (nothing["records"], nothing["oldest"], nothing["stored_bytes"]) == (0, None, 0)
     ids = fill(opened, 5, at=100.0)
-    add_records(opened, Chain("session-2", "session-2"), [new(1)], clear_at=200.0)
+    add_records(opened, Chain("session-2", "session-2"), [new(1)], now=200.0)
     archive_chain(opened, "session-1", **SMALL)
     found = stats(opened)
     warm = sum(len(row(opened, id)["content_compressed"]) for id in ids[1:3])

@@ -17,7 +17,7 @@ def add(path: str, name: str, count: int) -> None:
     db = archive.open_archive(path, busy_s=BUSY_S)
     for number in range(count):
         record = archive.NewRecord(f"{name}{number}", "read", "label", f'"content {name}"')
-        archive.add_records(db, archive.Chain("shared", "shared"), [record], clear_at=1.0)
+        archive.add_records(db, archive.Chain("shared", "shared"), [record], now=1.0)
         print(flush=True)
     db.close()
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable
 
 from popkit_retention.core import archive
+from popkit_retention.core.io.sqlite_file import Transaction
 
 CHAIN = archive.Chain("session-1", "session-1", project="/home/dev/shop", transcript="/home/dev/session-1.jsonl")
 COLUMNS = (
@@ -34,7 +36,16 @@ def new(number: int, **fields) -> archive.NewRecord:
 
 def fill(db: sqlite3.Connection, count: int, chain: archive.Chain = CHAIN, at: float = 1_790_000_000.0) -> list[str]:
     """Adds so many records to a chain; their handles, oldest first."""
-    return archive.add_records(db, chain, [new(number) for number in range(count)], now=at).ids
+    return archive.add_records(db, chain, [new(number) for number in range(count)], now=at)
+
+
+def add_cleared(db: sqlite3.Connection, chain: archive.Chain, records: Iterable[archive.NewRecord], at: float) -> tuple[int, list[str]]:
+    """Adds records as earlier versions did when they cleared: (the number of the clear, the handles)."""
+    ids = archive.add_records(db, chain, records, at)
+    with Transaction(db):
+        number = db.execute("INSERT INTO clears (task_id, at) VALUES (?, ?)", (chain.task_id, at)).lastrowid
+        db.executemany("INSERT OR IGNORE INTO cleared (clear_id, record_id) VALUES (?, ?)", [(number, id) for id in ids])
+    return number, ids
 
 
 def row(db: sqlite3.Connection, id: str) -> dict:

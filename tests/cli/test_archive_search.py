@@ -44,7 +44,7 @@ class Shell:
         ids = []
         for name, folder, some in (("session-1", self.shop, records), ("session-2", self.other, records[:1])):
             indexer = None if indexed else index.Indexer(db, 0)
-            ids += archive.add_records(db, archive.Chain(name, name, project=str(folder / "src")), some, now=NOW, indexer=indexer).ids
+            ids += archive.add_records(db, archive.Chain(name, name, project=str(folder / "src")), some, now=NOW, indexer=indexer)
         db.close()
         return ids
 

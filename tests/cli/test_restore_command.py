@@ -171,7 +171,7 @@ def test_a_pruned_content_is_gone_for_good(cleared: Cleared) -> None:
 def test_in_place_of_what_was_pruned_is_refused_and_the_rest_is_noted(cleared: Cleared) -> None:
     with closing(archive.open_archive(str(cleared.claude / "popkit" / "archive.sqlite"))) as db:
         chain = archive.chain(db, archive.record(db, cleared.handles[5]).task_id)
-        (kept,) = archive.add_records(db, chain, [new(9)], clear_at=1_799_999_000.0).ids
+        (kept,) = archive.add_records(db, chain, [new(9)], now=1_799_999_000.0)
     cleared.environ["POPKIT_CLOCK"] = "1800000000"
     assert cleared("restore", "prune", "--older-than", "1d", "--yes")[0] == 0
     code, shown, error = cleared("restore", "T5", "--in-place", "--session", SESSION)

@@ -87,7 +87,7 @@ def test_in_every_client_the_hook_denies_a_placeholder_of_the_session(home: Clie
     (home.config / "popkit").mkdir(exist_ok=True)
     db = archive.open_archive(str(home.config / "popkit" / "archive.sqlite"))
     record = archive.NewRecord("toolu_1", "read", "Read app.js", '"the text"')
-    (handle,) = archive.add_records(db, archive.Chain(first.session_id, first.session_id), [record]).ids
+    (handle,) = archive.add_records(db, archive.Chain(first.session_id, first.session_id), [record])
     db.close()
     placeholder = f"[PopKit cleared Read app.js (edited later). To see it: popkit restore {handle}]"
     writes = [

@@ -112,7 +112,7 @@ def clear_from(home: ClientHome, content: str) -> str:
     folder = Path(home.env()["CLAUDE_CONFIG_DIR"]) / "popkit"
     db = archive.open_archive(str(folder / "archive.sqlite"))
     record = archive.NewRecord("toolu_old", "read", "Read src/cart.js", json.dumps(content), tokens=9)
-    (handle,) = archive.add_records(db, archive.Chain("earlier", "earlier", project=str(home.work)), [record], now=AT).ids
+    (handle,) = archive.add_records(db, archive.Chain("earlier", "earlier", project=str(home.work)), [record], now=AT)
     db.close()
     return handle
 

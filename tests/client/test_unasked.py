@@ -76,7 +76,7 @@ def of_another_session(world: Reclaimed) -> str:
     db = archive.open_archive(str(world.popkit_home / "archive.sqlite"))
     chain = archive.Chain("another", "another", "", "/elsewhere", "/elsewhere/t.jsonl")
     record = archive.NewRecord("key", "read", "Read credentials", '"the key of another project"', subjects=["/elsewhere/credentials"])
-    (handle,) = archive.add_records(db, chain, [record], clear_at=1.0).ids
+    (handle,) = archive.add_records(db, chain, [record], now=1.0)
     db.close()
     return handle
 

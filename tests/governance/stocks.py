@@ -100,7 +100,7 @@ class Rag:
     def add(self, number: int, at: float, source_type: str, session: str) -> str:
         content = json.dumps(f"value = {number}\n" * 20)
         record = archive.NewRecord(f"toolu_{number:04}", self._TYPES[source_type], f"call {number}", content)
-        return archive.add_records(self.db, archive.Chain(session, session, project=PROJECT), [record], now=at).ids[0]
+        return archive.add_records(self.db, archive.Chain(session, session, project=PROJECT), [record], now=at)[0]
 
     def touch(self, id: str, at: float) -> None:
         # As if it had gone and come back: nothing else makes a content young again.

@@ -47,7 +47,7 @@ class Held:
     def add(self, *records: archive.NewRecord, session: str = "session-1", folder: Path | None = None, at: float = NOW - DAY) -> list[str]:
         self.db = self.db or archive.open_archive(self.path)
         chain = archive.Chain(session, session.partition("/")[0], project=str(folder or self.shop))
-        return archive.add_records(self.db, chain, records, now=at).ids
+        return archive.add_records(self.db, chain, records, now=at)
 
     def ids(self, **asked: object) -> list[str]:
         return [resource.id for resource in self.domain.resources(NOW, **asked)]

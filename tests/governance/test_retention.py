@@ -222,7 +222,7 @@ def test_an_archive_answers_with_what_the_specification_names(environ: dict[str,
     with closing(archive.open_archive(str(home / "archive.sqlite"))) as db:
         chain = archive.Chain("s1", "s1", project="/home/dev/shop")
         new = archive.NewRecord("toolu_1", "read", "Read a.py", json.dumps("x = 1\n" * 50))
-        ids = archive.add_records(db, chain, [new], clear_at=NOW).ids
+        ids = archive.add_records(db, chain, [new], now=NOW)
     with Controller(environ) as controller:
         answer = controller.archive("rag", ids)
     manifest = json.loads(Path(answer["manifest_path"]).read_text(encoding="utf-8"))

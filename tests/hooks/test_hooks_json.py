@@ -117,7 +117,7 @@ def test_the_model_may_restore_without_a_question_through_the_registered_line(tm
     assert processes.run_registered(payloads.pre_tool_use("popkit restore abcd2345"), home.env()).silent, "nothing was cleared"
     db = archive.open_archive(str(home.path / "archive.sqlite"))
     record = archive.NewRecord("toolu_1", "read", "Read a.py", '"x = 1"')
-    (handle,) = archive.add_records(db, archive.Chain(payloads.SESSION, payloads.SESSION), [record]).ids
+    (handle,) = archive.add_records(db, archive.Chain(payloads.SESSION, payloads.SESSION), [record])
     db.close()
     ran = processes.run_registered(payloads.pre_tool_use("popkit restore " + handle), home.env())
     assert ran.failed_open

@@ -117,10 +117,10 @@ def test_a_subagents_results_belong_to_its_own_chain(tmp_path) -> None:
     db = archive.open_archive(str(tmp_path / "archive.sqlite"), create=True)
     try:
         record = archive.NewRecord("a", "run", "Bash", json.dumps(transcript.entries[2]["message"]["content"][0]["content"]))
-        added = archive.add_records(db, archive.Chain("5e55/a17", "5e55", "a17"), [record])
+        (handle,) = archive.add_records(db, archive.Chain("5e55/a17", "5e55", "a17"), [record])
     finally:
         db.close()
-    assert named(path) == {"a": added.ids[0]}
+    assert named(path) == {"a": handle}
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ class Place:
         session = session or "session-of-" + project.name
         db = archive.open_archive(str(self.home / "archive.sqlite"))
         record = archive.NewRecord("toolu_" + label, "read", label, json.dumps(content), subjects=[str(project / "file")], tokens=9)
-        (handle,) = archive.add_records(db, archive.Chain(session, session, project=str(project)), [record], now=at).ids
+        (handle,) = archive.add_records(db, archive.Chain(session, session, project=str(project)), [record], now=at)
         db.close()
         return handle
 

@@ -28,6 +28,7 @@ from popkit_retention.core.state.rebuild import Rebuilt
 from popkit_retention.core.state.site import Site
 from popkit_retention.core.units import chance
 from popkit_retention.core.views import report
+from tests.archive.written import add_cleared
 
 
 @dataclass
@@ -84,10 +85,10 @@ def _clear(site: Site, transcript: str, now: float, found: Prospect) -> Cleared:
             line = line[:start] + json.dumps(new, ensure_ascii=False).encode() + line[end:]
         lines.append(line)
     with access.Opened(site.home, create=True) as db:
-        added = archive.add_records(db, access.chain_of(site, transcript), records, clear_at=now)
+        _, ids = add_cleared(db, access.chain_of(site, transcript), records, now)
     with Path(transcript).open("wb") as file:
         file.writelines(lines)
-    done = Cleared({record.tool_use_id: handle for record, handle in zip(records, added.ids)}, sum(texts.values()))
+    done = Cleared({record.tool_use_id: handle for record, handle in zip(records, ids)}, sum(texts.values()))
     _note(site, plan, rebuilt, done, now)
     return done
 

@@ -130,7 +130,7 @@ def _archived(shop: Shop, session_id: str, tool_use_id: str, label: str, agent_i
     db = archive.open_archive(str(shop.home / "archive.sqlite"))
     chain = archive.Chain(session_id + ("/" + agent_id if agent_id else ""), session_id, agent_id, "/elsewhere", "/elsewhere/t.jsonl")
     record = archive.NewRecord(tool_use_id, "read", label, '"the key of another project"', subjects=["/elsewhere/" + label])
-    (handle,) = archive.add_records(db, chain, [record], clear_at=shop.at).ids
+    (handle,) = archive.add_records(db, chain, [record], now=shop.at)
     db.close()
     return handle
 

@@ -60,7 +60,7 @@ def read(db, project: Path, transcript: str = "/nowhere/session.jsonl", reads: i
     path = str(project / "app.py")
     records = [archive.NewRecord(f"read-{n}", "read", "Read app.py", json.dumps(shown), subjects=[path]) for n in range(reads)]
     records += [archive.NewRecord(f"other-{n}", "run", f"Bash {n}", json.dumps(f"ran {n} " * 9)) for n in range(BEHIND)]
-    return archive.add_records(db, chain, records).ids[:reads]
+    return archive.add_records(db, chain, records)[:reads]
 
 
 def test_what_a_hold_keeps_stays_whatever_git_has(db, project: Path) -> None:
@@ -79,9 +79,7 @@ def test_a_held_project_is_known_by_its_folder(db, project: Path) -> None:
     git(project, "commit", "-qm", "first")
     add_hold(db, Hold("h1", PROJECT, repository.of(str(project)).key, "user", "audit", 0.0))
     assert cooling.cool(db, "session")["warm_to_cold"] == 0
-    (other,) = archive.add_records(
-        db, archive.Chain("other", "other", project="/elsewhere"), [archive.NewRecord("t", "run", "x", '"y"')]
-    ).ids
+    (other,) = archive.add_records(db, archive.Chain("other", "other", project="/elsewhere"), [archive.NewRecord("t", "run", "x", '"y"')])
     cooling.cool(db, "other")
     assert not held(db).keeps(other, "other")
     assert archive.retrieve_record(db, id)["content_available"]

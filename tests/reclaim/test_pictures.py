@@ -39,7 +39,7 @@ def test_a_picture_is_saved_as_a_file_of_its_kind_that_the_answer_names(shop: Sh
     content = json.dumps([{"type": "document" if ending == "pdf" else "image", "source": source}])
     chain = archive.Chain(task_id(shop.session_id), shop.session_id, "", str(shop.project), str(shop.transcript))
     with Opened(str(shop.home), create=True) as db:
-        (id,) = archive.add_records(db, chain, [archive.NewRecord("call", "read", "Read a", content)]).ids
+        (id,) = archive.add_records(db, chain, [archive.NewRecord("call", "read", "Read a", content)])
         record = archive.record(db, id)
         assert record is not None
         ((_, named),) = restoring.printed(db, [record])

@@ -53,7 +53,7 @@ class Session:
     def archived(self, label: str = "Read app.js", session_id: str = "s") -> str:
         db = archive.open_archive(home.archive_path(self.site.home))
         record = archive.NewRecord(f"toolu_{label}", "read", label, '"the text"')
-        (handle,) = archive.add_records(db, archive.Chain(session_id, session_id), [record]).ids
+        (handle,) = archive.add_records(db, archive.Chain(session_id, session_id), [record])
         db.close()
         return handle
 

@@ -38,7 +38,7 @@ def test_of_a_list_that_holds_lists_the_calls_are_printed_in_their_order(tmp_pat
 
     def kept(db: sqlite3.Connection, rows: list[dict[str, str]]) -> str:
         new = archive.NewRecord("", compacting.CALLS, "5 calls", json.dumps(rows), "2026-02-21T16:15:30.639Z", [], 9)
-        return archive.add_records(db, chain, [new]).ids[0]
+        return archive.add_records(db, chain, [new])[0]
 
     def said(text: str) -> dict[str, str]:
         return {"role": "assistant", "text": text}
@@ -128,7 +128,7 @@ def elsewhere(cleared: Shop) -> str:
     db = archive.open_archive(str(cleared.home / "archive.sqlite"))
     chain = archive.Chain("another", "another", "", "/elsewhere", "/elsewhere/t.jsonl")
     record = archive.NewRecord("key", "read", "Read credentials", '"the key of another project"', subjects=["/elsewhere/credentials"])
-    (handle,) = archive.add_records(db, chain, [record], clear_at=cleared.at).ids
+    (handle,) = archive.add_records(db, chain, [record], now=cleared.at)
     db.close()
     return handle
 

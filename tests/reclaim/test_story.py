@@ -21,6 +21,7 @@ from popkit_retention.core.reclaim.in_place import AUTO, COLD, LONG, MANUAL, Com
 from popkit_retention.core.state import journal, reconciling, store
 from popkit_retention.core.state.noted import Noted
 from popkit_retention.core.state.site import Site
+from tests.archive.written import add_cleared
 from tests.reclaim.sending import SESSION, Added, Block, Client, Said, reminder
 
 GOLDEN = Path(__file__).with_name("goldens") / "story.txt"
@@ -207,7 +208,7 @@ class Session:
         with closing(archive.open_archive(str(self.home / "archive.sqlite"))) as db:
             for at, labels in ((NOW - 50, "ab"), (NOW, "bc"), (NOW + 50, "d")):
                 records = [archive.NewRecord(f"id-{label}", "read", f"Read {label}", json.dumps(label * 400)) for label in labels]
-                archive.add_records(db, chain, [*records, archive.NewRecord("t", "thinking", "thinking", '"so"')], clear_at=at)
+                add_cleared(db, chain, [*records, archive.NewRecord("t", "thinking", "thinking", '"so"')], at)
             for pruned_before in (0.0, NOW + 20, NOW + 99):
                 if pruned_before:
                     archive.prune(db, pruned_before, False, NOW + 86_400)

@@ -32,7 +32,7 @@ def add(db: Connection, *contents: str, project: str = "/shop", session: str = "
     new = [
         archive.NewRecord(f"{session}-{number}", "read", f"Read {number}", text, subjects=subjects) for number, text in enumerate(contents)
     ]
-    return archive.add_records(db, archive.Chain(session, session, project=project), new, now=NOW).ids
+    return archive.add_records(db, archive.Chain(session, session, project=project), new, now=NOW)
 
 
 def cool(db: Connection, id: str) -> None:

@@ -23,7 +23,7 @@ def db(tmp_path: Path) -> Iterator[Connection]:
 
 def archived(db: Connection, transcript: str, *contents: str) -> list[str]:
     new = [archive.NewRecord(f"{transcript}-{number}", "read", "Read a.py", text) for number, text in enumerate(contents)]
-    return archive.add_records(db, archive.Chain(transcript, transcript, transcript=transcript), new, now=1.0).ids
+    return archive.add_records(db, archive.Chain(transcript, transcript, transcript=transcript), new, now=1.0)
 
 
 def session(path: Path, *handles: str) -> str:

@@ -223,7 +223,7 @@ def archived_contents(folder: Path) -> Rows:
             ("4", "Read a.py", ["/other/a.py"]), ("5", "Bash", []),
         ]  # fmt: skip
         new = [archive.NewRecord(id, "read", label, json.dumps(f"text {id}"), subjects=names) for id, label, names in rows]
-        ids = archive.add_records(db, chain, new, now=NOW).ids
+        ids = archive.add_records(db, chain, new, now=NOW)
         for pattern in ("a.py", "/shop/src/a.py", "src/**", "src/", "**/*.py", "npm *", "npm test", "*.ts", "", "**", "src\\a.py", "b.*"):
             yield f"what {pattern} matches", [record.label + record.tool_use_id for record in archived.matching(db, pattern)]
         yield "of no session", archived.matching(db, "a.py", session_id="other")

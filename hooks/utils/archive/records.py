@@ -80,16 +80,6 @@ class Record:
         return {name: getattr(self, name) for name in _FIELDS}
 
 
-class Added:
-    """The outcome of `add_records`: the handle of each record in the order given, and the number of the clear, None without one."""
-
-    __slots__ = ("clear_id", "ids")
-
-    def __init__(self, ids: list[str], clear_id: int | None):
-        self.ids = ids
-        self.clear_id = clear_id
-
-
 # The later time is kept: a clock that is set back makes nothing old.
 NOTE_BACK = """
 INSERT INTO brought_back VALUES (?, ?) ON CONFLICT (record_id) DO UPDATE SET at = max(at, excluded.at)
@@ -97,19 +87,17 @@ INSERT INTO brought_back VALUES (?, ?) ON CONFLICT (record_id) DO UPDATE SET at 
 
 
 def add_records(
-    db: Connection, chain: Chain, records: Iterable[NewRecord], clear_at: float | None = None, now: float | None = None,
-    indexer: Indexer | None = None,
-) -> Added:  # fmt: skip
-    """Append records to a chain in one transaction, and with `clear_at` (seconds) note that a clear took them, for its undo.
+    db: Connection, chain: Chain, records: Iterable[NewRecord], now: float | None = None, indexer: Indexer | None = None
+) -> list[str]:
+    """Append records to a chain in one transaction; return the handle of each, in the order given.
 
     What the archive has already (the same chain, tool call and content) keeps its record, which is young again, unless that is cold: its
-    content is there again, so it becomes a new record, whose handle is longer. `now` in seconds is the time to write down; by default that
-    of the clear, else the clock's. `indexer` indexes what is new; several calls may share one."""
+    content is there again, so it becomes a new record, whose handle is longer. `now` in seconds is the time to write down; by default the
+    clock's. `indexer` indexes what is new; several calls may share one."""
     from .index import Indexer
 
     indexer = indexer or Indexer(db)
-    if now is None:
-        now = time.time() if clear_at is None else clear_at
+    now = time.time() if now is None else now
     created_at = stamp(now)
     with Transaction(db):
         length, head = ensure_chain(db, chain)
@@ -124,11 +112,7 @@ def add_records(
                 head, seq = insert(db, chain, record, (id, length, content_hash, created_at), head)
                 indexer.take(seq, plain(record.label), record.content)
         db.execute("UPDATE chains SET length = ?, head = ? WHERE task_id = ?", (length, head, chain.task_id))
-        clear_id = None
-        if clear_at is not None:
-            clear_id = db.execute("INSERT INTO clears (task_id, at) VALUES (?, ?)", (chain.task_id, clear_at)).lastrowid
-            db.executemany("INSERT OR IGNORE INTO cleared (clear_id, record_id) VALUES (?, ?)", [(clear_id, id) for id in ids])
-    return Added(ids, clear_id)
+    return ids
 
 
 def digest(task_id: str, tool_use_id: str, content_hash: str) -> int:

@@ -247,7 +247,7 @@ class Door:
             files.make_private_folder(self.site.home)
             db = archive.open_archive(path, busy_s=self.busy_s)
             try:
-                self.is_archive_sound = archive.add_records(db, chain, [new]).ids == [arrival.handle]
+                self.is_archive_sound = archive.add_records(db, chain, [new]) == [arrival.handle]
             finally:
                 db.close()
         except errors() as error:

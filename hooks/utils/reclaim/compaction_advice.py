@@ -130,14 +130,14 @@ def _archived(site: Site, transcript_path: str, records: list[archive.NewRecord]
     failures: tuple[type[Exception], ...] = (ClearRefused, *errors())
     try:
         with Opened(site.home, create=True) as db:
-            added = archive.add_records(db, chain_of(site, transcript_path), records)
+            ids = archive.add_records(db, chain_of(site, transcript_path), records)
     except failures:
         todo = [[record.tool_use_id, record.type, record.label, record.timestamp, record.subjects, record.tokens] for record in records]
         files.replace_text(note, dumps({"records": todo, "worth": worth}))
         return []
     if watched_files.file_stamp(note):
         os.unlink(note)
-    handles = dict(zip((record.tool_use_id for record in records), added.ids))
+    handles = dict(zip((record.tool_use_id for record in records), ids))
     return [(cleared or handles[id], label, tokens) for id, cleared, label, tokens in worth if cleared or id in handles]
 
 

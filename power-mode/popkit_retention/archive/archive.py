@@ -101,7 +101,7 @@ class Archive:
         owner = Chain(f"{session_id}/{agent_id}" if agent_id else session_id, session_id, agent_id, project)
         new = NewRecord(tool_use_id, "tool_result", mask(label), text, tokens=estimate_tokens(text_of(text)))
         with self._usable():
-            (id,) = add_records(self._db, owner, [new]).ids
+            (id,) = add_records(self._db, owner, [new])
             archive_chain(self._db, owner.task_id)
             return self.find(id)
 
