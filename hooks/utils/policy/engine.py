@@ -11,7 +11,7 @@ from .calls import verdict_of
 from .classify import classify, is_answer
 from .context import ContextState, Result, add
 from .estimate import tokens_of
-from .lifecycle import Decision, drop_parts, end, is_pinned, leave, may_expire, reindex
+from .lifecycle import Decision, end, end_parts, is_pinned, leave, may_expire, reindex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,13 +162,10 @@ def _cover(state: ContextState, old: Result, part: Part, new: Result, decisions:
         if part[0] != parts.TREE:
             old.touch(state.index)  # looked at again, in part
         return
-    if len(dead) < len(old.parts):
-        drop_parts(state, old, dead)
-        return
     reasons = ["a newer run of the same thing: " + new.label]
     if old.verdict:
         reasons.append("it had said: " + old.verdict)
-    end(state, old, "superseded", reasons, decisions, new.id)
+    end_parts(state, old, dead, "superseded", reasons, decisions, new.id)
 
 
 def _count_false_expiration(state: ContextState, result: Result) -> None:

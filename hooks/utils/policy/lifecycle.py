@@ -12,7 +12,7 @@ from .tools import READ
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
     from typing import Any
 
     from .parts import Part
@@ -124,7 +124,13 @@ def may_expire(result: Result) -> bool:
     return not result.pinned and result.tier != "preserved"
 
 
-def drop_parts(state: ContextState, result: Result, dead: list[Part]) -> None:
+def end_parts(
+    state: ContextState, result: Result, dead: Sequence[Part], trigger: str, reasons: list[str], decisions: list[Decision], by: str
+) -> None:  # fmt: skip
+    """Take dead parts from a live result, which ends with the last of them."""
+    if len(dead) == len(result.parts):
+        end(state, result, trigger, reasons, decisions, by)
+        return
     result.parts = [part for part in result.parts if part not in dead]
     result.stored = ""
     for part in dead:
@@ -138,11 +144,10 @@ def expire_file(state: ContextState, rules: Ruleset, path: str, trigger: str, wh
     for result in list(state.by_key.get(key, {}).values()):
         if not may_expire(result) or not ends_with_files(result, rules, trigger):
             continue
-        left = [part for part in result.parts if part[0] != key]
-        if any(not part[0].startswith("search:") for part in left):  # another file, or a run: more than what was found beside it
-            drop_parts(state, result, [part for part in result.parts if part[0] == key])
-        else:
-            end(state, result, trigger, [_FILE_REASONS[trigger] + why], decisions, by)
+        # Of another file, or a run, it shows more than what was found beside it.
+        shows_more = any(part[0] != key and not part[0].startswith("search:") for part in result.parts)
+        dead = [part for part in result.parts if part[0] == key] if shows_more else result.parts
+        end_parts(state, result, dead, trigger, [_FILE_REASONS[trigger] + why], decisions, by)
 
 
 _FILE_REASONS = {
@@ -173,12 +178,8 @@ def expire_tree(
     """End what git has shown of a working tree that has changed at a file, or in the repository of a folder."""
     for result in list(state.by_key.get(parts.TREE, {}).values()):
         dead = [part for part in result.parts if parts.is_shown(part, place, changed)]
-        if not dead or not may_expire(result) or not ends_with_files(result, rules, trigger):
-            continue
-        if len(dead) < len(result.parts):
-            drop_parts(state, result, dead)
-        else:
-            end(state, result, trigger, ["the working tree has changed since: " + why], decisions, by)
+        if dead and may_expire(result) and ends_with_files(result, rules, trigger):
+            end_parts(state, result, dead, trigger, ["the working tree has changed since: " + why], decisions, by)
 
 
 def expire_committed(state: ContextState, rules: Ruleset, files: list[str] | None, why: str, by: str, decisions: list[Decision]) -> None:
@@ -198,11 +199,16 @@ def expire_committed(state: ContextState, rules: Ruleset, files: list[str] | Non
 def expire_due(state: ContextState, rules: Ruleset, decisions: list[Decision], by: str = "") -> None:
     for result in list(state.due.pop(state.index, {}).values()):
         if state.live.get(result.id) is result and may_expire(result):
-            age, calls = state.index - result.index, rules.tier_rule(result.tier).ttl_calls
-            passed = "1 call has" if age == 1 else f"{age} calls have"
-            end(state, result, "ttl_calls", [f"{passed} passed, and {result.tier} results live {calls}"], decisions, by)
+            end_by_calls(state, rules, result, decisions, by)
     if state.timed:
         expire_timed(state, rules, decisions, by)
+
+
+def end_by_calls(state: ContextState, rules: Ruleset, result: Result, decisions: list[Decision], by: str = "", under: str = "") -> None:
+    """End a result whose number of calls has passed; `under`: words on the rules that say so."""
+    age, calls = state.index - result.index, rules.tier_rule(result.tier).ttl_calls
+    passed = "1 call has" if age == 1 else f"{age} calls have"
+    end(state, result, "ttl_calls", [f"{passed} passed, and {result.tier} results live {calls}{under}"], decisions, by)
 
 
 def _lasted(seconds: float) -> str:

@@ -200,10 +200,7 @@ def _on_profile_chosen(state: ContextState, event: events.ProfileChosen, rules: 
     for result in list(state.live.values()):
         calls = rules.tier_rule(result.tier).ttl_calls
         if calls is not None and state.index >= result.index + calls and lifecycle.may_expire(result):
-            age = state.index - result.index
-            passed = "1 call has" if age == 1 else f"{age} calls have"
-            reason = f"{passed} passed, and {result.tier} results live {calls} under {rules.profile}"
-            lifecycle.end(state, result, "ttl_calls", [reason], decisions)
+            lifecycle.end_by_calls(state, rules, result, decisions, under=f" under {rules.profile}")
     lifecycle.reindex(state, rules)
     lifecycle.expire_timed(state, rules, decisions, "")
 
