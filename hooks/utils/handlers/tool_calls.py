@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from ..hosts.protocol import Host
+    from ..policy.tools import Tool
 
 # The only inputs of a shell that may be set: they change neither the command nor where it runs.
 _HARMLESS = frozenset(("command", "description", "timeout"))
@@ -36,15 +38,15 @@ def track(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
 
 def before(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Answer before a call runs."""
-    return allow(payload, environ) or refuse(payload, environ)
-
-
-def refuse(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
-    """Refuse a call that would write a line of ours, which stands for something that was left out of this session, into a file."""
     host = protocol.of(text_in_field(payload, "session_id"))
     tool, tool_input = host.TOOLS.of(text_in_field(payload, "tool_name")), payload.get("tool_input")
     if not isinstance(tool_input, dict):
         return None
+    return _allow(payload, environ, host, tool, tool_input) or _refuse(payload, environ, tool, tool_input)
+
+
+def _refuse(payload: dict[str, Any], environ: Mapping[str, str], tool: Tool, tool_input: dict[str, Any]) -> dict[str, Any] | None:
+    """Refuse a call that would write a line of ours, which stands for something that was left out of this session, into a file."""
     from ..reclaim import refusing
 
     site = site_of(payload, environ) if refusing.may_write_one(tool, tool_input) else None
@@ -57,11 +59,11 @@ def refuse(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     return {"hookSpecificOutput": answer}
 
 
-def allow(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
+def _allow(
+    payload: dict[str, Any], environ: Mapping[str, str], host: Host, tool: Tool, tool_input: dict[str, Any]
+) -> dict[str, Any] | None:
     """Allow exactly `popkit restore HANDLE`, and give the host the command under which a project's own `popkit` cannot be meant."""
-    host = protocol.of(text_in_field(payload, "session_id"))
-    tool, tool_input = host.TOOLS.of(text_in_field(payload, "tool_name")), payload.get("tool_input")
-    if tool.operation != SHELL or not isinstance(tool_input, dict) or not _HARMLESS.issuperset(tool_input):
+    if tool.operation != SHELL or not _HARMLESS.issuperset(tool_input):
         return None
     command = text_in_field(tool_input, tool.line)
     words = command.split(" ")
