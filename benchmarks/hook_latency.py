@@ -111,8 +111,7 @@ class Bench:
                 for key, _ in result.parts:
                     if key.startswith("read:"):  # a file that is there, in its place
                         self.watch(stored, result, number)
-            stored.rules = Ruleset.from_config({}, TOOLS)
-            store.save(self.paths, stored)
+            store.save(self.paths, stored, Ruleset.from_config({}, TOOLS))
             state.expired = {}
         self.saved = Path(self.paths.state).read_bytes()
 

@@ -47,7 +47,7 @@ def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Ca
                 stored, rules = open_context(site, paths, known)
                 done = _take_in_pending(paths, stored, rules)
                 if work(stored, rules) is not False or done:
-                    store.save(paths, stored)
+                    store.save(paths, stored, rules)
                 if done:
                     from .state import pending
 

@@ -79,7 +79,7 @@ class RetentionTracker:
 
     def write(self, paths: store.ContextFiles) -> None:
         """Write state and expired log. The caller holds the lock."""
-        store.save(paths, self._stored)
+        store.save(paths, self._stored, self.rules)
         self._earlier.update(self.state.expired)
         self.state.expired = {}
 

@@ -29,8 +29,7 @@ class Kept:
             self.save(store.Stored(self.walk.state))
 
     def save(self, stored: store.Stored) -> None:
-        stored.rules = self.walk.rules
-        store.save(self.paths, stored)
+        store.save(self.paths, stored, self.walk.rules)
 
     def observe(self, event) -> list:
         with self.paths.locked():
@@ -142,11 +141,10 @@ def _resting(folder: Path) -> tuple[store.Stored, ContextState]:
     scenario.read("src/c.py", 1, 20)
     paths = store.ContextFiles(str(folder), SESSION)
     stored = store.Stored(scenario.state)
-    stored.rules = scenario.rules
     stored.watched.see("/p/a.py", [1, 2])
     stored.watched.see("/p/src/c.py", [3, 4])
     with paths.locked():
-        store.save(paths, stored)
+        store.save(paths, stored, scenario.rules)
     resting, whole = store.load(paths, 1), store.load(paths)
     assert resting is not None
     assert whole is not None
@@ -214,10 +212,9 @@ def test_a_file_that_no_live_read_shows_any_more_is_not_watched(tmp_path: Path):
     engine.observe(
         resting.state, events.Call("T7", TOOLS.of("Edit"), {"file_path": "/p/a.py"}, events.Outcome(4), 2e6, "/p"), resting.rows.rules
     )
-    resting.rules = resting.rows.rules
     paths = store.ContextFiles(str(tmp_path), SESSION)
     with paths.locked():
-        store.save(paths, resting)
+        store.save(paths, resting, resting.rows.rules)
     assert not resting.rows.all_awake
     again = store.load(paths)
     assert again is not None

@@ -57,7 +57,7 @@ def note_entered(site: Site, paths: store.ContextFiles, event: Entered) -> None:
                 stored, rules = open_context(site, paths, known)
                 if event.id in stored.state.live:
                     engine.observe(stored.state, event, rules)
-                    store.save(paths, stored)
+                    store.save(paths, stored, rules)
                     return
             if _is_named(id, paths.expired):
                 _follow_entries(site, paths, (), (event,))

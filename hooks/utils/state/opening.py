@@ -31,11 +31,10 @@ def open_context(site: Site, paths: store.ContextFiles, known: store.Stored | No
         stored.rows.open(stored.state, rules)
     else:
         engine.reindex(stored.state, rules)
-    stored.rules = rules
     if paths.agent_id and site.session.get("profile") != stored.state.profile:
         from ..policy.events import ProfileChosen
 
-        rules = stored.rules = site.rules()
+        rules = site.rules()
         engine.observe(stored.state, ProfileChosen(site.session.get("profile"), stored.state.at), rules)
     return stored, rules
 

@@ -94,15 +94,14 @@ def _is_sound(text: str | None) -> bool:
 
 class Stored:
     """A state as loaded, with what the drivers keep beside it: `watched`, the files that live reads show; `rows`, where results stay
-    unparsed (lazy_rows.py); `rules`, once a driver has chosen some."""
+    unparsed (lazy_rows.py)."""
 
-    __slots__ = ("rows", "rules", "state", "watched")
+    __slots__ = ("rows", "state", "watched")
 
     def __init__(self, state: ContextState, watched: Watched | None = None, rows: Rows | None = None):
         self.state = state
         self.watched = watched or Watched()
         self.rows = rows
-        self.rules: Ruleset | None = None
 
 
 def read_unlocked(paths: ContextFiles) -> Stored | None:
@@ -168,7 +167,7 @@ def _lazy_of(data: bytes) -> Stored | None:
     return Stored(state, Watched(data[head + len(_WATCHED) : watched]), rows)
 
 
-def _bytes_of(stored: Stored) -> bytes:
+def _bytes_of(stored: Stored, rules: Ruleset | None) -> bytes:
     """Return the state as JSON, a line for each live result; a line whose result has not changed is copied."""
     state, rows = stored.state, stored.rows
     header = state.header()
@@ -180,10 +179,10 @@ def _bytes_of(stored: Stored) -> bytes:
     else:
         stored.watched = watched_of({path: seen for path, seen in stored.watched.first().items() if "read:" + path in state.by_key})
         pieces = [files.encoded("\n" + ",\n".join([result.stored or dumps(result.to_row()) for result in state.live.values()]))]
-    if stored.rules is not None:
+    if rules is not None:
         from . import lazy_rows
 
-        header["resting"] = [lazy_rows.signature(stored.rules), lazy_rows.awake(state, stored.rules)]
+        header["resting"] = [lazy_rows.signature(rules), lazy_rows.awake(state, rules)]
     return b"".join((files.encoded(dumps(header)[:-1]), _WATCHED, stored.watched.data, _LIVE, *pieces, b"\n]}"))
 
 
@@ -191,13 +190,14 @@ def _set_aside(paths: ContextFiles) -> None:
     os.replace(paths.state, paths.state + ".corrupt")
 
 
-def save(paths: ContextFiles, stored: Stored) -> None:
-    """Write a state, after the log of what expired since it was loaded, so that a kill in between loses nothing."""
+def save(paths: ContextFiles, stored: Stored, rules: Ruleset | None = None) -> None:
+    """Write a state, after the log of what expired since it was loaded, so that a kill in between loses nothing. `rules`: those under which
+    what does not end by age may stay unparsed at the next load; None where all is parsed then."""
     state = stored.state
     if state.expired:
         rows = [dumps([state.epoch, *result.to_row()]) + "\n" for result in state.expired.values()]
         files.append_text(paths.expired, "".join(rows))
-    files.replace_bytes(paths.state, _bytes_of(stored))
+    files.replace_bytes(paths.state, _bytes_of(stored, rules))
 
 
 def save_rebuilt(paths: ContextFiles, stored: Stored) -> None:
@@ -207,7 +207,7 @@ def save_rebuilt(paths: ContextFiles, stored: Stored) -> None:
     rows = [dumps([state.epoch, *result.to_row()]) + "\n" for result in state.expired.values()]
     if rows or files.read_text(paths.expired, 1) is not None:
         files.replace_text(paths.expired, "".join(rows))
-    files.replace_bytes(paths.state, _bytes_of(stored))
+    files.replace_bytes(paths.state, _bytes_of(stored, None))
 
 
 def _sweep(folder: str) -> None:
