@@ -3,7 +3,7 @@
     python benchmarks/governance.py [--resources N] [--entries N] [--runs N] [--json] [--check]
 
 Resources are given as callers describe them, once all of them as they should be and once half of them hostile; the time is the processor's
-in `domains.apply_rules` over `domains.resource_of`. Policies and log stand in a folder on disk, because changing them waits for it: there
+in `apply_rules` over `resource_of`. Policies and log stand in a folder on disk, because changing them waits for it: there
 it is the clock's. It is the best of the runs, of entries that are added the median. `--check` exits 1 when a bound is missed.
 """
 

@@ -72,7 +72,7 @@ class CompactionRequest(Handover):
 
 
 class Compactions:
-    """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `placeholder.findings` is;
+    """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `outlines.findings` is;
     `noted`: what was asked for while the session did not run."""
 
     is_later = False
@@ -263,7 +263,7 @@ def _calls_of(done: Answer) -> set[str]:
 
 class Outlines:
     """The parts that outlines are made of, computed ahead of a compaction, which needs those of every result at once. `known`: by the hash
-    of a text, its length, and whether it is a run's, the result of `placeholder.findings`, packed; the newest is last. What a list says of
+    of a text, its length, and whether it is a run's, the result of `outlines.findings`, packed; the newest is last. What a list says of
     a call is masked ahead, too, and remembered there (policy/masking)."""
 
     def __init__(self, failed: Callable[[Exception], None]) -> None:
@@ -279,7 +279,7 @@ class Outlines:
         self._waiting.put((text, kinds.is_run(kind), use))
 
     def findings(self, text: str, is_run: bool) -> Findings:
-        """Return what `placeholder.findings` does, from memory where it is known."""
+        """Return what `outlines.findings` does, from memory where it is known."""
         key = (hash(text), len(text), is_run)  # as in policy/hashed.py, hardly ever that of two texts
         packed = self.known.get(key)
         if packed is not None:

@@ -138,5 +138,5 @@ def _records(db: Connection, shown: Report, word: str, site: Site) -> list[Recor
 
 
 def _ids_of(report: Report, words: str) -> tuple[str, ...]:
-    """Return the ids of the results that a comma-separated list of names means; arguments.NotFound for one that is unknown."""
+    """Return the ids of the results that a comma-separated list of names means; ResultNotFound for one that is unknown."""
     return tuple(dict.fromkeys(find_result(report, word)["id"] for word in words.split(",") if word))

@@ -88,7 +88,7 @@ def compact(
     """Return what stays of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be.
     `soon`: how likely a result is needed within the next requests. `handle_of(id, content)`: under which handle something is archived.
     `only`: ids of results that leave, and nothing else does; but `lost`, those that cannot be handed back as they are, leave in any case.
-    `find`: as `placeholder.findings` does it. `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known.
+    `find`: as `outlines.findings` does it. `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known.
     `least`: tokens that may stay whatever their share is. `why`: the reason for which a live result leaves. `ours`: handles of the lists
     that earlier compactions wrote -> those of the lists that these hold. `also`: ids of results that leave before the target is considered,
     each as soon as no result that stays refers to it."""

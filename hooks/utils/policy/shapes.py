@@ -87,7 +87,7 @@ class Verdict(TypedDict):
 
 
 class WeighedResult(TypedDict):
-    """The decision of a plan about a result: `action` (clear, hold, keep), `reason` (planning.REASONS), the tokens that would leave
+    """The decision of a plan about a result: `action` (clear, hold, keep), `reason` (plans.REASONS), the tokens that would leave
     (`gain`), the chance that it is needed again, what its going is worth in units; None where that was not asked."""
 
     action: str

@@ -114,7 +114,7 @@ def answer(
     found_in: Callable[[str, bool], Findings] = findings, attachments: Attachments | None = None,
 ) -> Answer:  # fmt: skip
     """Return the answer to a compaction of a conversation. Archives what leaves. Declined where something is not understood, or nothing
-    would change. Nothing is noted of it before it is done. `found_in`: as `placeholder.findings` does it; `attachments`: of this
+    would change. Nothing is noted of it before it is done. `found_in`: as `outlines.findings` does it; `attachments`: of this
     transcript, where they have been read before."""
     keeper = Keeper(site, agent_id, transcript_path)
     attachments = attachments or Attachments(transcript_path)

@@ -44,8 +44,8 @@ def apply_retention_rules(
     environ: Mapping[str, str] | None = None,
     now: Callable[[], float] = time.time,
 ) -> Json:
-    """Sort resources, as `domains.resource_of` reads them (None: all that is stored), into those that the policy of a domain releases and
-    those that it keeps: {"success", "domain", "cutoff_date", "policy_applied", "eligible", "protected", "counts", "truncated", "left_out"}.
+    """Sort resources, as `resource_of` reads them (None: all that is stored), into those that the policy of a domain releases and those
+    that it keeps: {"success", "domain", "cutoff_date", "policy_applied", "eligible", "protected", "counts", "truncated", "left_out"}.
     `options` are keys of a policy that hold for this call. Nothing is deleted. BadPolicy for an unknown domain, BadRequest for options that
     are out of bounds."""
     environ = os.environ if environ is None else environ

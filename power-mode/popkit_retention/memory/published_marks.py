@@ -27,7 +27,7 @@ def actors(store: Store) -> Mapping[str, object]:
 
 def notices(store: Store, project: str | None = None) -> dict[str, list[marked.Marked]]:
     """Return the marks of a project (None: of all) that the user did not make and is notified of: rows of
-    `popkit_retention.core.state.published`, by its parts."""
+    `popkit_retention.core.state.marked`, by its parts."""
     known = actors(store)
     by_part: dict[str, list[tuple[str, str, str, float]]] = {marked.FORGOTTEN: [], marked.MEMORY: []}
     for item in store.scan(project, marked=True, bare=True):

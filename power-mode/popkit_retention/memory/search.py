@@ -63,7 +63,7 @@ def search(
     of `where`, and have not expired at a time (seconds). `mode`: one of MODES.
 
     With an `index`, its vectors are compared, and both orders are fused by their ranks. Without one, items whose `details` name the same
-    `embedder` are compared by their embeddings; embed them as `embeddings.context` says. Where terms then find too few, items that are
+    `embedder` are compared by their embeddings; embed them as `embedding_items.context` does. Where terms then find too few, items that are
     merely alike come last: an item that has faded to an embedding has no terms, and a model knows synonyms."""
     asked = _Asked(store, words, project, where, now)
     if mode == VECTOR:
