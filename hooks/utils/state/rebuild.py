@@ -11,8 +11,8 @@ from ..hosts.transcripts import entries, transcript, usage
 from ..hosts.transcripts.blocks import media_in, text_of_blocks
 from ..hosts.transcripts.stamps import seconds_of
 from ..io.system import day_of, days_before
-from ..policy import engine, events, kinds, lifecycle, parts
-from ..policy.bookings import Cleared, Compaction, KeptOut, Refetched, Request, Restored
+from ..policy import engine, events, kinds, lifecycle
+from ..policy.bookings import Cleared, Compaction, KeptOut, Request, Restored
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation
 from ..policy.economics import prices_of
@@ -20,6 +20,7 @@ from ..policy.estimate import estimate_tokens
 from ..policy.host_compaction import Host
 from ..policy.messages import result_tokens, thinking_tokens
 from ..policy.placeholder import handle_in
+from ..policy.refetches import Refetches
 from ..policy.settling import settle
 from . import journal as journals
 from . import journal_bookings, removals
@@ -34,15 +35,12 @@ if TYPE_CHECKING:
     from ..policy.context import Result
     from ..policy.events import Event
     from ..policy.models import Models
-    from ..policy.parts import Part
     from ..policy.ruleset import Ruleset
     from ..policy.usage import Usage
     from .spared_lookups import Listener
 
     Watch = Callable[[Entry, Conversation], object]
 
-# Triggers that end a read because its file no longer has the content that it shows.
-_CHANGED = ("edited", "changed_on_disk")
 # Those of a week, and one more because the clock may be set back, or the time zone change.
 _KEPT_DAYS = 8
 
@@ -102,7 +100,7 @@ class _Replay:
         whole = {id for booking in booked if isinstance(booking, Cleared) and not booking.tokens for id in booking.ids}
         kept_out = (booking for booking in booked if isinstance(booking, KeptOut))
         self.left_out = {booking.id: booking.tokens for booking in kept_out if booking.id not in whole}
-        self.refetches = _Refetches()
+        self.refetches = Refetches()
         self.listener = _listener(journal, self.reader)
         self.printed: list[tuple[float, int]] = []  # (seconds, tokens) of what `popkit restore` printed
         self.journal = journal
@@ -129,7 +127,7 @@ class _Replay:
             if isinstance(event, events.Compacted):
                 self.refetches.compacted()
                 self._compacted(entry, event.at)
-        if self.away.results and entry.get("uuid") in self.index.chain:
+        if self.away and entry.get("uuid") in self.index.chain:
             self._take_back(entry)
         on_branch = entry.get("uuid") in self.index.chain or self._calls(entry)
         self._add_message(entry, on_branch, again)
@@ -146,7 +144,7 @@ class _Replay:
         state = self.conversation.state
         before = {**state.expired, **state.live} if isinstance(event, events.Compacted) and self.returning else {}
         self.conversation.observe(event)
-        if self.away.results and not isinstance(event, events.Compacted):
+        if self.away and not isinstance(event, events.Compacted):
             self.away.observe(event, self.conversation.rules)
         gone = [result for id, result in before.items() if id in self.returning and id not in state.live and id not in state.expired]
         if gone:
@@ -280,8 +278,7 @@ class _Away:
     def __init__(self) -> None:
         self._state = ContextState()
 
-    @property
-    def results(self) -> bool:
+    def __bool__(self) -> bool:
         return bool(self._state.live or self._state.expired)
 
     def add(self, results: Sequence[Result], state: ContextState, rules: Ruleset) -> None:
@@ -305,69 +302,6 @@ class _Away:
             return self._state.expired.pop(id, None)
         lifecycle.leave(self._state, result)
         return result
-
-
-class _Refetches:
-    """The results that come again although the context had them before: cleared ones, and those that did not enter whole. Takes every
-    result in order.
-
-    Content comes again as the same content, or as the same file that a read shows; tests that run again are wanted for how they go now,
-    not for how they went.
-    """
-
-    __slots__ = ("_missing", "_shown", "again")
-
-    def __init__(self) -> None:
-        self._shown: dict[str, list[tuple[str, float, int]]] = {}  # name of a content -> [(id, seconds, tokens)] of what shows it
-        self._missing: dict[str, tuple[int, Result, list[Part]]] = {}  # id of what entered in part -> (tokens left out, it, what it shows)
-        self.again: list[tuple[float, int, float]] = []  # (seconds, tokens) of what entered, and had been left out before (seconds)
-
-    def take(self, result: Result, left_out: int) -> None:
-        """Take a result, of which `left_out` tokens did not enter."""
-        if result.kind in (kinds.ACK, kinds.RESTORED) or result.error:
-            return
-        for name in _names(result):
-            self._shown.setdefault(name, []).append((result.id, result.at, result.tokens))
-        if left_out:
-            self._missing[result.id] = (left_out, result, list(result.parts))
-            return
-        same = [id for id, (_, other, shown) in self._missing.items() if _shows_again(result, other, shown)]
-        if same:
-            missing = [self._missing.pop(id) for id in same]
-            tokens, since = max(tokens for tokens, _, _ in missing), max(other.at for _, other, _ in missing)
-            self.again.append((result.at, min(result.tokens, tokens), since))
-
-    def compacted(self) -> None:
-        """Forget what did not enter: after a compaction it would have had to be fetched anyway."""
-        self._missing.clear()
-
-    def bookings(self, cleared: Collection[str], clear_times: Mapping[str, float], calibration: float) -> list[Refetched]:
-        """Return a booking for each result that shows again what a cleared one had shown, once and only after that clear, or what had not
-        entered."""
-        fetched: dict[str, tuple[float, int, float]] = {}
-        for shown in self._shown.values():
-            removed = [(clear_times[id], tokens, came) for id, came, tokens in shown if id in cleared and id in clear_times]
-            for id, at, tokens in shown:
-                known = [(size, came) for since, size, came in removed if at > since]
-                if known and id not in cleared:
-                    fetched[id] = (at, min(tokens, max(size for size, _ in known)), max(came for _, came in known))
-        return [Refetched(at, round(tokens * calibration), since) for at, tokens, since in sorted([*fetched.values(), *self.again])]
-
-
-def _names(result: Result) -> list[str]:
-    content = [] if kinds.is_run(result.kind) else [result.kind + "|" + result.hash]
-    return content + [part[0] for part in result.parts if parts.is_of_lines(part)]
-
-
-def _shows_again(result: Result, other: Result, shown: list[Part]) -> bool:
-    """Return whether a result may show what was left out of another one, that had `shown` these parts: the same content, or lines of a
-    file that has not changed since."""
-    if result.kind == other.kind and result.hash and result.hash == other.hash:
-        return not kinds.is_run(result.kind)
-    if other.ended and other.ended[0] in _CHANGED:
-        return False
-    reads = [part for part in shown if parts.is_of_lines(part)]
-    return any(mine[0] == part[0] and parts.overlap(mine[1], part[1]) for mine in result.parts for part in reads)
 
 
 def moment(sent: Usage, added: int, models: Models, is_ours: bool = False, calibration: float = 1.0) -> Request | Compaction:
