@@ -91,7 +91,7 @@ def _is_named(result: Result, selection: Selection) -> bool:
     return result.id in selection.ids or result.tier == selection.tier
 
 
-def clear_lines(clear: Clear, report: Report, command: str, words: str = "", everything: bool = False) -> list[text.Line]:
+def clear_lines(clear: Clear, report: Report, command: str, words: str, everything: bool) -> list[text.Line]:
     """Return the lines of an answer. `words`: the user's selection, to be repeated in the command that carries it out."""
     lines = text.title(_head(clear))
     if not clear["tokens"] and not clear["cold"]["tokens"]:

@@ -81,7 +81,7 @@ def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Budg
     return shorten_sections(text, [Section(0, text.count("\n") + 1, kind)], error, handle)
 
 
-def shorten_sections(text: str, sections: Sequence[Section], error: bool = False, handle: str = "") -> Budgeted:
+def shorten_sections(text: str, sections: Sequence[Section], error: bool, handle: str) -> Budgeted:
     """Return the informative part of an output that several commands have printed, each as the kind that it is: those of one kind share its
     budget, and where there is more than one, each gap has a mark."""
     if len(text) <= (LEAST_FAILED if error else 0) or all(kinds.of(kind).budget is None for *_, kind in sections):

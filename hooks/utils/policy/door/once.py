@@ -163,7 +163,7 @@ def _parts(run: Run, staying: Sequence[int]) -> Iterator[Run]:
     yield run._replace(begin=begin, at=run.at + begin - run.begin)
 
 
-def _reference(hidden: list[str], number: int | None, at: int, source: Source, shown: ContextLines, of_diff: str = "") -> str:
+def _reference(hidden: list[str], number: int | None, at: int, source: Source, shown: ContextLines, of_diff: str) -> str:
     """Return the line in place of those that a source shows from `at` on, the same or with other durations; `number` that a listing gives
     the first of them here. `of_diff`: what their signs say of them here. "" where other lines would fit it as well, or nothing could be
     named of them."""
@@ -205,7 +205,7 @@ def _has(lines: list[str], words: str, is_exact: bool) -> bool:
     return any(line.startswith(words) for without in {False, not is_exact} for line in _opening_lines(lines, without))
 
 
-def _opening_lines(lines: list[str], without_durations: bool = False) -> list[str]:
+def _opening_lines(lines: list[str], without_durations: bool) -> list[str]:
     """Return the first lines that say anything; up to their durations, where these may be others."""
     opening: list[str] = []
     for line in lines:
