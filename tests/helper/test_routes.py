@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from popkit_retention.core.hosts.guests import ReportedResult
 from .asking import Helper
 from .test_guest import Guest
 
+DESIGN = Path(__file__).parents[2] / "docs" / "design" / "README.md"
 ODD = (None, 7, -1.5, True, "odd", [], [[], {}], {"odd": {}})
 
 
@@ -30,3 +32,8 @@ def test_every_request_is_answered_whatever_its_fields_hold(any_helper: Helper):
         for odd in ODD:
             assert isinstance(any_helper.ask(path, dict.fromkeys(fields, odd)), dict)
     assert any_helper.failures() == ""
+
+
+def test_the_design_lists_every_request():
+    rows = [line.split("|")[1] for line in DESIGN.read_text(encoding="utf-8").splitlines() if line.startswith("| `/")]
+    assert {word.strip("`, ") for row in rows for word in row.split()} == {*ROUTES, "/end"}
