@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 from benchmarks import helper_memory
 from benchmarks.helper_memory import MOST_MB, measure
 from popkit_retention.core import archive
-from popkit_retention.core.helper import compactions, shown_context
-from popkit_retention.core.helper.compactions import Outlines
+from popkit_retention.core.helper import outlines as helper_outlines
+from popkit_retention.core.helper import shown_context
 from popkit_retention.core.helper.door import MOST_AGENTS, Door
+from popkit_retention.core.helper.outlines import Outlines
 from popkit_retention.core.helper.shown_context import MOST_BYTES, Context
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.hosts.transcripts.attachments import Attachments
@@ -175,14 +176,14 @@ def test_what_a_list_says_of_a_call_is_masked_before_it_is_asked_for():
 
 
 def test_what_was_found_first_goes_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(compactions, "MOST_CHARS", 1_000)
+    monkeypatch.setattr(helper_outlines, "MOST_CHARS", 1_000)
     outlines = Outlines(failing)
     texts = [FILE.replace("total", f"sum_{number}") for number in range(5)]
     for text in texts:
         outlines.findings(text, False)
     assert 1 <= len(outlines.known) < 5
-    assert outlines.chars == sum(compactions._ENTRY_CHARS + len(packed) for packed in outlines.known.values()) <= 1_000
-    last = compactions._unpacked(outlines.known[next(reversed(outlines.known))])
+    assert outlines.chars == sum(helper_outlines._ENTRY_CHARS + len(packed) for packed in outlines.known.values()) <= 1_000
+    last = helper_outlines._unpacked(outlines.known[next(reversed(outlines.known))])
     assert same(last, findings(texts[-1], False))
 
 
@@ -209,7 +210,7 @@ def test_it_goes_on_after_a_text_at_which_it_fails(monkeypatch: pytest.MonkeyPat
             raise ValueError("broken")
         return whole(text, is_run)
 
-    monkeypatch.setattr("popkit_retention.core.helper.compactions.findings", broken)
+    monkeypatch.setattr("popkit_retention.core.helper.outlines.findings", broken)
     outlines = Outlines(lambda error: failed.set())
     outlines.prepare(RUNS, "run:test")
     outlines.prepare(FILE, "read")

@@ -4,8 +4,6 @@ was noted while the session did not run is taken up as it is resumed."""
 from __future__ import annotations
 
 import hashlib  # noqa: F401, TID253  where it is loaded, contents are hashed by OpenSSL (archive/content.py)
-import queue
-import threading
 import time
 from contextlib import suppress
 
@@ -13,12 +11,9 @@ from .. import units
 from ..hosts import name_of
 from ..hosts.transcripts.attachments import Attachments
 from ..hosts.transcripts.usage import newest_usage
-from ..policy import kinds
-from ..policy.messages import ShownResult
-from ..policy.outlines import LEAST_CHARS, Findings, findings
+from ..policy.outlines import Findings, findings
 from ..policy.remaining import INPUT, NOT_TEXT, RESULT
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
-from ..policy.ways import Pair
 from ..reclaim import in_place
 from ..reclaim.in_place import ASKED, AUTO, COLD, LONG, MANUAL, AnswerDeclined, CompactionTask, Handover
 from ..state.noted import BACK, ONLY
@@ -28,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypedDict
 
-    from ..policy.messages import Use
     from ..policy.shapes import MessageRow
     from ..reclaim.in_place import Answer
     from ..state.noted import Noted
@@ -50,10 +44,6 @@ if TYPE_CHECKING:
 PRECOMPUTE = "precompute"
 # Where more of the prompt is left than this, and the target is not reached, little room was made: a summary makes more.
 _MOST_LEFT = 0.6
-# Names of at most this many characters together are held: more than a fifth of what a window of 1,000,000 tokens shows.
-MOST_CHARS = 2_000_000
-_ENTRY_CHARS = 100  # of a text that has no names, too
-_BETWEEN = "\n\n"  # names and failures: neither are empty, nor hold a line's end
 # The share of what is left that goes to the summariser where we do not reach the target: the older part.
 _OLDER = 0.6
 
@@ -259,60 +249,3 @@ def _calls_of(done: Answer) -> set[str]:
     """Return the ids of the calls of which something left."""
     uses = (use for one in done.left if isinstance(one.content, list) for row in one.content for use in row["toolUses"])
     return {one.id for one in done.left if one.kind in (RESULT, INPUT)} | {use["tool_use_id"] for use in uses}
-
-
-class Outlines:
-    """The parts that outlines are made of, computed ahead of a compaction, which needs those of every result at once. `known`: by the hash
-    of a text, its length, and whether it is a run's, the result of `outlines.findings`, packed; the newest is last. What a list says of
-    a call is masked ahead, too, and remembered there (policy/masking)."""
-
-    def __init__(self, failed: Callable[[Exception], None]) -> None:
-        self._failed = failed
-        self.known: dict[tuple[int, int, bool], str] = {}
-        self.chars = 0
-        self._lock = threading.Lock()
-        self._waiting: queue.SimpleQueue[tuple[str, bool, Use | None]] = queue.SimpleQueue()
-        threading.Thread(target=self._find_all, daemon=True).start()
-
-    def prepare(self, text: str, kind: str, use: Use | None = None) -> None:
-        """Queue a result of this text and kind, and its call, to be outlined and masked soon."""
-        self._waiting.put((text, kinds.is_run(kind), use))
-
-    def findings(self, text: str, is_run: bool) -> Findings:
-        """Return what `outlines.findings` does, from memory where it is known."""
-        key = (hash(text), len(text), is_run)  # as in policy/hashed.py, hardly ever that of two texts
-        packed = self.known.get(key)
-        if packed is not None:
-            return _unpacked(packed)
-        new = findings(text, is_run)
-        with self._lock:
-            self._hold(key, _packed(new))
-        return new
-
-    def _hold(self, key: tuple[int, int, bool], packed: str) -> None:
-        if key not in self.known:
-            self.known[key] = packed
-            self.chars += _ENTRY_CHARS + len(packed)
-        while self.chars > MOST_CHARS and len(self.known) > 1:
-            self.chars -= _ENTRY_CHARS + len(self.known.pop(next(iter(self.known))))
-
-    def _find_all(self) -> None:
-        while True:
-            text, is_run, use = self._waiting.get()
-            try:
-                if use is not None:
-                    Pair(use, ShownResult(use.id, text))
-                if len(text) >= LEAST_CHARS:
-                    self.findings(text, is_run)
-            except Exception as error:  # noqa: BLE001  fail open: it is found when it is asked for
-                self._failed(error)
-
-
-def _packed(findings: Findings) -> str:
-    """Return findings as one string: names are many and short, and each string of its own takes 49 bytes more than it says."""
-    return "\n".join(findings.names) + _BETWEEN + "\n".join(findings.failures)
-
-
-def _unpacked(packed: str) -> Findings:
-    names, _, failures = packed.partition(_BETWEEN)
-    return Findings(*(part.split("\n") if part else [] for part in (names, failures)))

@@ -21,9 +21,10 @@ from ..state.noted import Noted
 from ..state.site import Site
 from .arriving import uses_of
 from .commands import Commands
-from .compactions import Compactions, Outlines
+from .compactions import Compactions
 from .door import Door
 from .guest import Guest
+from .outlines import Outlines
 from .own_code import OwnCode
 from .prompt_cache import Misses
 from .reported import Reported
@@ -157,8 +158,7 @@ class Session:
         began = time.perf_counter()
         with self.lock:
             blocks = self.door.row(message, calls, agent_id, cwd)
-            self.rows += 1
-            self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
+            self._count_row(began)
         self.work.put((self.compactions.look, ()))
         return {} if blocks is None else {"content": blocks}
 
@@ -167,9 +167,12 @@ class Session:
         began = time.perf_counter()
         with self.lock:
             answer = self.guest.result(reported) if self.guest else {}
-            self.rows += 1
-            self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
+            self._count_row(began)
         return answer
+
+    def _count_row(self, began: float) -> None:
+        self.rows += 1
+        self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
 
     def writing(self, tool: str, input: dict[str, Any], agent_id: str) -> dict[str, Any]:
         """Return why a call of such a host may not run (`refused`); {} where it may."""
