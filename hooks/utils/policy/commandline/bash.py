@@ -114,7 +114,7 @@ def _pipeline(stages: list, place: Place) -> list[Action]:
                     break
     place.deciding = deciding
     reader = _READERS.get(kind) if kind else None
-    return reader(inner, stages, deciding, place) if reader else _run_or_other(inner, stages, deciding, place)
+    return reader(inner, stages, place) if reader else _run_or_other(inner, stages, place)
 
 
 def _only_feeds(kind: str | None, inner: Inner, command: Command) -> bool:
@@ -134,19 +134,19 @@ def _other(stages: list, cwd: str) -> Action:
     return plain(kinds.OTHER, words, cwd, extra)
 
 
-def _acknowledged(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
+def _acknowledged(inner: Inner, stages: list, place: Place) -> list[Action]:
     return [plain(kinds.ACK, inner.words, inner.cwd)]
 
 
-def _aside(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
+def _aside(inner: Inner, stages: list, place: Place) -> list[Action]:
     return [plain(kinds.ACK, [inner.program, "> " + target], inner.cwd) for target in ran.written(stages[-1])[-1:]]
 
 
-def _content(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
+def _content(inner: Inner, stages: list, place: Place) -> list[Action]:
     from . import lookups
 
-    part, pattern = lookups.content_parts(inner.program, inner.words, inner.cwd, _is_fed(stages, deciding))
-    return _searched(f"{inner.program} {pattern}", part, stages, deciding, inner)
+    part, pattern = lookups.content_parts(inner.program, inner.words, inner.cwd, _is_fed(stages, place.deciding))
+    return _searched(f"{inner.program} {pattern}", part, stages, inner)
 
 
 def _is_fed(stages: list, deciding: int) -> bool:
@@ -155,7 +155,7 @@ def _is_fed(stages: list, deciding: int) -> bool:
     return deciding > 0 or command.words[0] in ("xargs", "find") or any(one[0][0] == "<" for one in command.redirects)
 
 
-def _searched(name: str, part: tuple, stages: list, deciding: int, inner: Inner) -> list[Action]:
+def _searched(name: str, part: tuple, stages: list, inner: Inner) -> list[Action]:
     target = ran.written(stages[-1])
     if target:
         return [plain(kinds.ACK, [inner.program, "> " + target[-1]], inner.cwd)]
@@ -163,13 +163,13 @@ def _searched(name: str, part: tuple, stages: list, deciding: int, inner: Inner)
     return [Action(kinds.SEARCH, name, (bounded(key, KEY_CHARS), ["?variable"] if has_variable(key) else roots))]
 
 
-def _files(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
+def _files(inner: Inner, stages: list, place: Place) -> list[Action]:
     from . import lookups
 
     words = inner.words
     if inner.program not in ("find", "gfind", "bfs"):
         part, title = lookups.listing_parts(inner.program, words, inner.cwd)
-        return _searched(f"{inner.program} {title}".rstrip(), part, stages, deciding, inner)
+        return _searched(f"{inner.program} {title}".rstrip(), part, stages, inner)
     if "-delete" in words:
         return [plain(kinds.ACK, words, inner.cwd)]
     for at, word in enumerate(words):
@@ -177,13 +177,13 @@ def _files(inner: Inner, stages: list, deciding: int, place: Place) -> list[Acti
             executed = unwrap([word for word in words[at + 1 :] if word not in ("{}", ";", "+")] or ["true"], inner.cwd)
             kind = KINDS.get(executed.program)
             if kind in ("content", "read", "ack"):
-                return _READERS[kind](executed, stages, deciding, place)
+                return _READERS[kind](executed, stages, place)
             break
     part, title = lookups.find_parts(words, inner.cwd)
-    return _searched(f"{inner.program} {title}".rstrip(), part, stages, deciding, inner)
+    return _searched(f"{inner.program} {title}".rstrip(), part, stages, inner)
 
 
-def _read(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
+def _read(inner: Inner, stages: list, place: Place) -> list[Action]:
     from . import lookups, reads
 
     what = reads.shown(inner.program, inner.words)
@@ -193,17 +193,17 @@ def _read(inner: Inner, stages: list, deciding: int, place: Place) -> list[Actio
     cwd = inner.cwd
     if not files:
         cwd = place.cwd  # whose shell opens it
-        files = [target for operator, target in stages[deciding].redirects if operator == "<"][-1:]
+        files = [target for operator, target in stages[place.deciding].redirects if operator == "<"][-1:]
     target = ran.written(stages[-1])
     if target:
         return [plain(kinds.ACK, [inner.program, "> " + target[-1]], inner.cwd)]
-    if not files and stages[deciding].words[0] in ("xargs", "find"):
+    if not files and stages[place.deciding].words[0] in ("xargs", "find"):
         return [Action(kinds.READ, f"{inner.program} (found files)", ("read:?/found", list(EXCERPT)))]
     if not files:
         return [_other(stages, inner.cwd)]
     if len(files) > lookups.MOST_PLACES:
         return [Action(kinds.READ, f"{inner.program} ({len(files)} files)", ("read:?/many", list(EXCERPT)))]
-    behind = stages[deciding + 1 :]
+    behind = stages[place.deciding + 1 :]
     if (behind and _makes_another_output(behind)) or (inner.outer and inner.cwd.startswith("docker:")):  # a container may have other files
         return [_other(stages, inner.cwd)]
     if behind:
@@ -268,11 +268,11 @@ def _seen_through(command: Command, stages: list, interval: list[int]) -> list[i
     return interval
 
 
-def _git(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
+def _git(inner: Inner, stages: list, place: Place) -> list[Action]:
     from . import worktree
 
     words, cwd, at = inner.words, inner.cwd, 1
-    repository = "".join([item[8:] for item in (*inner.outer, *stages[deciding].assignments) if item.startswith("GIT_DIR=")])
+    repository = "".join([item[8:] for item in (*inner.outer, *stages[place.deciding].assignments) if item.startswith("GIT_DIR=")])
     while at < len(words) and words[at][:1] == "-":
         name, equals, value = words[at].partition("=")
         if name in GIT_VALUES and not equals:
@@ -289,47 +289,47 @@ def _git(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action
         from . import lookups
 
         part, pattern = lookups.content_parts("git grep", words[at:], cwd, False)
-        return _searched(f"git grep {pattern}", part, stages, deciding, inner)
+        return _searched(f"git grep {pattern}", part, stages, inner)
     if command in GIT_READS:
-        found = _of_revisions(words[at:], stages, deciding, cwd)
+        found = _of_revisions(words[at:], stages, place.deciding, cwd)
         if found:
             return found
     if command in GIT_KINDS:
         action = plain(kinds.ACK, ["git commit"] if command == "commit" else ["git", *words[at:]], cwd, "", command == "commit")
         action.ran = UNSURE if command == "commit" else action.ran  # each is a commit of its own
     else:
-        action = _look(["git", *words[at:]], inner, stages, deciding, cwd) or _other(stages, cwd)
+        action = _look(["git", *words[at:]], inner, stages, place.deciding, cwd) or _other(stages, cwd)
         action.part = worktree.part_of(action.part, words[at:], cwd)
     action.changes = worktree.changes(words[at:], cwd)
     action.move = worktree.move(words[at:], cwd)
     return [action]
 
 
-def _popkit(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
-    if inner.words[1:2] == ["restore"] and kinds.OF_THE_ARCHIVE.isdisjoint(inner.words[2:3]) and deciding + 1 == len(stages):
+def _popkit(inner: Inner, stages: list, place: Place) -> list[Action]:
+    if inner.words[1:2] == ["restore"] and kinds.OF_THE_ARCHIVE.isdisjoint(inner.words[2:3]) and place.deciding + 1 == len(stages):
         return [plain(kinds.RESTORED, ["popkit", *inner.words[1:]], inner.cwd)]
     return [_other(stages, inner.cwd)]
 
 
-def _run_or_other(inner: Inner, stages: list, deciding: int, place: Place) -> list[Action]:
+def _run_or_other(inner: Inner, stages: list, place: Place) -> list[Action]:
     script = inner.script
     if script is None:
-        script = next((target for operator, target in stages[deciding].redirects if operator in ("<<", "<<<")), "")
+        script = next((target for operator, target in stages[place.deciding].redirects if operator in ("<<", "<<<")), "")
     if script and place.depth < _DEEPEST:
         actions, cwd = _actions(script, inner.cwd, place.depth + 1)
         if inner.program == "eval":
             place.go(cwd)
-            place.doubt(stages[deciding])
+            place.doubt(stages[place.deciding])
         place.is_script = True
-        marks = marks_from_outside((*inner.outer, *stages[deciding].assignments))
+        marks = marks_from_outside((*inner.outer, *stages[place.deciding].assignments))
         for action in actions if marks else ():
             if action.kind not in (kinds.READ, kinds.SEARCH, kinds.ACK):
                 action.part = with_marks(action.part, marks)
         return actions
-    run = run_of(inner.program, inner.words, inner.cwd, (*inner.outer, *stages[deciding].assignments))
+    run = run_of(inner.program, inner.words, inner.cwd, (*inner.outer, *stages[place.deciding].assignments))
     if run:
         return [Action(kinds.RUN, run.name, run.part, run.family)]
-    action = _look(inner.words, inner, stages, deciding, inner.cwd) or _other(stages, inner.cwd)
+    action = _look(inner.words, inner, stages, place.deciding, inner.cwd) or _other(stages, inner.cwd)
     action.move = _switch(inner.words) or _other_move(inner, place)
     return [action]
 
