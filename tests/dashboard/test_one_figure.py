@@ -18,6 +18,7 @@ from popkit_retention.core.helper.reported import Reported
 from popkit_retention.core.operations import context_words
 from popkit_retention.core.policy.figures import of
 from popkit_retention.core.state import journal, session, store
+from popkit_retention.core.state.noted import Noted
 from popkit_retention.core.views import amounts, phrases, savings
 from tests.dashboard.board import Board
 from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Later, worked
@@ -39,8 +40,10 @@ class Drawn:
         return context_words.answer(words, self.shop.site(), self.path, self.shop.at)
 
     def view(self, page: str) -> dict:
-        pane = Pane(self.path, Commands(self.shop.environ(), str(self.shop.project)), Compactions(), Misses(self.path, 0), Reported())
-        return pane.view(self.shop.site(), PaneRequest(page, "", 110, 40, False), self.shop.at)
+        site = self.shop.site()
+        compactions = Compactions(Noted(site.home, site.session_id))
+        pane = Pane(self.path, Commands(self.shop.environ(), str(self.shop.project)), compactions, Misses(self.path, 0), Reported())
+        return pane.view(site, PaneRequest(page, "", 110, 40, False), self.shop.at)
 
     def pane(self, page: str) -> list[str]:
         shown = self.view(page)["pane"]

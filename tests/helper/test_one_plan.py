@@ -14,7 +14,7 @@ from popkit_retention.core import units
 from popkit_retention.core.helper.compactions import Compactions
 from popkit_retention.core.operations import context_words
 from popkit_retention.core.operations.changers import OnceResumed
-from popkit_retention.core.state.noted import Noted
+from popkit_retention.core.state.noted import ONLY, Noted
 from popkit_retention.core.state.site import Site
 from popkit_retention.core.views import phrases
 from popkit_retention.dashboard.contexts import CachedContext, brief_of
@@ -165,10 +165,10 @@ def test_a_clear_of_a_session_that_does_not_run_is_noted_with_what_is_needed_lea
     assert 0 < (noted.share or 0) <= 1
     verdict = said(busy, "retention")["verdict"]
     assert (verdict["kind"], verdict["tokens"]) == ("noted", announced)
-    wanted = Compactions(str(busy.transcript), noted=noted).wanted
+    wanted = Compactions(noted, str(busy.transcript)).wanted
     assert wanted is not None
     assert (wanted.why, wanted.target, list(wanted.ids)) == ("cold", noted.share, noted.only)
-    assert noted.forget_clear()
+    assert noted.forget(ONLY)
     assert not noted.has_clear
     assert said(busy, "retention")["verdict"]["kind"] == "clear"
 

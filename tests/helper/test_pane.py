@@ -22,6 +22,7 @@ from popkit_retention.core.helper.prompt_cache import Misses
 from popkit_retention.core.helper.reported import Reported
 from popkit_retention.core.reclaim import outlook
 from popkit_retention.core.state import journal, status_line, store
+from popkit_retention.core.state.noted import Noted
 from popkit_retention.core.views import report
 from tests.patience import HANG_S
 from tests.views.test_clear_answers import COLD_S, Asking
@@ -297,7 +298,7 @@ def _band(band_asking: Asking, window: int) -> tuple[str, str]:
     pane = Pane(
         str(written.path),
         Commands({"POPKIT_HOME": str(band_asking.home)}, str(band_asking.home)),
-        Compactions(),
+        Compactions(Noted(site.home, site.session_id)),
         Misses(str(written.path), 0),
         Reported(),
     )

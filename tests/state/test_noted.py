@@ -28,10 +28,10 @@ def test_what_is_noted_adds_up_each_once_and_each_kind_is_forgotten_by_itself(tm
     noted.add(only=["a", "b"])
     noted.add(only=["b", "c"], back=["handle"])
     assert (Noted(str(tmp_path), ID).only, noted.back) == (["a", "b", "c"], ["handle"])
-    assert noted.forget_clear()
-    assert not noted.forget_clear()
+    assert noted.forget(ONLY)
+    assert not noted.forget(ONLY)
     assert (noted.only, noted.back) == ([], ["handle"])
-    assert noted.forget_back()
+    assert noted.forget(BACK)
     assert [path.name for path in (tmp_path / "sessions" / ID).iterdir() if not path.name.endswith(".lock")] == []
 
 
@@ -85,10 +85,10 @@ def test_a_share_is_noted_with_what_it_takes_until_the_removals_are_forgotten(tm
     assert (noted.share, noted.further, noted.newest) == (0.5, 900, ONLY)
     noted.add(share=0.25)
     assert (noted.share, noted.further) == (0.25, 0)
-    assert noted.forget_back()
+    assert noted.forget(BACK)
     assert (noted.share, noted.only, noted.back) == (0.25, ["a"], [])
     noted.add(back=["h"])
-    assert noted.forget_clear()
+    assert noted.forget(ONLY)
     assert (noted.share, noted.further, noted.has_clear, noted.only, noted.back) == (None, 0, False, [], ["h"])
 
 
@@ -117,7 +117,7 @@ def test_the_file_names_what_was_asked_for_in_order_and_nothing_more(tmp_path: P
     path.write_text(json.dumps({"other": 1, "back": ["h"]}))
     noted.add()
     assert json.loads(path.read_text()) == {"back": ["h"], "only": []}
-    assert (noted.newest, noted.forget_clear(), noted.forget_newest(), path.exists()) == (BACK, False, BACK, False)
+    assert (noted.newest, noted.forget(ONLY), noted.forget_newest(), path.exists()) == (BACK, False, BACK, False)
 
 
 def test_nothing_is_noted_through_a_link_in_the_place_of_the_folder(tmp_path: Path):

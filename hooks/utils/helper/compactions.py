@@ -67,9 +67,7 @@ class Compactions:
 
     is_later = False
 
-    def __init__(
-        self, transcript_path: str = "", find: Callable[[str, bool], Findings] = findings, noted: Noted | None = None
-    ) -> None:  # fmt: skip
+    def __init__(self, noted: Noted, transcript_path: str = "", find: Callable[[str, bool], Findings] = findings) -> None:
         self.find = find
         self.noted = noted
         self.attachments = Attachments(transcript_path)
@@ -79,22 +77,22 @@ class Compactions:
         self._told: set[str] = set()  # for which reasons, as the person has heard
         # journals the last answer once the host has applied it, and returns what is left to do
         self._answered: Callable[[], Callable[[], None]] | None = None
-        self._forget: Callable[[], object] | None = None  # what was noted and is wanted now
+        self._taken_up = ""  # the kind of what was noted and is wanted now
         self._take_up()
 
     def _take_up(self) -> None:
         """Have the next compaction that we start do what was noted: what comes back, then what leaves."""
-        if self.noted is None or self.wanted is not None:
+        if self.wanted is not None:
             return
         if self.noted.back:
             self.put_back(self.noted.back)
-            self._forget = self.noted.forget_back
+            self._taken_up = BACK
         elif self.noted.has_clear:
             self.clear(self.noted.only, self.noted.share)
-            self._forget = self.noted.forget_clear
+            self._taken_up = ONLY
 
     def _want(self, wanted: CompactionTask | None) -> None:
-        self.wanted, self.is_begun, self._forget = wanted, wanted is None, None
+        self.wanted, self.is_begun, self._taken_up = wanted, wanted is None, ""
 
     def clear(self, ids: Sequence[str], share: float | None = None, _further: int = 0) -> None:
         """Have the next compaction that we start remove these results; where the cache is cold or the conversation long, also the least
@@ -115,11 +113,10 @@ class Compactions:
         """Cancel a person's pending request; return its kind (state/noted.py), "" for none."""
         wanted = self.wanted
         waiting = "" if wanted is None or not wanted.asked else BACK if wanted.back else ONLY
-        if waiting:
-            self._want(None)
-        if self.noted is None or not waiting:
-            return self.noted.forget_newest() if self.noted is not None else ""
-        _ = self.noted.forget_back() if waiting == BACK else self.noted.forget_clear()
+        if not waiting:
+            return self.noted.forget_newest()
+        self._want(None)
+        self.noted.forget(waiting)
         return waiting
 
     def look(self) -> None:
@@ -143,7 +140,7 @@ class Compactions:
         trigger, agent_id, is_own = request.trigger, request.agent_id, request.own
         self._answered = None
         wanted = self._wanted(site, request)
-        forget = self._forget
+        taken_up = self._taken_up
         if is_own:
             self._want(None)
         if wanted is None:
@@ -152,7 +149,7 @@ class Compactions:
             return {"skip": "PopKit answers the compaction when it comes"} if not self.declined else {}
         if wanted.why == COLD and _is_warm(transcript_path, now):
             if not wanted.ids or not wanted.asked:
-                self._end(forget)
+                self._end(taken_up)
                 return _skipped(wanted, "the prompt cache is warm again")
             wanted = CompactionTask(ASKED, ids=wanted.ids, asked=True)
         try:
@@ -160,7 +157,7 @@ class Compactions:
             done = in_place.answer(site, transcript_path, agent_id, request, wanted, now, self.find, attachments)
         except AnswerDeclined as error:
             if is_own:
-                self._end(forget)
+                self._end(taken_up)
                 return _skipped(wanted, str(error))
             return self._left_to_host(str(error), agent_id, name_of(site.session_id))
         self.declined = self.declined if agent_id else ""
@@ -176,16 +173,16 @@ class Compactions:
             rest = done.note(False)
             in_place.note_for_next_start(site, agent_id, now)
             if is_own:
-                self._end(forget)
+                self._end(taken_up)
             return rest
 
         self._answered = note
         return {**stays, "notice": notice(done)}
 
-    def _end(self, forget: Callable[[], object] | None) -> None:
+    def _end(self, taken_up: str) -> None:
         """Forget what was noted and is done, or cannot be; go on with the next."""
-        if forget is not None:
-            forget()
+        if taken_up:
+            self.noted.forget(taken_up)
         self._take_up()
 
     def _left_to_host(self, reason: str, agent_id: str, host: str) -> CompactionAnswer:

@@ -65,7 +65,7 @@ class Session:
         outlines = Outlines(lambda error: hook_log.log_failure(environ, "outlines", error))
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)), outlines.prepare)
         noted = Noted(self.door.site.home, session_id)
-        self.compactions = Compactions(transcript_path, outlines.findings, noted)
+        self.compactions = Compactions(noted, transcript_path, outlines.findings)
         self.misses = Misses(transcript_path, now(environ))
         self.reported = Reported()
         self._pane: Pane | None = None

@@ -57,24 +57,17 @@ class Noted:
     def forget_newest(self) -> str:
         """Forget the newest request; return its kind, "" without any."""
         newest = self.newest
-        return newest if newest and self._forget(newest) else ""
+        return newest if newest and self.forget(newest) else ""
 
-    def forget_clear(self) -> bool:
-        """Forget the removals; return whether there were any."""
-        return self._forget(ONLY)
-
-    def forget_back(self) -> bool:
-        """Forget the restorations; return whether there were any."""
-        return self._forget(BACK)
+    def forget(self, kind: str) -> bool:
+        """Forget all requests of a kind; return whether there were any."""
+        if not self._has(kind):
+            return False
+        self._change({}, kind)
+        return True
 
     def _has(self, name: str) -> bool:
         return self.has_clear if name == ONLY else bool(self.back)
-
-    def _forget(self, name: str) -> bool:
-        if not self._has(name):
-            return False
-        self._change({}, name)
-        return True
 
     def _read(self, name: str) -> list[str]:
         return texts(files.read_object(self._path).get(name))
