@@ -19,9 +19,10 @@ from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..policy.events import Entered
 from ..policy.messages import Use
+from ..reclaim.access import chain_of
 from ..reclaim.contents import stamp_of
 from ..state import context_editing, journal, noting, reconciling, store
-from ..state.archived import errors, task_id
+from ..state.archived import errors
 from ..state.site import Site
 from .shown_context import MOST_BYTES, Context, resumed_context, show_whole
 
@@ -200,26 +201,25 @@ class Door:
         if called is None or not called.tool:
             return
         call = self._call(arrived, called, self.cwd)
-        classified = classify(call, self.cwd, self.rules)
+        show_whole(context, self._arrival(arrived, call, classify(call, self.cwd, self.rules)), self.settings.say_once)
+
+    def _arrival(
+        self, arrived: ArrivingResult, call: Call, classified: Classification, is_continued: bool = False, handle: str = ""
+    ) -> door.Arrival:  # fmt: skip
         name, path = door.name_of(call.traits, call.tool_input, self.cwd), door.path_of(call.traits, classified.subjects, classified.parts)
-        arrival = door.Arrival(arrived.id, call.traits, call.tool_input, classified.kind, name, arrived.text, arrived.error, path)
-        show_whole(context, arrival, self.settings.say_once)
+        return door.Arrival(
+            arrived.id, call.traits, call.tool_input, classified.kind, name, arrived.text, arrived.error, path, is_continued, handle
+        )
 
     def _enter(self, context: Context, arrived: ArrivingResult, call: Call, agent_id: str, began: float) -> str | None:
         """Return what enters of a result, None for all of it; the context knows it from then on."""
         classified = classify(call, call.cwd or self.cwd, self.rules)
         context.arrive(arrived.id)
         content = json.dumps(arrived.content, ensure_ascii=False, separators=(",", ":"))
-        chain = archive.Chain(
-            task_id(self.session_id, agent_id), self.session_id, agent_id, self.site.session_project, self.transcript_path
-        )
+        chain = chain_of(self.site, self.transcript_path, agent_id)
         signature = (call.tool, call.tool_input)
-        name = door.name_of(call.traits, call.tool_input, self.cwd)
-        path, handle = door.path_of(call.traits, classified.subjects, classified.parts), archive.handle_of(chain, arrived.id, content)
-        arrival = door.Arrival(
-            arrived.id, call.traits, call.tool_input, classified.kind, name, arrived.text, arrived.error, path,
-            signature == context.before, handle,
-        )  # fmt: skip
+        handle = archive.handle_of(chain, arrived.id, content)
+        arrival = self._arrival(arrived, call, classified, signature == context.before, handle)
         whole = door.enter_whole(arrival, self.settings)
         entry = door.enter(arrival, context.shown, self.settings) if arrived.is_ours_to_shorten else whole
         if entry.reasons and (time.monotonic() - began > self.time_s or not self._archived(chain, arrival, classified, content)):

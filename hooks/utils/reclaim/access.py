@@ -42,7 +42,7 @@ def until_whole(read: Callable[[], T], index_of: Callable[[T], Index]) -> T:
 
 
 def check_understood(index: Index, ids: Iterable[str] = ()) -> None:
-    """Raise Refused for a transcript with anything in it that is not understood, or with several results of one of these ids."""
+    """Raise ClearRefused for a transcript with anything in it that is not understood, or with several results of one of these ids."""
     if index.translated:
         raise ClearRefused(f"this is a recording of {index.translated}, which PopKit reads and never changes")
     if index.doubts:
@@ -53,9 +53,9 @@ def check_understood(index: Index, ids: Iterable[str] = ()) -> None:
         raise ClearRefused(_REFUSED + "it holds several results of " + doubled[0])
 
 
-def chain_of(site: Site, transcript_path: str) -> archive.Chain:
-    """Return the chain of the session's main thread."""
-    return archive.Chain(task_id(site.session_id), site.session_id, "", site.session_project, transcript_path)
+def chain_of(site: Site, transcript_path: str, agent_id: str = "") -> archive.Chain:
+    """Return the chain of the session's main thread, or of a subagent."""
+    return archive.Chain(task_id(site.session_id, agent_id), site.session_id, agent_id, site.session_project, transcript_path)
 
 
 class Opened:

@@ -12,9 +12,9 @@ from ..io.system import sha256
 from ..policy import compacting
 from ..policy.remaining import NOT_TEXT, Removal
 from ..state import watched_files
-from ..state.archived import task_id
 from ..state.receipts import REMINDERS, SHOWN
 from . import cooling
+from .access import chain_of
 from .contents import stamp_of
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ class Keeper:
         self.shown: list[Removal] = []
         self.texts: dict[str, str] = {}  # by handle
         self.path = home.archive_path(site.home)
-        self.chain = archive.Chain(task_id(site.session_id, agent_id), site.session_id, agent_id, site.session_project, transcript_path)
+        self.chain = chain_of(site, transcript_path, agent_id)
 
     def name(self, id: str, content: Content) -> str:
         """Return the handle under which it is archived."""
