@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import retention_tracker
-from ..hosts import protocol
+from ..hosts import COMMAND, IN_CLIENT, protocol
 from ..hosts.transcripts import usage
 from ..io import files
 from ..io.codec import text_in_field
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
         usage_ratio: float
         level: str | None  # None below the first
         retention: Retention  # where a level is passed for the first time
-
-
-COMMAND, IN_CLIENT = "/popkit:context", "/popkit"
 
 
 def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:

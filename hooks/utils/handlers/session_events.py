@@ -48,9 +48,7 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
     site.remember(project=site.project, transcript=transcript_path, **{name: fact for name, fact in facts.items() if fact})
     paths = site.paths()
     before = store.read_unlocked(paths)
-    from ..state import (
-        reconciling,  # an end does without it
-    )
+    from ..state import reconciling  # an end does without it
 
     reconciling.rebuild_if_small(site, paths, transcript_path)
 

@@ -13,10 +13,10 @@ import sys
 
 from .. import efficiency_tracker as tracker
 from .. import text
+from ..hosts import IN_CLIENT
 from ..io import hook_log, processes
 from ..operations import auto_switch, compaction_losses, offers
 from ..operations.receipts import receipts_of
-from ..operations.request import IN_CLIENT
 from ..policy import figures, masking
 from ..policy.limits import windows
 from ..policy.verdict import is_worth_a_word
@@ -57,7 +57,6 @@ NOW, RESULTS, SAVED, BILL, SETTINGS = "now", "results", "saved", "bill", "settin
 # id -> (label, the key that opens it).
 TITLES = {NOW: ("Now", "1"), RESULTS: ("Results", "2"), SAVED: ("Saved", "3"), SETTINGS: ("Settings", "4"), BILL: ("Bill", "5")}
 TABS = 1  # rows above all else
-COMMAND = IN_CLIENT
 # Bytes of a transcript from which a look is taken in a process of its own: it takes longer than that needs to start.
 LONG_BYTES = 2 * 1024 * 1024
 _LONGEST_S = 300.0
@@ -136,7 +135,7 @@ def draw(site: Site, transcript_path: str, request: PaneRequest, usd: float | No
         receipts = receipts_of(site, current)
         shown["head"] = text.laid_out(receipt.pane_head(receipts, now), width)
         room = request.rows - TABS - len(shown["head"]) - len(shown["operations"]) - len(saved)
-        shown["lines"] = text.laid_out([*receipt.pane_lines(receipts, now, width, room, COMMAND), *_lost(site, view)], width) + saved
+        shown["lines"] = text.laid_out([*receipt.pane_lines(receipts, now, width, room, IN_CLIENT), *_lost(site, view)], width) + saved
     worth = not site.stands_still and is_worth_a_word(current["verdict"], current["context"], view.rules.thresholds["critical"])
     offered = offers.to_json([offer for offer in offers.of_context(current) if offer.id == "clear"])
     line = status_line.of_report(current, view.rules.thresholds, full)
@@ -163,7 +162,7 @@ def _lost(site: Site, view: outlook.Outlook) -> list[text.Line]:
     if view.rebuilt is None or not view.rebuilt.index.compactions:
         return []
     lost = compaction_losses.of_transcript(view.transcript, site.home, compaction_losses.FEW_ROWS, True, view.rebuilt.index)
-    return losses.pane_lines(lost[0], COMMAND) if lost else []
+    return losses.pane_lines(lost[0], IN_CLIENT) if lost else []
 
 
 def _spent(usd: float | None) -> list[text.Line]:
@@ -179,7 +178,7 @@ def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
         lines += text.wrap(savings.ledger_in_words(current["figures"]), indent="  ")
     if figures.is_anything(worth["installed"]):
         lines += ["", *savings.ledger_table(worth)]
-    return [*lines, "", *text.wrap(f"By session, project and cause: {COMMAND} stats --details")]
+    return [*lines, "", *text.wrap(f"By session, project and cause: {IN_CLIENT} stats --details")]
 
 
 def page(
@@ -216,7 +215,7 @@ def page(
 
 def _results(report: Report, row: ResultRow | None, width: int) -> tuple[list[str], dict[str, Any] | None]:
     """Return (lines that explain the chosen result, then the timeline; the results that can be chosen, the newest first)."""
-    lines = text.laid_out(timeline.timeline_lines(report, folds=True, more=f"Type {COMMAND} timeline --all"), width)
+    lines = text.laid_out(timeline.timeline_lines(report, folds=True, more=f"Type {IN_CLIENT} timeline --all"), width)
     newest = report["results"][: -timeline.LAST - 1 : -1]
     if not newest:
         return lines, None
@@ -225,4 +224,4 @@ def _results(report: Report, row: ResultRow | None, width: int) -> tuple[list[st
         return lines, {"options": options, "value": ""}
     if row not in newest:
         options.append({"value": row["id"], "label": f"{phrases.number(row)} {phrases.label(row, _LABEL)}"})
-    return [*text.laid_out(one_result.why(report, row, command=COMMAND)[1:], width), *lines], {"options": options, "value": row["id"]}
+    return [*text.laid_out(one_result.why(report, row, command=IN_CLIENT)[1:], width), *lines], {"options": options, "value": row["id"]}

@@ -4,13 +4,13 @@ of its own."""
 from __future__ import annotations
 
 from .. import archive, text, units
-from ..hosts import is_kept, kept_by, name_of
+from ..hosts import IN_CLIENT, is_kept, kept_by, name_of
 from ..operations import OF_SHELL, context_words, names, offers
 from ..policy.limits import windows
 from ..reclaim import access, outlook, restoring
 from ..state import limit_readings
 from ..views import bill, compacting, phrases, plan_limits, report, restored
-from .drawing import BILL, COMMAND, SETTINGS, drawn
+from .drawing import BILL, SETTINGS, drawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Pane:
         """Return (lines on what a person may switch on and off in this session, the offers)."""
         if is_kept(site.session_id):
             return text.wrap(kept_by(name_of(site.session_id)) + "."), []
-        return compacting.auto_lines(cold_now, COMMAND), offers.of_switch(cold_now["setting"])
+        return compacting.auto_lines(cold_now, IN_CLIENT), offers.of_switch(cold_now["setting"])
 
     def answer(self, words: str, site: Site, now: float, columns: int) -> str:
         """Return the answer to `/popkit WORDS`."""
@@ -102,7 +102,7 @@ class Pane:
         if first in OF_SHELL:
             return self.commands.run(words)
         held = site.rules_in_words() + "\n\n" if site.stands_still else ""
-        return held + context_words.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns), COMMAND)
+        return held + context_words.answer(words, site, self.transcript_path, now, self.compactions, text.width_of(columns), IN_CLIENT)
 
     def press(self, id: str, site: Site, now: float, columns: int) -> str:
         """Run the offer with this id and return its result as text; "" for an unknown one."""

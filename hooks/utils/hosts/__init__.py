@@ -8,6 +8,8 @@ CLAUDE_CODE = "Claude Code"
 _GUESTS = {OPENCODE: "OpenCode", PI: "pi"}
 # Words for a host that keeps its sessions itself: its name comes before them, the consequence after.
 KEEPS = "keeps this session itself"
+# How a person calls us in every version of Claude Code, and where code of ours inside it answers.
+COMMAND, IN_CLIENT = "/popkit:context", "/popkit"
 
 
 def is_guest(session_id: str) -> bool:

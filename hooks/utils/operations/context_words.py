@@ -6,7 +6,7 @@ import os
 import time
 
 from .. import flag_parser, text
-from ..hosts import is_kept, kept_by, protocol
+from ..hosts import COMMAND, IN_CLIENT, is_kept, kept_by, protocol
 from ..reclaim import access, restoring
 from ..state import journal, stale_ledgers
 from ..views import losses, memory_in_session, one_result, pinning, receipt
@@ -16,7 +16,7 @@ from .changers import WITHOUT
 from .help_text import help_lines, of_shell_lines
 from .names import ResultNotFound, UnknownName, find_result, pin_target, profile_target, unpin_target
 from .receipts import find_receipt, receipts_of, receipts_of_agents
-from .request import COMMAND, IN_CLIENT, Answer, Request
+from .request import Answer, Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from ..views.shapes import Report
     from .changers import InPlace
 
-# How a person calls us in every version of Claude Code, and where code of ours inside it answers.
-COMMAND, IN_CLIENT = "/popkit:context", "/popkit"
-
 
 class Answer:
     """The lines to show, the same as data, and the error where the request cannot be met."""

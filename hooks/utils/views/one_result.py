@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import text, units
+from ..hosts import COMMAND
 from ..policy import kinds, worth
 from . import phrases
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from .shapes import Entered, PlannedResult, Report, ResultRow, ShownFile
 
 
-def why(report: Report, row: ResultRow, command: str = "/popkit:context", left: str = "") -> list[text.Line]:
+def why(report: Report, row: ResultRow, command: str = COMMAND, left: str = "") -> list[text.Line]:
     """Return the lines that explain one row of a report; `left`: when and how it left the context."""
     lines: list[text.Line] = ["", lambda columns: text.heading(phrases.title(row, columns), columns)]
     lines += text.pair("What", _what(row))

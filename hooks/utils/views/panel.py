@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import text, units
+from ..hosts import COMMAND
 from ..policy import kinds
 from ..policy.ruleset import DEFAULT, TIERS
 from . import phrases, savings, verdicts
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from .shapes import Endings, NextExpiration, Report, Tier
 
 
-_COMMAND = "/popkit:context"
 _WHOLE = 60  # columns that the table takes with its last column
 _ASIDE = " " * 10
 _NEXT_AT = 34  # columns before the last column of the table
@@ -39,7 +39,7 @@ _MEANS = {
 
 
 def panel(
-    report: Report, details: bool = False, everything: bool = False, command: str = _COMMAND, contents: dict[str, Any] | None = None
+    report: Report, details: bool = False, everything: bool = False, command: str = COMMAND, contents: dict[str, Any] | None = None
 ) -> list[text.Line]:  # fmt: skip
     """Return the lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out. `contents`: what the
     messages hold (state/prompt_contents.py)."""

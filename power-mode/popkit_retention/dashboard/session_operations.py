@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from popkit_retention.core import flag_parser, text, units
+from popkit_retention.core.hosts import IN_CLIENT
 from popkit_retention.core.operation_tables import DESTROYS
 from popkit_retention.core.operations import CONTEXT, context_words, offers
 from popkit_retention.core.operations.changers import in_place_of
-from popkit_retention.core.operations.request import IN_CLIENT
 from popkit_retention.core.policy import verdict
 from popkit_retention.core.policy.plans import Selection
 from popkit_retention.core.reclaim import outlook
