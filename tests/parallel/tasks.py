@@ -34,6 +34,14 @@ def length_unless_killed(path: str) -> int:
     return length(path)
 
 
+def length_if_quick(path: str) -> int:
+    """Return the bytes of a file; of one that is not called `quick`, nobody sees the end."""
+    Path(path + ".read").touch()
+    while not Path(path).name.startswith("quick"):
+        time.sleep(3_600)
+    return length(path)
+
+
 def lies_at(path: str) -> list[object]:
     """Return the last parts of a path, and who may read the file and its folder."""
     at = Path(path)

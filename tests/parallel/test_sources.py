@@ -4,6 +4,9 @@ them: in their order, each once, whatever becomes of the processes."""
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,8 @@ from hypothesis import strategies as st
 from popkit_retention.parallel.results import Workplace, results
 from popkit_retention.parallel.sources import Source, SourceUnavailable, at_hand, find, read_list
 from tests.parallel.tasks import length, length_unless_killed, lies_at
+from tests.paths import PYTHONPATH
+from tests.patience import HANG_S, until
 
 fsspec = pytest.importorskip("fsspec")
 ALONE = Workplace(1)
@@ -158,6 +163,26 @@ def test_a_session_whose_process_dies_is_tried_once_more_and_then_named(tmp_path
     sources = written(tmp_path, "once", "deadly", *names)
     reasons = {Path(source.address).stem: reason for source, _, reason in results(length_unless_killed, sources, Workplace(2))}
     assert reasons == {"once": "", "deadly": "the process that read it was ended, twice", **dict.fromkeys(names, "")}
+
+
+def test_ctrl_c_ends_all_processes_at_once_and_none_of_them_says_a_word(tmp_path: Path) -> None:
+    written(tmp_path, "quick", "slow")
+    program = f"""if True:
+    from popkit_retention.parallel.results import Workplace, results
+    from popkit_retention.parallel.sources import find
+    from tests.parallel.tasks import length_if_quick
+    try:
+        list(results(length_if_quick, find([{str(tmp_path)!r}], print), Workplace(2)))
+    except KeyboardInterrupt:
+        print("ended")
+    """
+    environ = {**os.environ, "PYTHONPATH": PYTHONPATH}
+    command = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, start_new_session=True
+    )
+    until(lambda: len(list(tmp_path.glob("*.read"))) == 2, "both sessions are read, and one process is idle again")
+    os.killpg(command.pid, signal.SIGINT)
+    assert command.communicate(timeout=HANG_S) == ("ended\n", "")
 
 
 def test_one_process_is_used_where_there_is_little_to_do_and_nobody_asked_for_more() -> None:

@@ -5,10 +5,11 @@ When one is ended from outside, only its own session is affected, which is tried
 
 from __future__ import annotations
 
+import signal
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 
 from .attempts import attempt
 
@@ -32,13 +33,18 @@ class Pool:
         self.jobs = jobs
         self.scratch = scratch
         self.threads = ThreadPoolExecutor(jobs)
+        self.ending = False
         self.own = threading.local()
         self.processes: list[ProcessPoolExecutor] = []
 
     def __enter__(self) -> Pool:
         return self
 
-    def __exit__(self, *_exc: object) -> None:
+    def __exit__(self, kind: object, *_exc: object) -> None:
+        if kind:
+            self.ending = True
+            for child in active_children():
+                child.terminate()
         self.threads.shutdown(wait=True, cancel_futures=True)
         for process in self.processes:
             process.shutdown(wait=True, cancel_futures=True)
@@ -58,10 +64,13 @@ class Pool:
                 return process.submit(attempt, task, source, self.scratch).result()
             except BrokenProcessPool:
                 self.own.process = None
+                if self.ending:
+                    break
         return None, ENDED
 
     def _start(self) -> ProcessPoolExecutor:
         # Forking is not safe everywhere.
         self.own.process = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
         self.processes.append(self.own.process)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited when it starts
         return self.own.process
