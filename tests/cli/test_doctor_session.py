@@ -156,6 +156,12 @@ def test_a_state_that_equals_its_transcript_is_reported_as_equal(played: Played)
     assert (check["level"], check["text"]) == ("ok", "5e551017 equals its transcript and journal (3 calls)")
 
 
+def test_a_state_that_a_command_has_made_finds_its_transcript(played: Played) -> None:
+    played.read("a.py", "x = 1\n", hooked=False)
+    assert played.run("context", "retention").returncode == 0
+    assert found(played, "state")["text"] == "5e551017 equals its transcript and journal (1 call)"
+
+
 def test_calls_that_fired_no_hook_are_counted_and_nothing_is_changed(played: Played) -> None:
     played.start()
     played.read("a.py", "x = 1\n")
