@@ -59,7 +59,7 @@ def altered(lines: list[str], number: int, **fields: object) -> list[str]:
         ({"full_text": 5}, "line 3: 'b': it is compressed"),
         ({"full_text": "a\0b"}, "line 3: 'b': text is binary"),
         ({"surprise": 1}, "line 3: unknown field 'surprise'"),
-        ({"tier": 3}, "line 3: 'b': tier is not text"),
+        ({"tier": 3}, "line 3: 'b': tier is not a text"),
         ({"previous_tier": "\x1b[31m" * 9_000}, "line 3: 'b': previous_tier is"),
         ({"marked_by": "\ud800"}, "line 3: 'b': marked_by is"),
         ({"created_at": 10**400}, "line 3: 'b': a time is in the future"),

@@ -70,7 +70,7 @@ class Archive:
         except FileNotFoundError:
             raise StoreError(f"{self.path} does not exist. Check the path, or let it be made (create=True)") from None
         except OSError as error:
-            raise StoreError(f"{self.path}: {error.strerror or error}. Change its owner to you, or choose another path") from None
+            raise StoreError(f"{self.path}: {error.strerror or error}. Make it writable, or choose another path") from None
 
     def __enter__(self) -> Archive:
         return self

@@ -33,7 +33,7 @@ def state_folder(popkit_home: str) -> Check:
             "state folder",
             PROBLEM,
             f"{popkit_home} cannot be written",
-            "Change its owner to you, or set POPKIT_HOME to another folder.",
+            "Make it writable, or set POPKIT_HOME.",
             **facts,
         )
     if shutil.disk_usage(popkit_home).free < FREE_BYTES:

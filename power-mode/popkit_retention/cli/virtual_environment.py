@@ -26,7 +26,7 @@ def set_up_extra(name: str, environ: Mapping[str, str], quiet: bool) -> dict:
     """Install one extra; return what was done, as data."""
     folder = folder_of(environ)
     if os.path.lexists(folder) and not os.path.lexists(folder + ".lock"):
-        raise Refused(f"{folder} is not from popkit setup. Move it away, or set POPKIT_HOME to another folder")
+        raise Refused(f"{folder} is not from popkit setup. Move it away, or set POPKIT_HOME")
     try:
         files.make_private_folder(os.path.dirname(folder))
         with files.Lock(folder + ".lock"):
@@ -40,7 +40,7 @@ def set_up_extra(name: str, environ: Mapping[str, str], quiet: bool) -> dict:
     except files.LockTimeout:
         raise Refused("another popkit setup is running. Wait until it is done") from None
     except OSError as error:
-        raise Refused(f"{folder} cannot be written ({error.strerror or error}). Change its owner to you, or set POPKIT_HOME") from None
+        raise Refused(f"{folder} cannot be written ({error.strerror or error}). Make it writable, or set POPKIT_HOME") from None
     if not works(python, name, environ):
         raise Refused(f"the installation does not work with {python}. Delete {folder}, then run popkit setup {name} again")
     return {"name": name, "python": python, "folder": folder, "installed": installed}
@@ -56,7 +56,7 @@ def _make(folder: str, environ: Mapping[str, str]) -> None:
     done = run_python([sys.executable, "-m", "venv", "--clear", "--without-pip", folder], environ)
     if done.returncode:
         if not os.access(os.path.dirname(folder), os.W_OK):
-            raise Refused(f"{os.path.dirname(folder)} cannot be written. Change its owner to you, or set POPKIT_HOME to another folder")
+            raise Refused(f"{os.path.dirname(folder)} cannot be written. Make it writable, or set POPKIT_HOME")
         raise Refused(f"{sys.executable} cannot make a virtual environment: {_last_line(done.stdout)}. {_HOW_TO_GET_VENV}")
 
 

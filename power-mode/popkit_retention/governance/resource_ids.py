@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from .data_folder import Folder
 from .errors import ResourceNotFound
-from .log import Log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from .domains import Domain
-    from .log import Entry
-
-    Finisher = Callable[[Folder, Domain, Log, Entry, float], None]
 
 
 def find_id(domains: Sequence[Domain], word: str, project: str | None = None) -> tuple[Domain, str]:

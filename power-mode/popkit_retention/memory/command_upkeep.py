@@ -78,14 +78,12 @@ def import_items(request: Request) -> Answer:
     there = len(list(memory.store.scan(memory.project, bare=True)))
     with memory_export.read_lines(request.arguments[0]) as lines:
         try:
-            count = memory.import_lines(lines, "missing" in request.flags)
+            count = memory.import_lines(lines, "missing" in request.flags, "project" in request.flags)
         except DuplicateId as error:
             raise Refused(f"{error}, so nothing is imported. --missing skips items that are already there") from None
     request.place.refresh()
     others = count + there - len(list(memory.store.scan(memory.project, bare=True)))
-    said = f"Imported {units.counted(count, 'item')}." + f" {others:,} of other projects: {request.command} list --project FOLDER" * bool(
-        others
-    )
+    said = f"Imported {units.counted(count, 'item')}." + f" {others:,} of other projects: --project . imports them here" * bool(others)
     return Answer(text.wrap(said), {"items": count})
 
 

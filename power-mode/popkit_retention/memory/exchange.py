@@ -18,7 +18,7 @@ import re
 from popkit_retention.core.io import durable, files
 from popkit_retention.core.policy.masking import mask
 
-from .items import ARCHIVE, FULL, BadItem, Item, check, from_json
+from .items import ARCHIVE, FULL, BadItem, Item, check, from_json, id_of
 from .stores.protocol import Batch, audited
 from .tier_policies import ARCHIVE_TIER_POLICY
 from .valuation import DAY_S
@@ -62,9 +62,9 @@ def _bodies(store: Store, project: str | None, now: float, tiers: Sequence[str],
         yield _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False)) + "\n"
 
 
-def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
+def read(lines: Iterable[str], now: float, most: int = LARGEST, to: str = "") -> Batch:
     """Return the items of an export of at most this many characters, and the full texts of those that are compressed. Raise BadItem, which
-    names the line."""
+    names the line. `to`: a new project."""
     batch, left = Batch(), most
     digest = hashlib.sha256()
     head = end = None
@@ -83,7 +83,7 @@ def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
             end = value
             continue
         else:
-            _take(value, batch, number, now)
+            _take(value, batch, number, now, to)
         digest.update(line.encode() if line.endswith("\n") else (line + "\n").encode())
     if head is None:
         raise BadItem("the export is empty")
@@ -92,10 +92,10 @@ def read(lines: Iterable[str], now: float, most: int = LARGEST) -> Batch:
     return batch
 
 
-def import_lines(store: Store, lines: Iterable[str], project: str, now: float, missing: bool = False) -> int:
+def import_lines(store: Store, lines: Iterable[str], project: str, now: float, missing: bool = False, here: bool = False) -> int:
     """Import the items of an export, all or none; return how many. `missing`: only those whose id is not in the store. Raise BadItem as
-    `read` does; DuplicateId where an id is there. `project`: the project whose user imports them, for the audit."""
-    batch = read(lines, now)
+    `read` does; DuplicateId where an id is there. `project`: whose user imports them; `here`: into it."""
+    batch = read(lines, now, to=project if here else "")
     if missing:
         there = {item.id for item in store.get([item.id for item in batch.add])}
         batch.add = [item for item in batch.add if item.id not in there]
@@ -117,7 +117,7 @@ def _object(line: str, number: int) -> dict[str, object]:
     return value
 
 
-def _take(value: dict[str, object], batch: Batch, number: int, now: float) -> None:
+def _take(value: dict[str, object], batch: Batch, number: int, now: float, to: str) -> None:
     full = value.pop("full_text", None)
     full = mask(full) if isinstance(full, str) else full
     try:
@@ -126,6 +126,10 @@ def _take(value: dict[str, object], batch: Batch, number: int, now: float) -> No
         _check_full(item, full, now)
     except (BadItem, TypeError) as error:
         raise BadItem(f"line {number}: {error}") from None
+    text = full if isinstance(full, str) else item.text
+    if to and item.id == id_of(item.project, item.kind, text):
+        item.id = id_of(to, item.kind, text)
+    item.project = to or item.project
     if isinstance(full, str):
         batch.originals[item.id] = full
     item.original = False  # it is once the full text is kept

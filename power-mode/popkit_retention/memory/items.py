@@ -248,7 +248,7 @@ _NAMES = frozenset(each.name for each in fields(Item))
 _KNOWN = {
     "tier": TIERS, "previous_tier": ("", *TIERS), "level": LEVELS, "profile": PROFILES, "source": SOURCES, "marked_by": ("", *MARKERS),
 }  # fmt: skip
-_TYPE_NAMES: dict[object, str] = {str: "text", int: "whole number", bool: "true or false", (int, float): "number"}
+_TYPE_NAMES: dict[object, str] = {str: "a text", int: "a whole number", bool: "true or false", (int, float): "a number"}
 _TYPES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("id", "text", "project", "kind", "profile", "source", "episode", "speaker", "user_id", "agent_id", "session_id"), str),
     **dict.fromkeys(("tier", "previous_tier", "level", "marked_by"), str),

@@ -524,14 +524,14 @@ class Memory:
         """Return JSON lines of the project's items, or of those of all projects: see `exchange`."""
         return exchange.lines_of(self.store, None if everything else self.project, self.now(), where=self._where())
 
-    def import_lines(self, lines: Iterable[str], missing: bool = False) -> int:
-        """Import JSON lines, all or nothing; return how many items. `missing`: only those whose id is not in the store. Raise BadItem,
-        which names the line, and DuplicateId where an id is already in the store."""
+    def import_lines(self, lines: Iterable[str], missing: bool = False, here: bool = False) -> int:
+        """Import JSON lines, all or nothing; return how many items. `missing`: only those whose id is not in the store. `here`: into
+        this project. Raise BadItem, which names the line, and DuplicateId where an id is already in the store."""
         if self.scope:
             raise BadItem(
                 f"an import may hold items of any user: import into the memory itself, not into a scope of it ({', '.join(self.scope)})"
             )
-        imported = exchange.import_lines(self.store, lines, self.project, self.now(), missing)
+        imported = exchange.import_lines(self.store, lines, self.project, self.now(), missing, here)
         self._sync()
         return imported
 

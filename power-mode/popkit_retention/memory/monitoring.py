@@ -14,13 +14,8 @@ from .transitions import HOUR_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from .stores.protocol import Store
     from .tier_policies import TierPolicies
-
-    Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
-    Find = Callable[[Mapping[str, str]], Callable[[str], Sequence[str]]]
 
 
 PREVIEW = 100  # characters

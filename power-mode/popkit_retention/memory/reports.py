@@ -8,13 +8,10 @@ from .valuation import DAY_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
     from .stores.protocol import Store, Total
     from .transitions import Decision, Moment
-
-    Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
-    Find = Callable[[Mapping[str, str]], Callable[[str], Sequence[str]]]
 
 
 def why(store: Store, item: Item, moment: Moment) -> dict[str, object]:

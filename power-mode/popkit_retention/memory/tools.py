@@ -27,7 +27,6 @@ NOTE = takes(MEMORY_ADD)
 NOTED = obj({**_ITEM, "note": text()}, ("id", "text", "kind"))
 FORGET = takes(MEMORY_FORGET)
 FORGOTTEN = obj({"marked": several(text()), "undo": text("what the user types to undo it"), "note": text()}, ("marked", "undo"))
-_COUNTS = obj({"items": whole(), "tokens": whole()})
 MEMORY = obj(
     {
         "project": text(), "memory_is_on": flag(), "items": whole(), "tokens": whole(), "tiers": open_obj(), "marked": whole(),

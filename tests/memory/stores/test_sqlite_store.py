@@ -85,7 +85,7 @@ def test_a_file_that_is_no_store_is_left_alone_with_what_to_do(path: str, harm: 
             list(store.scan())
             store.candidates(["zebra"])
 
-    refused(use, path, "Change its owner to you" if harm.startswith("a ") else "ove it away")
+    refused(use, path, "Make it writable" if harm.startswith("a ") else "ove it away")
     assert before == (file.read_bytes() if file.is_file() else None)
 
 

@@ -25,7 +25,6 @@ SESSION = "ses_"  # how its sessions' ids begin
 MESSAGE = "messageID"  # of an entry: the message that it is of
 _HEADS = (b'"info"', b'"messages"')
 _ID = re.compile(rb'"id":\s*"(ses_[\w-]{1,100})"')
-_DONE = ("completed", "error")
 _INTERRUPTED = "[Tool execution was interrupted]"
 
 

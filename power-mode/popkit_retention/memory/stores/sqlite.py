@@ -55,9 +55,8 @@ _KEEP = "INSERT OR REPLACE INTO originals (hash, content, id) SELECT ?, ?, id FR
 _ADVICE = (
     ("no such module", "Python's SQLite has no FTS5. Use a Python whose SQLite has it, or a Neo4j (memory.store)"),
     ("locked", "another process keeps it busy. Try again when that is done"),
-    ("busy", "another process keeps it busy. Try again when that is done"),
     ("full", "the disk is full. Free some space, then try again"),
-    ("readonly", "it is read-only. Change its owner to you"),
+    ("readonly", "it is read-only. Make it writable"),
     ("unable to open", "it cannot be opened. Make it and its folder yours"),
     ("disk I/O", "the disk reports an error. Check it, then try again"),
 )
@@ -82,7 +81,7 @@ class SqliteStore:
         except FileNotFoundError:
             raise StoreUnavailable(f"{path} does not exist. Check the path, or let it be made (create=True)") from None
         except OSError as error:
-            raise StoreUnavailable(f"{path}: {error.strerror or error}. Change its owner to you, or choose another path") from None
+            raise StoreUnavailable(f"{path}: {error.strerror or error}. Make it writable, or choose another path") from None
         self._db.execute("PRAGMA cache_size = -16000")  # KB
         self._db.execute("PRAGMA secure_delete = ON")  # deleted rows are overwritten
 
