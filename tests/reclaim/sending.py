@@ -108,6 +108,7 @@ class Client:
         self.transcript = transcript
         self.split = split
         self.entries: list[Said | Added] = []
+        self._with_prompt: list[Said | Added] = []
         self._last: str | None = None
         self._count = 0
         asked = {"sessionId": SESSION, "params": {"model": "claude-opus-5-5", "thinking": {"type": thinking}}}
@@ -118,8 +119,11 @@ class Client:
         self._write(entry)
 
     def compacted(self, rows: Iterable[dict[str, Any]], again: Container[str] = AGAIN) -> None:
-        """What stands in place of the conversation; what the client says `again` follows with the next request."""
-        said_again = [entry for entry in self.entries if isinstance(entry, Added) and entry.type in again]
+        """What stands in place of the conversation; what the client says `again` follows with the next request, the rest of what it says
+        again with the next prompt."""
+        renewed = {id(entry): entry for entry in self.entries if isinstance(entry, Added) and entry.type in AGAIN}.values()
+        said_again = [entry for entry in renewed if entry.type in again]
+        self._with_prompt = [*self._with_prompt, *(entry for entry in renewed if entry.type not in again)]
         self.entries, self._last = [], None
         self._append({"type": "system", "subtype": "compact_boundary", "compactMetadata": {"trigger": "manual"}})
         for row in rows:
@@ -127,8 +131,15 @@ class Client:
             uses = [{"type": "tool_use", "id": use["tool_use_id"], "name": use["tool"], "input": use["input"]} for use in row["toolUses"]]
             results = [_result(each["tool_use_id"], each["text"], each.get("isError") is True) for each in row["toolResults"]]
             self.add(Said(row["role"], [*texts, *uses, *results]))
-        for entry in {id(entry): entry for entry in said_again}.values():
+        for entry in said_again:
             self.add(entry)
+
+    def prompted(self, blocks: list[Block]) -> None:
+        """What the person says, and what the client says with it."""
+        self.add(Said("user", blocks))
+        for entry in self._with_prompt:
+            self.add(entry)
+        self._with_prompt = []
 
     def api(self) -> Api:
         """The messages of the next request."""

@@ -103,7 +103,7 @@ class Scene:
         return text[text.index("⟨") : text.index("⟩") + 1]
 
     def prompt(self, *blocks: Block) -> None:
-        self.client.add(Said("user", list(blocks)))
+        self.client.prompted(list(blocks))
 
     def text(self, says: str) -> Block:
         """Words of the person's."""
