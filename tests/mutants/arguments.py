@@ -250,4 +250,10 @@ ARGUMENTS = [
         "\"_\" -> ''",
         "a beginning that is looked for in every word is found in those with its mark: the table only saves the time",
     ),
+    Argument(
+        "hooks/utils/policy/commandline/runs.py",
+        'listing = "" # the option behind which words are tasks, or packages',
+        "\"\" -> 'mutant'",
+        "whatever is none of these options does",
+    ),
 ]

@@ -135,7 +135,7 @@ def write(
 
 def _gathered(places: Sequence[Place], room: float) -> list[Place]:
     """Return the places, the oldest as one where their lists would take too much of the room to say nothing."""
-    most = max(1, int(room * _CHARS * _AROUND_SHARE / _AROUND))
+    most = int(room * _CHARS * _AROUND_SHARE / _AROUND)
     oldest = places[: max(0, len(places) - most + 1)]
     if len(oldest) < 2:
         return list(places)
