@@ -121,9 +121,9 @@ class ContextCache:
         while len(self._briefs) > BRIEFS:
             self._briefs.popitem(last=False)
 
-    def brief(self, known: Known, may_read: bool) -> Brief | None:
-        """Return the sums of a context without a long reading. For a running session: the present ones where the context is
-        small, else those of the last reading. For another: the present ones where it was read since it last changed, else None."""
+    def brief(self, known: Known, may_read: bool = True, is_patient: bool = False) -> Brief | None:
+        """Return the sums of a context without a long reading. For a running session: the present ones where the context is small (or
+        `is_patient`), else those of the last reading. For another: the present ones where it was read since it last changed, else None."""
         before = self._briefs.get(known.id)
         holds = before is not None and self.is_read(known)
         if before is not None and holds and not self._is_outdated(before, known.running):
@@ -131,9 +131,9 @@ class ContextCache:
         if known.running or holds:
             in_memory = holds and known.id in self._cached
             rested = before is None or not known.running or time.monotonic() - before.read_at >= REST * before.took_s
-            is_small = files.size_of(known.transcript) <= SMALL_BYTES
+            is_small = is_patient or files.size_of(known.transcript) <= SMALL_BYTES
             if in_memory or (may_read and rested and is_small):
-                before = self._read(known, is_patient=False) or before
+                before = self._read(known, is_patient) or before
         if before is None or before.stamp != known.stamp:
             self._late.add(known.id)
         return before if known.running or (before is not None and not self._is_outdated(before, known.running)) else None
