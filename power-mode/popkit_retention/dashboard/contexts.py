@@ -147,7 +147,9 @@ class ContextCache:
         self._late -= reported - {each.id for each in unread}
         pending = [each for each in unread if each.running and not self.is_unreadable(each)]
         if pending and (self._reader is None or not self._reader.is_alive()):
-            self._reader = threading.Thread(target=self.brief, args=(pending[0], True, True), daemon=True, name="popkit-reader")
+            self._reader = threading.Thread(
+                target=self.brief, args=(pending[0],), kwargs={"is_patient": True}, daemon=True, name="popkit-reader"
+            )
             self._reader.start()
         return len(unread) < len(late)
 
