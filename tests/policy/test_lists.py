@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from popkit_retention.core.hosts.claude_code import TOOLS
-from popkit_retention.core.policy import compacting
+from popkit_retention.core.policy import compacting, lists
 from popkit_retention.core.policy.compacting import CALLS, LISTS_LEAST_TOKENS, LISTS_SHARE, NEWEST, Compacted
 from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.core.policy.list_places import marks_of
@@ -326,6 +326,16 @@ def test_where_lists_that_name_nothing_would_fill_the_room_the_oldest_become_one
     assert handle_of_list(done.messages[0])
     assert [message.text for message in done.messages[1:20]] == [f"that was {number}" for number in range(19)]
     assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(talk.messages)
+
+
+def test_a_label_that_is_said_again_takes_the_room_of_its_number_alone():
+    label, handles = "Read a.py", ("aaaaaaaa", "bbbbbbbb")
+    place = lists.Place(0, [(0, lists.Earlier(folded([label], handle, [], 0), ())) for handle in handles])
+    around = lists._AROUND + lists._CHARS / 2
+    for chars, unnamed in ((0.1, 0), (-0.1, 1)):
+        room = (around + len(f"; {label} (2 times)") + chars) / lists._CHARS
+        (written,) = lists.write([place], [], room, set(), {}, None)
+        assert read(written.message.text) == ([(label, 2 - unnamed)], unnamed, [])
 
 
 def test_one_call_comes_back_from_within_merged_lists_without_the_others():
