@@ -57,7 +57,8 @@ def test_a_result_that_is_written_before_its_call_is_of_its_tool(tmp_path: Path)
 def test_a_result_whose_call_is_not_there_is_of_no_tool(tmp_path: Path):
     it = Conversation()
     it.result("gone", LOG)
-    it.request()
+    for _ in range(10):  # it waits for its call
+        it.request()
     assert "result " in sizes_of(it, tmp_path, tight=True)
 
 

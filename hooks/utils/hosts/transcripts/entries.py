@@ -17,7 +17,7 @@ from ..tools import tools_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any, BinaryIO
 
     from ..recordings import Translation
@@ -31,6 +31,7 @@ _OWN, _FOREIGN = (b'"sessionId":', b'"uuid":', b'"leafUuid":'), (b'"payload":', 
 _HEAD = 400  # bytes in which a line of another host says what it is
 ALL = 1 << 62  # bytes
 _EARLY = 8  # lines by which a result may come before its call
+_CALL, _RESULT_OF = b'"tool_use"', b'"tool_use_id":'
 # What the address of a session in another host's own storage has in it.
 _IN_STORAGE = (".db/ses_", "/storage/session/")
 _NOTHING = b"\0"
@@ -119,26 +120,37 @@ def translated(translation: Translation, file: BinaryIO, size: int) -> Iterator[
     return recordings.lines(translation, file, size)
 
 
+def in_order(placed: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """Return lines in the order of what they tell: a result behind its call, which the host may write down a few lines later (2.1.101)."""
+    calls: set[bytes] = set()
+    early: list[tuple[int, set[bytes], tuple[int, bytes]]] = []
+    for count, row in enumerate(placed):
+        line = row[1]
+        if _CALL in line:
+            calls.update(_named(line, b'"id":'))
+        results = _named(line, _RESULT_OF) if _RESULT_OF in line else set()
+        if results and calls.isdisjoint(results):
+            early.append((count, results, row))
+        else:
+            yield row
+        while early and (count - early[0][0] > _EARLY or not calls.isdisjoint(early[0][1])):
+            yield early.pop(0)[2]
+    yield from [row for _, _, row in early]
+
+
+def _named(line: bytes, key: bytes) -> set[bytes]:
+    """Return the texts that stand behind a key in a line."""
+    return {text for rest in line.split(key)[1:] for text in rest.split(b'"', 2)[1:2]}
+
+
 def read(path: str, size: int, relevant: bytes | bytearray | None = None) -> Iterator[Entry]:
     """Return the entries of the first `size` bytes of a transcript, in order, only the telling ones where an index says which these are;
-    OSError when it cannot be read. A result comes behind its call, which the host may write down a few lines later (2.1.101)."""
-    calls: set = set()
-    early: list[tuple[int, set, Entry]] = []
-    for number, (_, line) in enumerate(lines(path, size)):
+    OSError when it cannot be read."""
+    for number, line in in_order(enumerate(line for _, line in lines(path, size))):
         # What has been written since the index was made is read in any case.
         entry = entry_of(line) if relevant is None or relevant[number : number + 1] != _NOTHING else None
-        if entry is None:
-            continue
-        blocks = blocks_of(entry)
-        calls.update([block["id"] for block in blocks if block.get("type") == "tool_use" and isinstance(block.get("id"), str)])
-        ids = {block["tool_use_id"] for block in blocks if block.get("tool_use_id")}
-        if ids <= calls:
+        if entry is not None:
             yield entry
-        else:
-            early.append((number, ids, entry))
-        while early and (early[0][1] <= calls or number - early[0][0] > _EARLY):
-            yield early.pop(0)[2]
-    yield from [entry for _, _, entry in early]
 
 
 def entry_of(line: bytes) -> Entry | None:

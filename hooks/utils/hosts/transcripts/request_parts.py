@@ -42,7 +42,6 @@ class Contents:
     def __init__(self) -> None:
         self.composition = Composition()
         self._calls: dict[str, tuple[str, str]] = {}  # id -> (kind of its result, what that holds)
-        self._early: dict[str, tuple[dict[str, Any], str]] = {}  # id -> (the result, uuid) of calls that come behind it, or never
         self._tools: dict[str, Tool] = {}
         self._known: set[str] = set()  # uuids of entries since the last compaction
         self._ends: dict[str, int] = {}  # uuid -> length of the conversation behind it
@@ -67,23 +66,10 @@ class Contents:
         for block in blocks:
             id = block.get("tool_use_id")
             if block.get("type") == "tool_result" and isinstance(id, str) and id not in self._known:
-                self._early[id] = block, uuid
-                if id in self._calls:
-                    self._result(id)
-
-    def _result(self, id: str) -> None:
-        if id in self._early:
-            block, uuid = self._early.pop(id)
-            self._known.add(id)
-            kind, holds = self._calls.get(id, (RESULT, "dialogue"))
-            text, images = text_of_blocks(block.get("content"))
-            self.composition.add(kind, RESULT_TOKENS + estimate_tokens(text, holds) + images, uuid)
-
-    def settle(self, answer: Entry) -> None:
-        """Take in the results whose calls are not there: the entry with which the answer begins makes none of them, either."""
-        calls = [block.get("id") for block in entries.blocks_of(answer)]
-        for id in [id for id in self._early if id not in calls]:
-            self._result(id)
+                self._known.add(id)
+                kind, holds = self._calls.get(id, (RESULT, "dialogue"))
+                text, images = text_of_blocks(block.get("content"))
+                self.composition.add(kind, RESULT_TOKENS + estimate_tokens(text, holds) + images, uuid)
 
     def entry(self, entry: Entry, began: bool) -> None:
         """Take in any other entry. `began`: whether a request has been sent; what the host says before the first one comes before the
@@ -132,7 +118,6 @@ class Contents:
             path = next((arguments[key] for key in tool.paths if isinstance(arguments.get(key), str)), "")
             holds = content_of_path(path) if tool.operation == READ else _HOLDS.get(tool.operation, "dialogue")
             self._calls[id] = RESULT + name[:_LONGEST_TOOL], holds
-            self._result(id)
 
     def _add_user_text(self, entry: Entry, uuid: str) -> None:
         kind = SUMMARY if entries.is_summary(entry) else SAID if entries.is_prompt(entry) else ADDED

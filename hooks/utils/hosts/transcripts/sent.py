@@ -110,7 +110,7 @@ def read(path: str, size: int, is_copy: Callable[[Sent], bool] | None = None) ->
     them were asked for elsewhere. OSError when it cannot be read."""
     reading = _Reading(Contents(), is_copy)
     session = reading.session
-    for _, line in entries.lines(path, size):
+    for _, line in entries.in_order(entries.lines(path, size)):
         if not session.began:
             session.began = _time_of(line)
         reading.take(line)
@@ -255,7 +255,7 @@ class _Reading:
             self.notes.answered(entry.get("requestRef"), self.between)
             self._request(Sent(usage, _output(message), self.between, self.thought, str(id), str(message.get("key") or "")))
             self.between = Between()
-            self._share(entry)
+            self._share()
         elif id in self.known:
             last = self.session.requests[-1]
             last.output = max(last.output, _output(message))
@@ -279,13 +279,12 @@ class _Reading:
             self.session.called(name, at)
         self.commands.clear()
 
-    def _share(self, entry: Entry) -> None:
+    def _share(self) -> None:
         if self.contents is not None:
             *before, sent = self.session.requests[-2:]
             if drops_thinking(sent):
                 self.contents.composition.drop(THOUGHT)
             lost = lost_tokens(before[0].usage, sent.usage) if before else 0
-            self.contents.settle(entry)
             sent.shares = self.contents.composition.sent(sent.usage, self.session.standing, lost)
             for name, tokens, again in self.contents.added if sent.id not in self.session.copies else ():
                 row = self.session.added.get(name, [0, 0, 0, 0])
