@@ -172,12 +172,12 @@ class Story:
         self.requests |= {stage: said[-1]} if said else {}
 
     def mid_turn(self, stage: str, script: str) -> None:
-        """Notes the requests around the step that filled the window."""
+        """Notes the requests around the step that filled the window, and the one after them."""
         step = len(self.world.api.scripts[script]) - 3
         found = [turn for turn in self.world.api.turns() if f"toolu_{script}_{step - 1}_" in turn.text]
         self.requests[f"before {stage}"] = [turn for turn in found if f"toolu_{script}_{step}_" not in turn.text][-1]
         behind = [turn for turn in found if f"toolu_{script}_{step}_" in turn.text]
-        self.requests |= {stage: behind[0]} if behind else {}
+        self.requests |= dict(zip((stage, "gone on"), behind))
 
     def played(self, prompts: Iterable[Any], *extra: str) -> None:
         """A process that begins the session, or resumes it."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.hosts.transcripts.as_sent import MOST_MESSAGES, AsSent, read, text_of
-from popkit_retention.core.hosts.transcripts.attachments import SAID_AGAIN, SAID_WITH_PROMPT, Attachments
+from popkit_retention.core.hosts.transcripts.attachments import SAID_AGAIN, Attachments
 from popkit_retention.core.policy.messages import ASSISTANT, USER, MessagesNotUnderstood
 
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
@@ -83,13 +83,13 @@ def attach(path: Path, type: str, *rendered: str, **attachment: object) -> None:
         file.write(json.dumps(entry, separators=(",", ":")) + "\n")
 
 
-def reading(sent: object, rows: object = ROWS, transcript: Path | None = None, between_turns: bool = True) -> AsSent:
+def reading(sent: object, rows: object = ROWS, transcript: Path | None = None) -> AsSent:
     attachments = Attachments(str(transcript or "/nowhere"))
     attachments.thinking = "adaptive"
     if transcript:
         attachments.look()
         attachments.thinking = attachments.thinking or "adaptive"
-    return read(sent, rows, TOOLS, attachments, lambda block: f"[{block['type']}]", between_turns=between_turns)
+    return read(sent, rows, TOOLS, attachments, lambda block: f"[{block['type']}]")
 
 
 def words(conversation: AsSent) -> list[str]:
@@ -144,14 +144,11 @@ def test_what_somebody_else_delivered_is_no_word_of_the_persons(transcript: Path
     assert words(reading(sent_with(said(report)), transcript=transcript)) == ["go", report, "done"]
 
 
-@pytest.mark.parametrize("between_turns", [True, False])
-@pytest.mark.parametrize("type", sorted(SAID_WITH_PROMPT))
-def test_what_the_client_says_again_by_itself_is_carried_where_it_would_be_late(transcript: Path, type: str, between_turns: bool):
-    """Much of it comes with the next prompt, which may be hours away where the window was full."""
+@pytest.mark.parametrize("type", sorted(SAID_AGAIN))
+def test_what_the_client_says_again_by_itself_is_not_carried(transcript: Path, type: str):
     attach(transcript, type, reminder("Always answer in Frisian."))
     sent = sent_with(before=(said(reminder("Always answer in Frisian.")),))
-    carried = [] if between_turns or type in SAID_AGAIN else [reminder("Always answer in Frisian.")]
-    assert words(reading(sent, transcript=transcript, between_turns=between_turns)) == [*carried, "go", "done"]
+    assert words(reading(sent, transcript=transcript)) == ["go", "done"]
 
 
 def test_everything_else_is_carried_where_it_stood(transcript: Path):

@@ -120,7 +120,7 @@ def answer(
     attachments = attachments or Attachments(transcript_path)
     try:
         attachments.look()
-        sent = as_sent.read(handed.sent, handed.rows, site.tools, attachments, keeper.show, name_of(site.session_id), handed.between_turns)
+        sent = as_sent.read(handed.sent, handed.rows, site.tools, attachments, keeper.show, name_of(site.session_id))
         current = messages.paired(without_commands(sent.messages))
     except (messages.MessagesNotUnderstood, OSError) as error:
         raise AnswerDeclined(str(error)) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..hosts import CLAUDE_CODE
 from ..hosts.tools import tool as tool_named
 from ..hosts.transcripts import entries, fates, transcript
-from ..hosts.transcripts.attachments import RENEWED, SAID_WITH_PROMPT, typed
+from ..hosts.transcripts.attachments import RENEWED, SAID_AGAIN, typed
 from ..hosts.transcripts.blocks import text_of_blocks
 from ..hosts.transcripts.boundaries import metadata_of, preserved_in
 from ..hosts.transcripts.chain import Chain
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..policy.tools import Tool
 
 # What the host adds in every request or behind every compaction, or only writes down.
-_NO_LOSS = SAID_WITH_PROMPT.union(RENEWED, "command_permissions hook_system_message prompt_snapshot tool_offer_record".split())
+_NO_LOSS = SAID_AGAIN.union(RENEWED, "command_permissions hook_system_message prompt_snapshot tool_offer_record".split())
 # Of these only one field is sent.
 _SENT = {"hook_additional_context": "content", "hook_success": "content", "queued_command": "prompt"}
 _NOT_WORDS = ("<", "[Request interrupted", "Caveat:", "This session is being continued from a previous conversation")

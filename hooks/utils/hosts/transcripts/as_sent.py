@@ -13,7 +13,7 @@ import json  # noqa: TID253  only the helper comes here
 
 from ...policy.messages import ASSISTANT, USER, Message, MessagesNotUnderstood, ShownResult, Use, message_of
 from .. import CLAUDE_CODE
-from .attachments import ADAPTIVE, RENEWED, SAID_AGAIN, SAID_WITH_PROMPT, Attachments
+from .attachments import ADAPTIVE, RENEWED, SAID_AGAIN, Attachments
 from .blocks import MEDIA
 
 TYPE_CHECKING = False
@@ -58,12 +58,11 @@ class AsSent:
 
 
 def read(
-    sent: object, rows: object, tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str], host: str = CLAUDE_CODE,
-    between_turns: bool = True,
-) -> AsSent:  # fmt: skip
+    sent: object, rows: object, tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str], host: str = CLAUDE_CODE
+) -> AsSent:
     """Return the conversation of the messages `sent`, whose `rows` the host hands over. `show(block)`: the text that takes the place of a
-    picture or document of the person's; `host`: its name; `between_turns`: whether a prompt comes next. MessagesNotUnderstood where rows
-    and messages do not match, or anything would be lost."""
+    picture or document of the person's; `host`: its name. MessagesNotUnderstood where rows and messages do not match, or anything would be
+    lost."""
     agent = "Claude" if host == CLAUDE_CODE else host
     if not isinstance(sent, list):
         raise MessagesNotUnderstood(f"this version of {host} does not say what it sends")
@@ -71,7 +70,7 @@ def read(
         raise MessagesNotUnderstood("there are no messages to compact")
     if len(sent) >= MOST_MESSAGES:
         raise MessagesNotUnderstood(f"the conversation has more messages than {host} hands over")
-    reader = _Reader(rows, tools, attachments, show, host, between_turns)
+    reader = _Reader(rows, tools, attachments, show, host)
     for message in sent:
         reader.take(message)
     reader.check()
@@ -105,11 +104,9 @@ class _Reader:
     """Takes one message after the other."""
 
     def __init__(
-        self, rows: Sequence[object], tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str], host: str,
-        between_turns: bool,
+        self, rows: Sequence[object], tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str], host: str
     ) -> None:  # fmt: skip
         self.done = AsSent()
-        self.said_again = SAID_WITH_PROMPT if between_turns else SAID_AGAIN
         self.attachments = attachments
         self.tools = tools
         self.show = show
@@ -192,7 +189,7 @@ class _Reader:
             yield Message(USER, text.rstrip())
         elif attachment is not None and attachment.words:
             yield Message(USER, attachment.words)
-        elif attachment is None or attachment.type not in self.said_again:
+        elif attachment is None or attachment.type not in SAID_AGAIN:
             yield self._reminder(bare, attachment.type if attachment is not None else "")
 
     def _reminder(self, bare: str, type: str) -> Message:

@@ -17,12 +17,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# What the client says again by itself: in the first request behind any compaction (the last two with the next result), or with the prompt
-# behind one (seen).
-SAID_AGAIN = frozenset("instructions session_context date remote_session_change auto_mode output_style".split())
-SAID_WITH_PROMPT = SAID_AGAIN.union(
-    "environment model deferred_tools_delta agent_listing_delta mcp_instructions_delta skill_listing output_style_instructions"
-    " language".split()
+# What the client says again by itself behind a compaction: the first four in the next request, all others with the next result or prompt
+# (seen).
+SAID_AGAIN = frozenset(
+    "instructions session_context date remote_session_change auto_mode output_style environment model deferred_tools_delta"
+    " agent_listing_delta mcp_instructions_delta skill_listing output_style_instructions language".split()
 )
 # What the client counts or lists anew, with many a result: only the newest is true.
 RENEWED = frozenset(
