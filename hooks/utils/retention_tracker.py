@@ -137,6 +137,21 @@ def notice_changes(
     return engine.observe(stored.state, FilesChanged(changes, at), rules)
 
 
+def begin_turn(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, now: float, typed: bool = True) -> None:
+    """Notice what has changed on disk since the last turn, and that a session goes on whose client had ended; a new turn begins where the
+    prompt was `typed`."""
+    from .policy import events
+
+    notice_changes(paths, stored, rules, now)
+    if stored.state.closed:
+        from .state import journal  # seldom
+
+        store.journal(paths, journal.resumed(now))
+        engine.observe(stored.state, events.Resumed(now), rules)
+    if typed:
+        engine.observe(stored.state, events.Prompted(now), rules)
+
+
 def end_client(site: Site, now: float, why: str) -> None:
     """Note that the client that ran the session has ended: what lives for the session expires once it is clear that nobody resumes it. The
     transcript tells of neither, so the journal does."""

@@ -84,6 +84,17 @@ def test_at_its_end_the_session_has_ended_and_its_recording_is_kept(tmp_path: Pa
     assert Path(path_of(str(helper.home), str(helper.project.resolve()), SESSION)).exists()
 
 
+def test_a_session_that_is_resumed_goes_on_with_its_first_prompt(tmp_path: Path) -> None:
+    for says in (lambda helper: helper.tell(worked().messages), lambda helper: helper.ask("/prompt", {"model": "claude-sonnet-5-5"})):
+        helper = Guest(tmp_path)
+        says(helper)
+        helper.ask("/end")
+        helper.process.wait()
+        helper.stop()
+    journal = store.read_lines(store.ContextFiles(str(helper.home), SESSION).journal)
+    assert [entry["event"] for entry in journal] == ["end", "resumed", "end"]
+
+
 def test_nothing_is_said_to_the_model_where_there_is_nothing_to_say(guest: Guest) -> None:
     assert guest.ask("/prompt", {"model": "claude-sonnet-5-5"}) == {}
 

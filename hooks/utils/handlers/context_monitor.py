@@ -8,7 +8,6 @@ from ..hosts.transcripts import usage
 from ..io import files
 from ..io.codec import text_in_field
 from ..io.system import now as time_of_day
-from ..policy import engine, events
 from ..state import store, watched_files
 from ..state.opening import REBUILD_BYTES
 from ..state.site import Site, site_of
@@ -111,14 +110,7 @@ def _on_prompt(site: Site, transcript_path: str, now: float, typed: bool) -> Non
             site.remember(compacted=None)  # the transcript tells which results the host carried over; no event did
 
     def observe(stored: store.Stored, rules: Ruleset) -> None:
-        retention_tracker.notice_changes(paths, stored, rules, now)
-        if stored.state.closed:
-            from ..state import journal  # seldom
-
-            store.journal(paths, journal.resumed(now))
-            engine.observe(stored.state, events.Resumed(now), rules)
-        if typed:
-            engine.observe(stored.state, events.Prompted(now), rules)
+        retention_tracker.begin_turn(paths, stored, rules, now, typed)
 
     try:
         retention_tracker.change(site, paths, transcript_path, observe)

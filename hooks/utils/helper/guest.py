@@ -13,7 +13,6 @@ from .. import retention_tracker
 from ..hosts.protocol import guest_of
 from ..io import files
 from ..io.system import now as time_of_day
-from ..policy import engine, events
 from ..policy.messages import MessagesNotUnderstood
 from ..state import delivery, jobs, memory, pending, reconciling, stale_ledgers, store, sweeping
 from .arriving import ArrivingCall, Row
@@ -177,8 +176,7 @@ class Guest:
 
         def observe(stored: store.Stored, rules: Ruleset) -> None:
             stored.state.cwd = stored.state.cwd or self.door.cwd
-            retention_tracker.notice_changes(paths, stored, rules, now)
-            engine.observe(stored.state, events.Prompted(now), rules)
+            retention_tracker.begin_turn(paths, stored, rules, now)
 
         try:
             retention_tracker.change(site, paths, self.door.transcript_path, observe)
