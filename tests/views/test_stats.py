@@ -16,6 +16,7 @@ from popkit_retention.core.operations import CONTEXT
 from popkit_retention.core.operations.context_words import respond
 from popkit_retention.core.policy import figures
 from popkit_retention.core.policy.context import Counts
+from popkit_retention.core.state.site import Site
 from popkit_retention.core.views import card, stats
 from tests.reclaim.earlier import answer
 from tests.views.written import Written, spec_session
@@ -112,6 +113,21 @@ def test_a_person_sees_false_expirations_by_tier_and_what_they_are(tmp_path: Pat
     assert lines[at + 1] == ["short", "1", "1", "1"]
     assert lines[at + 2][:2] == ["Kept", "out,"], "of the other tiers none was false"
     assert "A false expiration is a result that expired and was then fetched again unchanged, or restored." in " ".join(shown.split())
+
+
+def test_of_a_session_that_was_not_tracked_stats_say_where_its_figures_are_from(tmp_path: Path) -> None:
+    written, home = spec_session(tmp_path / "a"), tmp_path / "home"
+
+    def read() -> str:
+        site = Site({"POPKIT_HOME": str(home)}, written.session, "/shop", only_reads=True)
+        return " ".join(answer("stats", site, str(written.path), written.now).split())
+
+    note = "This session was not tracked: its results are counted from the transcript, and only in its column."
+    untracked = read()
+    assert note in untracked
+    assert "Tool results 14 0 0" in untracked
+    _ask(written, home)
+    assert note not in read()
 
 
 def test_where_nothing_is_stored_every_figure_is_zero(tmp_path: Path) -> None:

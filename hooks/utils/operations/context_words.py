@@ -179,6 +179,7 @@ def stats(request: Request) -> Answer:
     state = request.look().state
     behind = 0 if site.only_reads else stale_ledgers.catch_up(site, request.transcript_path)
     contexts = tracker.context_metrics(site.home, site.session_id)
+    tracked = "" in contexts or not site.stands_still
     if site.stands_still:  # it is not stored
         contexts[""] = tracker.metrics_of(state.counts, state.calibration)
     session, project = tracker.of_session(contexts.values()), tracker.project_metrics(site.home, site.session_project)
@@ -196,7 +197,7 @@ def stats(request: Request) -> Answer:
     if "card" in request.flags:
         return _card(request.flags["card"], everywhere, worth, dated, request.now, data)
     shown = contexts if "details" in request.flags else None
-    return Answer(stats.stats_lines((session, project, everywhere), worth, dated, behind, shown), data)
+    return Answer(stats.stats_lines((session, project, everywhere), worth, dated, behind, shown, tracked), data)
 
 
 def _card(path: str, everywhere: EfficiencyMetrics, worth: dict[str, Period], dated: str, now: float, data: dict[str, Any]) -> Answer:

@@ -19,15 +19,17 @@ _NAME_COLUMNS, _COLUMN = 28, 14
 
 def stats_lines(
     scopes: tuple[EfficiencyMetrics, EfficiencyMetrics, EfficiencyMetrics], worth: Mapping[str, Period], dated: str, behind: int,
-    contexts: Mapping[str, EfficiencyMetrics] | None = None,
+    contexts: Mapping[str, EfficiencyMetrics] | None = None, tracked: bool = True,
 ) -> list[text.Line]:  # fmt: skip
     """Return the lines of `stats`. `scopes`: the session, the project, everywhere · `worth`: of the last · `dated`: the month of the prices
-    · `behind`: sessions that went on since they were counted · `contexts`: of the session, by subagent, where details are asked
-    for."""
+    · `behind`: sessions that went on since they were counted · `contexts`: of the session, by subagent, where details are asked for ·
+    `tracked`: whether the session is one of all these."""
     details = contexts is not None
     lines = [*text.title("Retention efficiency"), *text.wrap(savings.headline(worth), indent="  "), ""]
     if scopes[-1].figures:
         lines += [*savings.ledger_table(worth), "", *savings.ledger_notes(worth, dated), ""]
+    if not tracked:
+        lines += [*text.wrap("This session was not tracked: its results are counted from the transcript, and only in its column."), ""]
     if behind:
         lines += [*savings.uncounted_note(behind), ""]
     lines += [
