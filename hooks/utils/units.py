@@ -74,9 +74,9 @@ def size(count: int) -> str:
 
 
 def percent(ratio: float) -> str:
-    """Return a share in whole percent; what is more than nothing is never shown as 0%."""
+    """Return a share in whole percent; more than nothing is never 0%, less than all never 100%."""
     words = f"{ratio:.0%}"
-    return "<1%" if words == "0%" and ratio else words
+    return "<1%" if words == "0%" and ratio else "99%" if words == "100%" and ratio < 1 else words
 
 
 def chance(share: float) -> str:

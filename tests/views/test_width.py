@@ -193,6 +193,14 @@ def test_no_line_of_a_list_replaces_a_single_item(have: int, shown: int, others:
     assert text.beginning(range(have), 5) == (range(shown), others)
 
 
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [(0.0, "0%"), (0.001, "<1%"), (0.006, "1%"), (0.126, "13%"), (0.994, "99%"), (0.999, "99%"), (1.0, "100%"), (1.3, "130%")],
+)
+def test_a_share_is_nothing_or_all_only_where_it_is(share: float, words: str) -> None:
+    assert units.percent(share) == words
+
+
 @pytest.mark.parametrize(("share", "words"), [(0.0, "less than 1%"), (0.009, "less than 1%"), (0.01, "1%"), (0.126, "13%"), (1.0, "100%")])
 def test_no_chance_is_called_none(share: float, words: str):
     assert units.chance(share) == words

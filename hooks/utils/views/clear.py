@@ -163,7 +163,7 @@ def _nothing(clear: Clear) -> str:
 def _sum_lines(clear: Clear) -> list[text.Line]:
     sum = clear["sum"]
     left = sum["share"] * clear["tokens"] / sum["leaves"] if sum["leaves"] > 0 else 0.0
-    share = f" ({left:.0%} of the context)" if left >= 0.005 else ""
+    share = f" ({units.percent(left)} of the context)" if left >= 0.01 else ""
     many = phrases.leaving(clear, units.counted(clear["items"], "result"))
     if clear["cleared"] or clear["pays"] or clear["now"]:
         lines = text.pair("Leaves", f"{units.long_tokens(clear['tokens'])}{share} from {many}, placeholders subtracted")

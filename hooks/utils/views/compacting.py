@@ -38,7 +38,7 @@ def bound_in_words(current: AutoCompaction) -> str:
         return words
     if current["stays"] >= 1:
         return words + " More than that would have to be expected now, so nothing leaves by itself until more requests have come."
-    return words + f" To stay below, {current['stays']:.0%} of the conversation stays at least."
+    return words + f" To stay below, {units.percent(current['stays'])} of the conversation stays at least."
 
 
 def cold_question(current: AutoCompaction) -> str:

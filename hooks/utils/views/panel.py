@@ -64,7 +64,7 @@ def context(report: Report) -> list[text.Line]:
     if not have:
         return []
     full = phrases.filled(have["tokens"], have["measured"], have["window"], have["window_source"])
-    return text.folded(f"Context   {full} ({have['ratio']:.0%})", _ASIDE)
+    return text.folded(f"Context   {full} ({units.percent(have['ratio'])})", _ASIDE)
 
 
 def cache_and_calls(report: Report, counts_down: bool) -> list[text.Line]:
@@ -191,7 +191,7 @@ def _share(have: Sums, report: Report) -> str:
     context = report["context"]
     if not context or context["tokens"] <= have["tokens"] or have["tokens"] / context["tokens"] < 0.01:
         return ""
-    return f" ({have['tokens'] / context['tokens']:.0%} of the context)"
+    return f" ({units.percent(have['tokens'] / context['tokens'])} of the context)"
 
 
 def outcome_lines(report: Report) -> list[text.Line]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from .. import text
+from .. import text, units
 from ..policy.limits import FIVE_HOUR, SEVEN_DAY, SPEND_LIMIT
 
 TYPE_CHECKING = False
@@ -32,15 +32,10 @@ def limits_line(windows: Iterable[Window], now: float) -> str:
 
 def _window_in_short(window: Window, now: float) -> str:
     newest = window.newest
-    used = f"{NAMES[newest.kind]} {percent(newest.percent)}"
+    used = f"{NAMES[newest.kind]} {units.percent(newest.percent / 100)}"
     if newest.percent >= 100:
         return used + (f", resets {when(newest.resets_at, now)}" if newest.resets_at else "")
     return used + (f", full {when(window.full_at, now)}" if window.full_at is not None else "")
-
-
-def percent(used: float) -> str:
-    """Return whole percent; a window that is not full is never shown as 100%."""
-    return f"{int(used)}%" if 99 <= used < 100 else f"{used:.0f}%"
 
 
 def clock(at: float, now: float) -> str:
@@ -68,7 +63,7 @@ def limits_pane_lines(limits: PlanLimits, now: float) -> list[text.Line]:
 
 
 def _window_words(window: WindowUse, now: float) -> str:
-    parts = [percent(window["percent"])]
+    parts = [units.percent(window["percent"] / 100)]
     if window["full_at"] is not None and window["percent"] < 100:
         parts.append(f"full {when(window['full_at'], now)}")
     if window["percent_per_hour"] is not None:
@@ -78,4 +73,4 @@ def _window_words(window: WindowUse, now: float) -> str:
 
 def _took(took: Consumption) -> str:
     shares = sorted(((tokens / took["tokens"], name) for name, tokens in took["sources"].items()), reverse=True)
-    return "Tokens: " + ", ".join(f"{_TOOK.get(name, name)} {share:.0%}" for share, name in shares if share >= _LEAST_SHARE)
+    return "Tokens: " + ", ".join(f"{_TOOK.get(name, name)} {units.percent(share)}" for share, name in shares if share >= _LEAST_SHARE)

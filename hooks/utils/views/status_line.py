@@ -52,7 +52,7 @@ def _amounts(facts: StatusFacts) -> list[str]:
 def _context(ratio: float | None, thresholds: Mapping[str, float], coloured: bool, mark: str) -> str:
     if ratio is None:
         return "context –"
-    shown = f"context {mark}{ratio:.0%}"
+    shown = f"context {mark}{units.percent(ratio)}"
     colour = _RED if ratio >= thresholds["critical"] else _YELLOW if ratio >= thresholds["warning"] else ""
     return colour + shown + _PLAIN if colour and coloured else shown
 

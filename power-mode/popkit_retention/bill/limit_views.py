@@ -58,7 +58,7 @@ def windows(answer: PlanLimits, now: float) -> list[text.Line]:
 
 def _window(window: WindowUse, now: float) -> str:
     pace, full, resets = window["percent_per_hour"], window["full_at"], window["resets_at"]
-    parts = [plan_limits.percent(window["percent"]) + " used"]
+    parts = [units.percent(window["percent"] / 100) + " used"]
     parts.append("too few readings for a pace" if pace is None else f"{pace:.1f}% an hour")
     if full is not None and window["percent"] < 100:
         parts.append(f"full {plan_limits.when(full, now)}")

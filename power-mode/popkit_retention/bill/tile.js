@@ -3,7 +3,7 @@
 import { html, useEffect, useState } from "/vendor/preact-htm.js";
 import { useAnswer } from "/answers.js";
 import { query } from "/api.js";
-import { capital, counted, longTokens, percent, quoted, share, tokens, usd, whole } from "/format.js";
+import { capital, counted, longTokens, percent, quoted, tokens, usd, whole } from "/format.js";
 import { Answered, Card, Empty } from "/parts/states.js";
 import { useTitle } from "/route.js";
 
@@ -85,7 +85,7 @@ function Before({ bill, phrases }) {
   const shown = (row, phrase) => ({
     words: phrase.words,
     note: phrase.used,
-    figures: [row.tokens ? whole(row.tokens) : "-", all ? share(row.tokens / all) : "-", monthly(row)],
+    figures: [row.tokens ? whole(row.tokens) : "-", all ? percent(row.tokens / all) : "-", monthly(row)],
     parts: row.parts.map((each, at) => shown(each, phrase.parts[at])),
   });
   const lines = rows.map((row, at) => shown(row, phrases.rows[at]));
@@ -139,7 +139,7 @@ function Hidden({ words, hidden }) {
 function Whole({ whole: paid, phrases, dated }) {
   const prices = `At the prices of the API${dated ? ` of ${dated}` : ""}.`;
   const note = `The last 30 days: ${counted(paid.requests, "request")}${unpriced(paid.unpriced)}: ${usd(paid.usd)}. ${prices}`;
-  const figures = (dollars) => [share(dollars / paid.usd), usd(dollars)];
+  const figures = (dollars) => [percent(dollars / paid.usd), usd(dollars)];
   const shown = (row, phrase) => ({
     words: capital(phrase.words),
     figures: figures(row.usd),
@@ -173,7 +173,7 @@ function Lifetime({ phrases }) {
 function Lost({ misses, causes }) {
   const { lost } = misses;
   const times = counted(lost.times, "request");
-  const part = misses.usd ? `, ${share(lost.usd / misses.usd)} of what all requests cost` : "";
+  const part = misses.usd ? `, ${percent(lost.usd / misses.usd)} of what all requests cost` : "";
   const note = lost.times
     ? `All projects, the last 30 days: ${longTokens(lost.tokens)} were written again in ${times}: ${usd(lost.usd)}${part}`
     : "No request wrote again what the previous one had left in the cache.";

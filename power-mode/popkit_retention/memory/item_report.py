@@ -77,7 +77,7 @@ def why(answer: Mapping[str, Any], now: float, command: str) -> list[text.Line]:
     lines += pair("Score", f"{answer['score']:.2f} of 1, by the profile {answer['profile']}")
     signals = [f"{name.replace('_', ' ')} {value:.2f}" for name, value in answer["signals"].items()]
     lines += pair("Signals", ", ".join(signals))
-    lines += pair("Retention", f"{answer['retention']:.0%}: the chance that it is still remembered")
+    lines += pair("Retention", f"{units.percent(answer['retention'])}: the chance that it is still remembered")
     lines += _due(item, answer["decision"], command)
     if answer["decision"]["tier"] == item.tier and not answer["decision"]["marks"]:
         lines += _next(item, answer["next"], now)
@@ -99,7 +99,7 @@ def _what(item: Item) -> list[text.Line]:
     words = f"{item.kind}, {_FROM[item.source]}"
     if item.source == SESSION:
         words += f": written {units.counted(item.writes, 'time')} in {units.counted(item.sessions, 'session')}"
-    words += f", {item.confidence:.0%} certain" if item.confidence < 1 else ""
+    words += f", {units.percent(item.confidence)} certain" if item.confidence < 1 else ""
     lines = pair("What", words)
     if item.episode and item.source == SESSION:
         return lines + pair("First in", f"session {item.episode}")

@@ -53,11 +53,12 @@ export function counted(number, noun) {
   return `${whole(number)} ${noun}${/(ch|sh|s)$/.test(noun) ? "es" : "s"}`;
 }
 
-/** A share: 12% */
-export const percent = (ratio) => `${fixed(ratio * 100, 0)}%`;
-
-/** A share of a bill: 12%, or <1% for what is more than nothing. */
-export const share = (ratio) => (ratio && percent(ratio) === "0%" ? "<1%" : percent(ratio));
+/** A share: 12%. More than nothing is never 0%, less than all never 100%. */
+export function percent(ratio) {
+  const words = `${fixed(ratio * 100, 0)}%`;
+  if (words === "0%" && ratio) return "<1%";
+  return words === "100%" && ratio < 1 ? "99%" : words;
+}
 
 /** A stretch of time: 45 s, 12 min, 3 h, 2 days. */
 export function span(seconds) {
