@@ -259,7 +259,7 @@ def test_an_import_says_which_items_this_project_does_not_show(filled: Remembere
     other.now = filled.now
     (other.project / ".git" / "config").unlink()
     said = unwrapped(other.memory("admin", "import", "-", stdin=filled.memory("admin", "export")))
-    assert "Imported 7 items. 7 of other projects: --project . imports them here" in said
+    assert "Imported 7 items. 7 of other projects: --project . imports those of one project here" in said
     assert other.items() == {}
     said = other.memory("admin", "import", "-", "--project", str(other.project), stdin=filled.memory("admin", "export"))
     assert said == "Imported 7 items.\n"

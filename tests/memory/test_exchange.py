@@ -31,6 +31,16 @@ def test_what_goes_out_comes_in_the_same(filled: Remembering):
     assert list(other.memory.export())[1:-1] == lines[1:-1]
 
 
+def test_what_several_projects_have_learnt_goes_into_none_of_them_alone(filled: Remembering):
+    filled.keep("c", project="/another", text="what another project needs")
+    lines = list(filled.memory.export(everything=True))
+    other = Remembering(InMemoryStore())
+    with pytest.raises(BadItem, match="of 2 projects"):
+        other.memory.import_lines(lines, here=True)
+    assert list(other.store.scan()) == []
+    assert other.memory.import_lines(lines) == 3
+
+
 def test_what_is_there_already_stops_it_unless_only_the_missing_are_wanted(filled: Remembering):
     lines = list(filled.memory.export())
     filled.store.remove(["b"])

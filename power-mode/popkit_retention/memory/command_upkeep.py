@@ -83,7 +83,8 @@ def import_items(request: Request) -> Answer:
             raise Refused(f"{error}, so nothing is imported. --missing skips items that are already there") from None
     request.place.refresh()
     others = count + there - len(list(memory.store.scan(memory.project, bare=True)))
-    said = f"Imported {units.counted(count, 'item')}." + f" {others:,} of other projects: --project . imports them here" * bool(others)
+    elsewhere = f" {others:,} of other projects: --project . imports those of one project here" * bool(others)
+    said = f"Imported {units.counted(count, 'item')}.{elsewhere}"
     return Answer(text.wrap(said), {"items": count})
 
 

@@ -64,8 +64,8 @@ def _bodies(store: Store, project: str | None, now: float, tiers: Sequence[str],
 
 def read(lines: Iterable[str], now: float, most: int = LARGEST, to: str = "") -> Batch:
     """Return the items of an export of at most this many characters, and the full texts of those that are compressed. Raise BadItem, which
-    names the line. `to`: a new project."""
-    batch, left = Batch(), most
+    names the line. `to`: a new project, of the items of one."""
+    batch, left, projects = Batch(), most, set()
     digest = hashlib.sha256()
     head = end = None
     for number, line in enumerate(lines, 1):
@@ -83,12 +83,15 @@ def read(lines: Iterable[str], now: float, most: int = LARGEST, to: str = "") ->
             end = value
             continue
         else:
+            projects.add(str(value.get("project")))
             _take(value, batch, number, now, to)
         digest.update(line.encode() if line.endswith("\n") else (line + "\n").encode())
     if head is None:
         raise BadItem("the export is empty")
     if end is None or end.get("items") != len(batch.add) or end.get("sha256") != digest.hexdigest():
         raise BadItem("the end is missing, or does not match the rest: the file was cut short or changed. Export it again")
+    if to and len(projects) > 1:
+        raise BadItem(f"the export is of {len(projects)} projects, which one project cannot take in. Import it without --project")
     return batch
 
 

@@ -122,7 +122,7 @@ MEMORY = Table(
     ),
     Operation(
         "import FILE|-",
-        "import what was exported, all or nothing; with --project, into that project; - reads standard input",
+        "import what was exported, all or nothing; with --project, the items of one project into that one; - reads standard input",
         Flag("--missing", "skip items that are there already; without it, they stop the import"),
         effect=CHANGES,
         type=FILE,
