@@ -205,7 +205,7 @@ def test_the_short_way_and_the_long_way_agree(line):
         return
     quick = shell._listed(text, held)
     if quick is not None:
-        slow = shell._Reader(held).read(shell._spaced(text))
+        slow = shell._Reader(held, line).read(shell._spaced(text))
         assert [(c.words, c.assignments, c.redirects, c.stage) for c in quick] == [
             (c.words, c.assignments, c.redirects, c.stage) for c in slow
         ]

@@ -16,13 +16,20 @@ _LEAVE = (["break"], ["continue"], ["exit"], ["return"])
 _EXPANDED = frozenset("$`*?[{")
 
 
-def written_out(name: str, words: Sequence[str], body: Sequence[Command], unquoted: str) -> list[Command]:
+def literal_in(line: str) -> str:
+    """Return what of a line stands in single quotes, or behind a backslash."""
+    escaped = ["$" + piece.split(" ", 1)[0] for piece in line.split("\\$")[1:]]
+    return "'" + "'".join("".join(line.split('"')[::2]).split("'")[1::2] + escaped)
+
+
+def written_out(name: str, words: Sequence[str], body: Sequence[Command], unquoted: str, literal: str) -> list[Command]:
     """Return the commands that a loop runs, whose variable has this name; none where that is not known, or each time the same. `unquoted`:
-    the line without what is quoted, in which a word with blanks is several."""
+    the line without what is quoted, in which a word with blanks is several; `literal`: what of it is no variable."""
     is_known = (
         len(words) * len(body) <= _MOST
         and all(map(_EXPANDED.isdisjoint, words))
         and not ("$" + name in unquoted and any(len(word.split()) != 1 for word in words))
+        and not ("$" + name in literal or "${" + name in literal)
         and not any(command.words[:1] in _LEAVE for command in body)
         and not any(command.group for command in body)  # else each time in a shell of its own
         and not any(text.partition("=")[0].rstrip("+") == name for command in body for text in (*command.assignments, *command.words))

@@ -117,20 +117,20 @@ class Scanner:
         return at + 1
 
     def arithmetic_end(self, at: int) -> int:
-        """Return the place behind the `))` that ends what begins at `at`, 0 for none; the next `))` is kept, which keeps rows of `((`
-        linear."""
+        """Return the place behind the `))` that ends what begins at `at`, 0 for none, as where brackets of commands begin; the next `))` is
+        kept, which keeps rows of `((` linear."""
         line = self.line
         if 0 < self.arithmetic < at + 2:
             end = line.find("))", at)
             self.arithmetic = end + 2 if end >= 0 else 0
-        end = self.arithmetic
-        if line[end : end + 1] != ")":
-            return end
-        # Brackets in it end in the same row.
-        last = end + max(0, line.count("(", at, end - 2) - line.count(")", at, end - 2))
-        while end < last and line[end : end + 1] == ")":
-            end += 1
-        return end
+        depth, begin = 1, at
+        for _ in range(_DEEPEST if self.arithmetic else 0):
+            end = line.find(")", begin)
+            depth += line.count("(", begin, end) - 1
+            if not depth:
+                return end + 2 if line.startswith(")", end + 1) else 0
+            begin = end + 1
+        return self.arithmetic
 
     def plain_end(self, at: int) -> int:
         """Return the place behind a double-quoted text in which nothing is substituted; 0 for any other."""

@@ -36,9 +36,9 @@ def parse(line: str) -> list[Command]:
     if text is None:
         return []
     if "(" in text or ")" in text or ">|" in text:
-        return _Reader(held).read(_spaced(text))
+        return _Reader(held, line).read(_spaced(text))
     commands = _listed(text, held)
-    return _Reader(held).read(_spaced(text)) if commands is None else commands
+    return _Reader(held, line).read(_spaced(text)) if commands is None else commands
 
 
 def without_quoting(line: str, held: list[str]) -> str | None:
@@ -193,12 +193,14 @@ class _Reader:
     """Tokens to commands. `operator` waits for its target, `skip` for the token that ends a passage without commands."""
 
     __slots__ = (
-        "assignments", "branches", "cases", "closed", "commands", "defines", "first", "groups", "held", "joined", "last", "loops",
-        "opened", "operator", "outlet", "over", "redirects", "skip", "stage", "text", "unsure", "words",
+        "assignments", "branches", "cases", "closed", "commands", "defines", "first", "groups", "held", "joined", "last", "line",
+        "literal", "loops", "opened", "operator", "outlet", "over", "redirects", "skip", "stage", "text", "unsure", "words",
     )  # fmt: skip
 
-    def __init__(self, held: list[str]):
+    def __init__(self, held: list[str], line: str):
         self.held = held
+        self.line = line  # for loops
+        self.literal = ""
         self.commands: list[Command] = []
         self.words: list[str] = []
         self.assignments: list[str] = []
@@ -389,9 +391,10 @@ class _Reader:
         """Write out the loop that was closed last, where it goes over words that are known."""
         if over[1:2] != ["in"]:
             return
-        from .loops import written_out  # seldom
+        from .loops import literal_in, written_out  # seldom
 
-        written = written_out(over[0], over[2:], self.closed, self.text)
+        self.literal = self.literal or literal_in(self.line)
+        written = written_out(over[0], over[2:], self.closed, self.text, self.literal)
         if written:
             self.commands[len(self.commands) - len(self.closed) :] = written
             self.closed = written
