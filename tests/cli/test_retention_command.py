@@ -311,6 +311,15 @@ def test_a_session_may_be_named_by_the_beginning_of_its_id(house: Governed) -> N
     assert {hold["target"] for hold in holds} == {"elsewhere"}
 
 
+def test_who_names_a_session_of_which_nothing_is_here_is_told_so(house: Governed) -> None:
+    house.session("7a000000-x")
+    note = 'Nothing is here of "8b" yet: check the id, unless its data is still to come.'
+    for *words, last in (("hold", "add", "--why", "audit", "--session="), ("set", "rag.keep_session_ids+=")):
+        assert note not in unwrapped(house.retention(*words, last + "7a"))
+        assert note in unwrapped(house.retention(*words, last + "8b"))
+    assert note not in unwrapped(house.retention("set", "rag.keep_session_ids-=8b"))
+
+
 def test_the_user_is_the_author_of_a_hold_unless_somebody_is_named(aged: Governed) -> None:
     old = id_of(aged, "make check")
     done = aged.asked("hold", "add", old, "--why", "audit", "--json", LOGNAME="bob")

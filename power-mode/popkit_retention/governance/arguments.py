@@ -35,9 +35,10 @@ _NAMED = 5  # sessions that a message names
 
 
 class Request:
-    """One request: the parsed words, the controller that answers it, the time, and the domains that it is about."""
+    """One request: the parsed words, the controller that answers it, the time, and the domains that it is about. `unknown`: the sessions
+    that it names of which nothing is here."""
 
-    __slots__ = ("arguments", "bar", "controller", "domain", "domains", "environ", "flags", "now", "word")
+    __slots__ = ("arguments", "bar", "controller", "domain", "domains", "environ", "flags", "now", "unknown", "word")
 
     def __init__(self, parsed: Parsed, controller: Controller, environ: Mapping[str, str], bar: Bar) -> None:
         self.word = parsed.word
@@ -47,6 +48,7 @@ class Request:
         self.environ = environ
         self.bar = bar
         self.now = controller.now()
+        self.unknown: list[str] = []
         self.domain: str | None = self.flags.get("domain")
         self.domains = DOMAINS if self.domain is None else (self.domain,)
 
@@ -54,6 +56,12 @@ class Request:
     def most(self) -> int | None:
         """Return how many entries a list shows; None for all."""
         return None if "all" in self.flags else LISTED
+
+    @property
+    def notes(self) -> list[text.Line]:
+        """Return what else a person should hear."""
+        named = text.listed(list(map(shown, self.unknown)), _NAMED)
+        return text.wrap(f"Nothing is here of {named} yet: check the id, unless its data is still to come.") if named else []
 
     def progress(self, _what: str, done: int, whole: int) -> None:
         """Show the progress of long work."""
@@ -123,11 +131,16 @@ def config_of(changes: Iterable[Assignment], policy: Mapping[str, Any]) -> dict[
             config[change.key] = change.value
             continue
         before = config.get(change.key, policy[change.key])
-        if change.how == _REMOVE:
+        if removes(change):
             config[change.key] = [item for item in before if item not in change.value]
         else:
             config[change.key] = [*before, *(item for item in change.value if item not in before)]
     return config
+
+
+def removes(change: Assignment) -> bool:
+    """Return whether a change takes something out of a list."""
+    return change.how == _REMOVE
 
 
 def amends(changes: Iterable[Assignment]) -> bool:
@@ -155,15 +168,18 @@ def hold_targets(request: Request) -> list[tuple[str, str, str]]:
     return [(domain, PROJECT, key) for domain in request.domains]
 
 
-def session_ids(words: Sequence[str], request: Request) -> list[str]:
+def session_ids(words: Sequence[str], request: Request, removed: bool = False) -> list[str]:
     """Return for each word the id of the session that begins with it: among those with a transcript here, and those with stored data. The
-    word itself where there is none: its data may come back from an archive. UsageError for a word that could be several."""
+    word itself where there is none: its data may come back from an archive. UsageError for a word that could be several. `removed`:
+    whether nothing is asked for these any more."""
     ids = {projects.session_id_of(path) for path in projects.every(request.environ)}
     if not ids.issuperset(words):
         for domain in request.domains:
             with suppress(DomainUnavailable):  # a command that needs the domain raises it
                 ids.update(id for resource in request.controller.domain(domain).resources(request.now) for id in resource.sessions)
-    return [_session(word, ids) for word in words]
+    found = [_session(word, ids) for word in words]
+    request.unknown += [id for id in found if id not in ids and not removed]
+    return found
 
 
 def _session(word: str, ids: set[str]) -> str:

@@ -10,10 +10,6 @@ from .arguments import Request
 from .operations import RETENTION_COMMAND
 from .views import hold_views
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 
 def add_hold(request: Request) -> Answer:
     from ..operations.login import login_name
@@ -25,7 +21,7 @@ def add_hold(request: Request) -> Answer:
     who = request.flags.get("who") or login_name(request.environ)
     until = request.flags["until"].ahead(request.now) if "until" in request.flags else None
     holds = [request.controller.add_hold(domain, scope, target, who, why, until) for domain, scope, target in targets]
-    return Answer(hold_views.held(holds, request.now, RETENTION_COMMAND), {"holds": holds})
+    return Answer([*hold_views.held(holds, request.now, RETENTION_COMMAND), *request.notes], {"holds": holds})
 
 
 def list_holds(request: Request) -> Answer:

@@ -30,7 +30,7 @@ def set_policies(request: Request) -> Answer:
         change = retention_arguments.read(word, request.domain or "")
         if change.key == "keep_session_ids" and isinstance(change.value, list):
             # As `hold add --session` takes it: a policy compares whole ids, so the beginning of one would keep nothing.
-            change = change._replace(value=retention_arguments.session_ids(change.value, request))
+            change = change._replace(value=retention_arguments.session_ids(change.value, request, retention_arguments.removes(change)))
         wanted.setdefault(change.domain, []).append(change)
     before = request.controller.policies()
     configs = {domain: retention_arguments.config_of(changes, before[domain]) for domain, changes in wanted.items()}
@@ -47,7 +47,7 @@ def set_policies(request: Request) -> Answer:
             done = f"Only {configured[0]['domain']} was set" if configured else "Nothing was set"
             raise Refused(f"somebody else changed the policies at the same time. {done}. Check them, and try again") from None
         expect = None if expect is None else configured[-1]["revision"]
-    return Answer(policy_views.configured(before, configured, RETENTION_COMMAND), {"policies": configured})
+    return Answer([*policy_views.configured(before, configured, RETENTION_COMMAND), *request.notes], {"policies": configured})
 
 
 def accept(request: Request) -> Answer:
