@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.hooks.machines import SHELLS, Machine
 from tests.hooks.processes import Home
 from tests.hooks.remembering import Remembering, blocking_hooks  # noqa: F401  a fixture
 
@@ -33,3 +34,20 @@ def which():
         return path
 
     return found
+
+
+@pytest.fixture(params=SHELLS)
+def shell(request: pytest.FixtureRequest, which) -> str:
+    return which(request.param)
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+@pytest.fixture
+def machine(bare: Machine) -> Machine:
+    """With a shim."""
+    bare.shim()
+    return bare

@@ -3,88 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import pwd
 import shutil
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests import locales
 from tests.hooks import payloads, processes
+from tests.hooks.machines import REAL, SHELLS, Machine, program
 from tests.kit.forks import Forks, Program
 
 SESSION = payloads.SESSION
-SHELLS = ["dash", "bash"]
-REAL = os.path.realpath(sys.executable)
 # What a shell makes something of, several in each name.
 ODD_NAMES = ["-with spaces, quo'te and star*", 'double"quote $HOME `true` $(true) 日本 é', "semi;colon amper&sand back\\slash\nnew line"]
-
-
-@pytest.fixture(params=SHELLS)
-def shell(request: pytest.FixtureRequest, which) -> str:
-    return which(request.param)
-
-
-def _program(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("#!/bin/sh\n" + text)
-    path.chmod(0o755)
-    return path
-
-
-class Machine:
-    """A PATH of our own making: the usual programs without Python, and what a test puts before them."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-        self.home = processes.Home(folder)
-        self.bin = folder / "bin"
-        self.calls = folder / "calls"
-        self.bin.mkdir()
-        for name in ("sh", "mkdir", "mv", "printf", "cat", "sleep", "env"):
-            found = shutil.which(name)
-            if found:
-                (self.bin / name).symlink_to(found)
-
-    def shim(self, python: str = REAL, before: str = "") -> Path:
-        """A slow `python3` that notes each call and runs the real one."""
-        return _program(self.bin / "python3", f'echo called >> "{self.calls}"\n{before}\nexec "{python}" "$@"\n')
-
-    def run(self, shell: str, payload: dict | None = None, root: Path = processes.ROOT, **more: str) -> processes.Done:
-        env = {**self.home.env(), "PATH": str(self.bin), **more}
-        return processes.run_registered(payload or payloads.bash("mkdir a"), env, shell, root)
-
-    def runs(self, *given, **more) -> None:
-        """As `run`; the hook says nothing."""
-        ran = self.run(*given, **more)
-        assert ran.silent, ran
-
-    @property
-    def shim_calls(self) -> int:
-        return self.calls.read_text().count("called") if self.calls.exists() else 0
-
-    @property
-    def remembered(self) -> str:
-        return (self.home.path / "interpreter").read_text()
-
-    def index(self) -> int:
-        return self.home.state(SESSION).index
-
-
-@pytest.fixture
-def bare(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
-
-
-@pytest.fixture
-def machine(bare: Machine) -> Machine:
-    """With a shim."""
-    bare.shim()
-    return bare
 
 
 def test_a_slow_shim_is_asked_once(bare: Machine, shell: str):
@@ -140,7 +72,7 @@ def test_a_memory_that_cannot_be_read_or_written_harms_nothing(machine: Machine,
 )
 def test_without_an_interpreter_the_hook_does_nothing(bare: Machine, shell: str, python3: str | None):
     if python3 is not None:
-        _program(bare.bin / "python3", python3)
+        program(bare.bin / "python3", python3)
     for payload in payloads.one_of_each()[:3]:
         bare.runs(shell, payload)
     assert not bare.home.path.exists()
@@ -148,13 +80,13 @@ def test_without_an_interpreter_the_hook_does_nothing(bare: Machine, shell: str,
 
 def test_what_is_too_old_says_so_itself(bare: Machine, shell: str):
     # The real question of the launcher, put to an interpreter that takes itself for an old one.
-    _program(bare.bin / "python3", f'shift 3\nexec "{REAL}" -S -E -c "import sys; sys.version_info = (3, 8); $1"\n')
+    program(bare.bin / "python3", f'shift 3\nexec "{REAL}" -S -E -c "import sys; sys.version_info = (3, 8); $1"\n')
     bare.runs(shell)
     assert not bare.home.path.exists()
 
 
 def test_after_a_turn_that_nobody_sees_nothing_is_started(bare: Machine, shell: str):
-    noting = _program(bare.folder / "noting" / "python3", f'echo called >> "{bare.calls}"\n')
+    noting = program(bare.folder / "noting" / "python3", f'echo called >> "{bare.calls}"\n')
     bare.home.path.mkdir()
     (bare.home.path / "interpreter").write_text(f"{noting}\n")
     asked = [(payloads.stop(), "0"), (payloads.stop(), "1"), (payloads.stop(), ""), (payloads.prompt("go on"), "0")]
@@ -206,7 +138,7 @@ def test_an_interpreter_with_an_odd_name_is_remembered_whole(bare: Machine, shel
     odd = bare.folder / " with  blanks and 日本 "
     odd.mkdir()
     (odd / "python3").symlink_to(REAL)
-    _program(
+    program(
         bare.bin / "python3",
         f'echo called >> "{bare.calls}"\n[ "$3" = -c ] && {{ echo "{odd}/python3"; exit; }}\nexec "{REAL}" "$@"\n',
     )
@@ -215,150 +147,6 @@ def test_an_interpreter_with_an_odd_name_is_remembered_whole(bare: Machine, shel
     assert bare.remembered == f"{odd}/python3\n"
     assert bare.shim_calls == 1
     assert bare.index() == 2
-
-
-# --- whose interpreter it is ------------------------------------------------------------------------------------------------------
-
-
-def _venv(folder: Path, base: Path, python: str = f'exec "{REAL}" "$@"\n') -> Path:
-    """A virtual environment as far as anybody looks; gives its folder of programs."""
-    for name in ("python", "python3"):
-        _program(folder / "bin" / name, f'echo {folder.name} >> "$CALLS"\n{python}')
-    (folder / "pyvenv.cfg").write_text(f"home = {base}\ninclude-system-site-packages = false\n")
-    return folder / "bin"
-
-
-def test_of_a_virtual_environment_what_it_was_made_from_is_remembered(machine: Machine, shell: str):
-    project = machine.folder / "shop"
-    venv = _venv(project / ".venv", machine.bin)
-    for path in (f"{venv}:{machine.bin}", f"{venv}:/nonexistent"):
-        shutil.rmtree(machine.home.path, ignore_errors=True)
-        machine.runs(shell, PATH=path, CALLS=str(machine.calls), CLAUDE_PROJECT_DIR=str(project))
-        assert machine.remembered.strip() == REAL
-    assert ".venv" not in machine.calls.read_text(), "nothing of the project is started"
-
-
-def test_a_virtual_environment_behind_a_shim_is_gone_past_too(bare: Machine, shell: str):
-    venv = _venv(bare.folder / "versions" / "shop", bare.bin)
-    _program(bare.bin / "python3", f'[ "$3" = -c ] && {{ echo "{venv}/python"; exit; }}\nexec "{REAL}" "$@"\n')
-    (bare.bin / "python").symlink_to(REAL)
-    bare.runs(shell, CALLS=str(bare.calls))
-    assert bare.remembered == f"{bare.bin}/python\n"
-
-
-def test_a_virtual_environment_that_was_remembered_is_used_no_longer(machine: Machine, shell: str):
-    venv = _venv(machine.folder / "shop" / ".venv", machine.bin)
-    machine.home.path.mkdir()
-    (machine.home.path / "interpreter").write_text(f"{venv}/python3\n")
-    machine.runs(shell, CALLS=str(machine.calls))
-    assert machine.remembered.strip() == REAL
-    assert ".venv" not in machine.calls.read_text()
-
-
-def test_an_interpreter_that_lies_in_the_project_is_neither_started_nor_remembered(machine: Machine, shell: str):
-    project = machine.folder / "shop"
-    _program(project / "bin" / "python3", f'echo shop >> "{machine.calls}"\nexec "{REAL}" "$@"\n')
-    machine.runs(shell, PATH=f"{project}/bin:{machine.bin}", CLAUDE_PROJECT_DIR=str(project))
-    assert machine.remembered.strip() == REAL
-    assert machine.calls.read_text() == "called\n"
-    shutil.rmtree(machine.home.path)
-    (machine.bin / "python3").unlink()
-    machine.runs(shell, PATH=f"{project}/bin:bin:{machine.bin}", CLAUDE_PROJECT_DIR=str(project))
-    assert not machine.home.path.exists()
-
-
-def test_a_project_that_contains_the_whole_home_folder_does_not_stop_the_search(machine: Machine, shell: str):
-    for project in (pwd.getpwuid(os.getuid()).pw_dir, "/"):
-        shutil.rmtree(machine.home.path, ignore_errors=True)
-        machine.runs(shell, CLAUDE_PROJECT_DIR=project)
-        assert machine.remembered.strip() == REAL
-
-
-# --- what a repository chooses ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def shop(machine: Machine) -> Path:
-    """A repository with a folder of "ours", which names a program of its own and switches things on; and a PATH that begins with it."""
-    folder = machine.folder / "shop"
-    for ours in (folder / ".pk", folder / ".cc" / "popkit", folder / ".claude" / "popkit"):
-        ours.mkdir(parents=True)
-        (ours / "interpreter").write_text(f"{_program(folder / 'evil' / 'run', f'echo evil >> {machine.calls}; exit 0')}\n")
-    for name in ("python3", "git", "id", "grep", "cat"):
-        _program(folder / "evil" / name, f"echo evil >> {machine.calls}; exit 0")
-    (folder / ".git").mkdir()
-    (folder / "src").mkdir()
-    (machine.folder / "link").symlink_to(folder / ".pk")
-    return folder
-
-
-CHOSEN = {
-    "through /proc": {"POPKIT_HOME": "/proc/self/cwd/.pk"},
-    "through /proc by a detour": {"POPKIT_HOME": "//tmp/..//proc/self/cwd/./.pk"},
-    "by its path": {"POPKIT_HOME": "{shop}/.pk"},
-    "by a link": {"POPKIT_HOME": "{shop}/../link"},
-    "as the host's folder": {"POPKIT_HOME": "", "CLAUDE_CONFIG_DIR": "/proc/self/cwd/.cc"},
-    "as the host's folder by its path": {"POPKIT_HOME": "", "CLAUDE_CONFIG_DIR": "{shop}/.cc"},
-    "as the home folder": {"POPKIT_HOME": "", "HOME": "{shop}"},
-    "as a folder of the home folder": {"POPKIT_HOME": "~/.pk", "HOME": "{shop}"},
-    "from a folder below": {"POPKIT_HOME": "{shop}/.pk", "cwd": "{shop}/src"},
-    "what is not there yet": {"POPKIT_HOME": "{shop}/new/one"},
-}
-
-
-def _chosen(how: str, machine: Machine, shop: Path) -> tuple[str, dict[str, str]]:
-    """The folder that a hook or a command starts in, and its environment."""
-    chosen = {name: value.replace("{shop}", str(shop)) for name, value in CHOSEN[how].items()}
-    cwd = chosen.pop("cwd", str(shop))
-    return cwd, {**machine.home.env(), "PATH": f"{shop}/evil:/proc/self/cwd/evil:{machine.bin}", **chosen}
-
-
-@pytest.mark.parametrize("how", CHOSEN)
-def test_a_folder_of_ours_that_a_repository_chooses_decides_nothing(machine: Machine, shop: Path, shell: str, how: str):
-    cwd, chosen = _chosen(how, machine, shop)
-    before = processes.listing(shop)
-    for told in ({"CLAUDE_PROJECT_DIR": cwd}, {}):
-        env = {**chosen, **told}
-        for payload in (payloads.bash("git commit -m x", stdout="[main 1a2b3c4] x"), payloads.prompt("/popkit:context"), payloads.stop()):
-            ran = processes.run_registered(payload, env, shell, cwd=cwd)
-            assert ran.silent, ran
-        ran = processes.run_registered(payloads.session_start(), env, shell, cwd=cwd)
-        assert json.loads(ran.stdout)["systemMessage"].startswith("PopKit is off in this session. PopKit does not use /")
-    assert "evil" not in machine.calls.read_text()
-    assert processes.listing(shop) == before
-
-
-@pytest.mark.parametrize("how", CHOSEN)
-def test_config_check_refuses_a_folder_of_ours_that_a_repository_chooses(machine: Machine, shop: Path, how: str):
-    cwd, chosen = _chosen(how, machine, shop)
-    before = processes.listing(shop)
-    for told in ({"CLAUDE_PROJECT_DIR": cwd}, {}):
-        check = [processes.ROOT / "bin" / "popkit", "config", "check"]
-        done = subprocess.run(check, env={**chosen, **told}, cwd=cwd, capture_output=True, text=True, check=False)
-        assert "Set POPKIT_HOME to a folder of your own" in done.stderr + done.stdout, done
-        assert done.returncode == 1
-    assert "evil" not in machine.calls.read_text()
-    assert processes.listing(shop) == before
-
-
-def test_a_folder_that_belongs_to_somebody_else_decides_nothing(machine: Machine, shell: str):
-    if os.geteuid() != 0:
-        pytest.skip("only root can give a folder away")
-    machine.home.path.mkdir()
-    evil = _program(machine.folder / "evil", f"echo evil >> {machine.calls}")
-    (machine.home.path / "interpreter").write_text(f"{evil}\n")
-    os.chown(machine.home.path, 65534, 65534)
-    machine.runs(shell)
-    assert machine.calls.read_text() == "called\n"
-    assert [path.name for path in machine.home.path.iterdir()] == ["interpreter"]
-
-
-def test_a_virtual_environment_cannot_lead_back_into_the_project(machine: Machine, shop: Path, shell: str):
-    venv = _venv(shop / ".venv", Path("/proc/self/cwd/evil"))
-    env = {**machine.home.env(), "PATH": f"{venv}:{machine.bin}", "CALLS": str(machine.calls)}
-    assert processes.run_registered(payloads.bash("mkdir a"), env, shell, cwd=shop).silent
-    assert machine.remembered.strip() == REAL
-    assert "evil" not in machine.calls.read_text()
 
 
 @pytest.mark.parametrize(
@@ -370,7 +158,7 @@ def test_a_virtual_environment_cannot_lead_back_into_the_project(machine: Machin
     ],
 )
 def test_when_the_start_fails_another_one_is_found(machine: Machine, shell: str, fails: str):
-    broken = _program(machine.folder / "old" / "python3", fails)
+    broken = program(machine.folder / "old" / "python3", fails)
     machine.home.path.mkdir()
     (machine.home.path / "interpreter").write_text(f"{broken}\n")
     ran = machine.run(shell)
@@ -423,9 +211,6 @@ def test_a_path_that_is_not_ascii_is_the_same_under_every_locale(machine: Machin
         assert (state["index"], list(state["watched"])) == (calls, [str(file)]), "the file was found on the disk"
     assert sorted(path.name for path in machine.folder.iterdir()) == sorted([home.name, "données", "bin", "calls"])
     assert not (home / "hooks.log").exists()
-
-
-# --- what is gone -----------------------------------------------------------------------------------------------------------------
 
 
 def test_a_plugin_that_was_removed_while_a_session_runs_blocks_nothing(machine: Machine, shell: str, plugin: Path):
