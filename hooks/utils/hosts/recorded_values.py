@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone  # noqa: TID253  no hook on a tool call reads other hosts' records
+import json  # noqa: TID253  no hook on a tool call reads other hosts' records
+from datetime import datetime, timezone  # noqa: TID253
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterator
+    from typing import Any, BinaryIO
+
+
+def objects(file: BinaryIO, size: int) -> Iterator[dict[str, Any] | None]:
+    """Yield the JSON objects in the lines of the first `size` bytes of a file; None for a line that is none and not empty."""
+    for line in file:
+        size -= len(line)
+        if size < 0:
+            return
+        try:
+            value = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict) or line.strip():
+            yield value if isinstance(value, dict) else None
 
 
 def list_of(value: object) -> list[Any]:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 
-from ..recorded_values import count_of
+from ..recorded_values import count_of, objects
 from . import calls
 
 TYPE_CHECKING = False
@@ -48,18 +48,8 @@ def is_own(head: bytes) -> bool:
 def entries(file: BinaryIO, size: int) -> Iterator[Entry | None]:
     """Yield the entries of the first `size` bytes of a rollout; None for a line that is not a JSON object."""
     reading = _Reading()
-    for line in file:
-        size -= len(line)
-        if size < 0:
-            break
-        try:
-            value = json.loads(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            value = None
-        if isinstance(value, dict):
-            yield from reading.take(value)
-        elif line.strip():
-            yield None
+    for value in objects(file, size):
+        yield from [None] if value is None else reading.take(value)
     yield from reading.flush()
 
 

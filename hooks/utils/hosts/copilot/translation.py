@@ -7,10 +7,8 @@ compaction keeps every word that the person said, and what came while its summar
 
 from __future__ import annotations
 
-import json
-
 from ...io.codec import text_in_field
-from ..recorded_values import count_of
+from ..recorded_values import count_of, objects
 from . import calls
 
 TYPE_CHECKING = False
@@ -41,20 +39,8 @@ def is_own(head: bytes) -> bool:
 def entries(file: BinaryIO, size: int) -> Iterator[Entry | None]:
     """Yield the entries of the first `size` bytes of a file; None for a line that is not a JSON object."""
     reading = _Reading()
-    for line in file:
-        size -= len(line)
-        if size < 0:
-            return
-        if not line.strip():
-            continue
-        try:
-            event = json.loads(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            event = None
-        if isinstance(event, dict):
-            yield from reading.take(event)
-        else:
-            yield None
+    for event in objects(file, size):
+        yield from [None] if event is None else reading.take(event)
 
 
 class _Reading:

@@ -11,7 +11,7 @@ import json  # noqa: TID253  no hook on a tool call reads other hosts' records
 
 from ...io.codec import text_in_field
 from ...policy.tools import READ
-from ..recorded_values import count_of, list_of, stamp_of
+from ..recorded_values import count_of, list_of, objects, stamp_of
 from ..transcripts.blocks import text_of_blocks
 from . import TOOLS
 from .results import error_text, shown_file
@@ -250,21 +250,8 @@ def is_own(head: bytes) -> bool:
 def entries(file: BinaryIO, size: int) -> Iterator[Entry | None]:
     """Yield the entries of the first `size` bytes of a file; None for a line that is not a JSON object."""
     translator = Translator()
-    read = 0
-    for line in file:
-        read += len(line)
-        if read > size:
-            return
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            entry = None
-        if not isinstance(entry, dict):
-            yield None
-            continue
-        yield from translator.entries(entry)
+    for entry in objects(file, size):
+        yield from [None] if entry is None else translator.entries(entry)
 
 
 def _written(block: object) -> Entry | None:
