@@ -138,8 +138,7 @@ def notice_changes(
 
 
 def begin_turn(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, now: float, typed: bool = True) -> None:
-    """Notice what has changed on disk since the last turn, and that a session goes on whose client had ended; a new turn begins where the
-    prompt was `typed`."""
+    """Notice what has changed on disk, and that the session goes on where its client had ended. A `typed` prompt begins a turn."""
     from .policy import events
 
     notice_changes(paths, stored, rules, now)

@@ -5,7 +5,6 @@ sessions or of all) would fill the helper's memory and takes up to a minute.
 from __future__ import annotations
 
 import json  # noqa: TID253  no hook loads the helper
-import shlex
 import subprocess  # noqa: TID253
 import threading
 
@@ -48,8 +47,10 @@ class Commands:
 
     def run(self, words: str) -> str:
         """Return what `popkit WORDS` prints, any command; or, where that takes long, that it goes on."""
+        from ..operations.context_words import split  # seldom
+
         self._data = {}
-        running = self._late.pop(words, None) or self._begun(_split(words))
+        running = self._late.pop(words, None) or self._begun(split(words))
         printed = running.wait()
         if printed is None:
             self._late[words] = running
@@ -82,10 +83,3 @@ class Commands:
             hook_log.log_failure(self.environ, words[0], error)
             return f"popkit {words[0]} did not answer: {error}"
         return done.stdout.decode("utf-8", "replace").strip("\n")
-
-
-def _split(words: str) -> list[str]:
-    try:
-        return shlex.split(words)
-    except ValueError:
-        return words.split()

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, BinaryIO
 
+NO_USAGE = {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+
 
 def objects(file: BinaryIO, size: int) -> Iterator[dict[str, Any] | None]:
     """Yield the JSON objects in the lines of the first `size` bytes of a file; None for a line that is none and not empty."""

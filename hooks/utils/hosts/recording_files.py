@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _TAIL_BYTES = 128 * 1024
 
 
-def newest_first(root: str, is_session: Callable[[str], bool]) -> list[tuple[float, str]]:
+def newest_first(root: str, is_session: Callable[[str], object]) -> list[tuple[float, str]]:
     """Return (when it was last written in seconds, path) of the session files below a folder, the one that was written last first."""
     found = []
     for folder, _, names in os.walk(root):

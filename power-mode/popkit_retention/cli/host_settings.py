@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from popkit_retention.core.io import home
+from popkit_retention.core.io.codec import loads
 from popkit_retention.core.io.system import sha256
 
 from . import json_text, settings_file
@@ -24,17 +26,18 @@ class Before(NamedTuple):
 
 
 class HostSettings:
-    """`host`: as people call it · `key`: of the list · `kept`: the name under which earlier texts are kept · `entries_of`: (path, text,
-    undo) -> the list, Refused where it is not understood · `is_ours`: of an entry · `of_host`: members that the host adds by itself."""
+    """`host`: as people call it · `key`: of the list · `kept`: the name under which earlier texts are kept · `folder`: of ours, in the
+    plugin's · `ours()`: the entry to add · `is_ours`: of an entry · `of_host`: members that the host adds by itself."""
 
     def __init__(
-        self, host: str, key: str, kept: str, entries_of: Callable[[str, str, bool], list[Any]], is_ours: Callable[[object], bool],
+        self, host: str, key: str, kept: str, folder: str, ours: Callable[[], str], is_ours: Callable[[object], bool],
         of_host: Iterable[str] = (),
     ) -> None:  # fmt: skip
         self.host = host
         self.key = key
         self.name = kept
-        self.entries_of = entries_of
+        self.folder = folder
+        self.ours = ours
         self.is_ours = is_ours
         self.of_host = frozenset(of_host)
 
@@ -46,6 +49,27 @@ class HostSettings:
         """Refused where what the host is to load is not there."""
         if not os.path.isdir(folder):
             raise Refused(f"{folder} is missing: this PopKit was installed without its plugins. Run {command} in a clone of PopKit")
+
+    def entries(self, path: str, text: str, undo: bool = False) -> list[Any]:
+        """Return the list in a file with this text. Refused where it is not understood."""
+        try:
+            value = json_text.value_text(text, self.key)
+            entries = loads(value) if value else []
+        except (ValueError, RecursionError) as error:
+            remedy = f"Remove {self.folder[1:]} from its {self.key} list" if undo else f'Add this to it: "{self.key}": ["{self.ours()}"]'
+            why = "it has comments, or is broken" if "//" in text or "/*" in text else f"it is not valid JSON: {error}"
+            raise Refused(f"{path} is left alone, because {why}. {remedy}") from None
+        if not isinstance(entries, list):
+            raise Refused(f'{path} is left alone, because its "{self.key}" is not a list')
+        return entries
+
+    def ours_in(self, path_of: Callable[[], str]) -> object:
+        """Return our entry of the list in a file; "" where there is none, or it cannot be read."""
+        try:
+            path = path_of()
+            return next(filter(self.is_ours, self.entries(path, settings_file.read(path) or "{}")), "")
+        except (OSError, Refused, home.NoHome):
+            return ""
 
     def with_entries(self, text: str, entries: list[Any]) -> str:
         """Return the text of a file with these entries; without any, the member goes."""
@@ -76,7 +100,7 @@ class HostSettings:
         known = self._kept_state(path, text, environ)
         if known is not None and known.is_as_left:
             return known
-        if any(map(self.is_ours, self.entries_of(path, text or "{}", False))):
+        if any(map(self.is_ours, self.entries(path, text or "{}"))):
             return None
         return Before(text or ("" if os.path.exists(path) else None), is_as_left=True)
 

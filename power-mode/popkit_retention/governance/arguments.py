@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..cli.terminal import Bar
     from .controller import Controller
 
-_SET, _ADD, _REMOVE = "=", "+=", "-="
+_SET, _ADD, REMOVE = "=", "+=", "-="
 _SWITCHES = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 _NUMERALS = "keep_context_ids"  # the list of numbers
 _LONGEST_NUMBER = 40  # digits and signs: no key takes a longer number
@@ -131,16 +131,11 @@ def config_of(changes: Iterable[Assignment], policy: Mapping[str, Any]) -> dict[
             config[change.key] = change.value
             continue
         before = config.get(change.key, policy[change.key])
-        if removes(change):
+        if change.how == REMOVE:
             config[change.key] = [item for item in before if item not in change.value]
         else:
             config[change.key] = [*before, *(item for item in change.value if item not in before)]
     return config
-
-
-def removes(change: Assignment) -> bool:
-    """Return whether a change takes something out of a list."""
-    return change.how == _REMOVE
 
 
 def amends(changes: Iterable[Assignment]) -> bool:

@@ -30,7 +30,7 @@ def set_policies(request: Request) -> Answer:
         change = retention_arguments.read(word, request.domain or "")
         if change.key == "keep_session_ids" and isinstance(change.value, list):
             # As `hold add --session` takes it: a policy compares whole ids, so the beginning of one would keep nothing.
-            change = change._replace(value=retention_arguments.session_ids(change.value, request, retention_arguments.removes(change)))
+            change = change._replace(value=retention_arguments.session_ids(change.value, request, change.how == retention_arguments.REMOVE))
         wanted.setdefault(change.domain, []).append(change)
     before = request.controller.policies()
     configs = {domain: retention_arguments.config_of(changes, before[domain]) for domain, changes in wanted.items()}

@@ -6,17 +6,13 @@ import os
 from pathlib import Path
 
 from popkit_retention.core.io import home
-from popkit_retention.core.io.codec import loads
 from popkit_retention.core.io.storage import LOGS, Storage
 
-from ..cli import json_text, settings_file
-from ..cli.answering import Refused
 from ..cli.host_settings import HostSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 
 OPENCODE = "opencode"
@@ -51,24 +47,6 @@ def _user_folder(environ: Mapping[str, str]) -> str:
     return chosen or os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home.user_folder(environ), ".config"), "opencode")
 
 
-def plugins_of(path: str, text: str, undo: bool) -> list[Any]:
-    """Return the plugins that a configuration names. Refused where it is not understood."""
-    try:
-        value = json_text.value_text(text, KEY)
-        plugins = loads(value) if value else []
-    except (ValueError, RecursionError) as error:
-        remedy = f"Remove {FOLDER[1:]} from its {KEY} list" if undo else f'Add this to it: "{KEY}": ["{spec()}"]'
-        why = "it has comments, or is broken" if _has_comments(text) else f"it is not valid JSON: {error}"
-        raise Refused(f"{path} is left alone, because {why}. {remedy}") from None
-    if not isinstance(plugins, list):
-        raise Refused(f'{path} is left alone, because its "{KEY}" is not a list')
-    return plugins
-
-
-def _has_comments(text: str) -> bool:
-    return any(sign in text for sign in ("//", "/*"))
-
-
 def plugin_named(plugin: object) -> str:
     """Return what an entry of the list names: a text, or a pair of it and the plugin's options."""
     named = plugin[0] if isinstance(plugin, list) and plugin else plugin
@@ -82,12 +60,7 @@ def is_ours(plugin: object) -> bool:
 
 def named_plugin(environ: Mapping[str, str], scope: str = "user", kind: str = SERVER) -> str:
     """Return how a file names our plugin; "" where it does not, or cannot be read."""
-    try:
-        path = path_of(kind, scope, environ)
-        plugins = plugins_of(path, settings_file.read(path) or "{}", undo=False)
-    except (OSError, Refused, home.NoHome):
-        return ""
-    return next((plugin_named(plugin) for plugin in plugins if is_ours(plugin)), "")
+    return plugin_named(SETTINGS.ours_in(lambda: path_of(kind, scope, environ)))
 
 
 def is_in_opencode(environ: Mapping[str, str], scope: str) -> bool:
@@ -96,4 +69,4 @@ def is_in_opencode(environ: Mapping[str, str], scope: str) -> bool:
 
 
 # OpenCode itself puts $schema into a file that lacks it.
-SETTINGS = HostSettings("OpenCode", KEY, _PREVIOUS, plugins_of, is_ours, ["$schema"])
+SETTINGS = HostSettings("OpenCode", KEY, _PREVIOUS, FOLDER, spec, is_ours, ["$schema"])

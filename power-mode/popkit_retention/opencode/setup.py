@@ -21,7 +21,6 @@ from .configuration import (
     is_ours,
     path_of,
     plugin_named,
-    plugins_of,
     spec,
 )
 
@@ -81,7 +80,7 @@ def _change(kind: str, undo: bool, scope: str, environ: Mapping[str, str]) -> Ch
     path = path_of(kind, scope, environ)
     text = settings_file.read(path)
     before = text or "{}\n"
-    plugins = plugins_of(path, before, undo)
+    plugins = SETTINGS.entries(path, before, undo)
     others = [plugin for plugin in plugins if not is_ours(plugin)]
     wanted = others if undo else [*others, spec()]
     if [plugin_named(plugin) for plugin in plugins if is_ours(plugin)] == [plugin_named(plugin) for plugin in wanted if is_ours(plugin)]:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 
 from popkit_retention.core.io import home
-from popkit_retention.core.io.codec import loads
 from popkit_retention.core.io.storage import LOGS, Storage
 
-from ..cli import json_text, settings_file
-from ..cli.answering import Refused
 from ..cli.host_settings import HostSettings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 
 PI = "pi"
@@ -40,19 +36,6 @@ def path_of(scope: str, environ: Mapping[str, str]) -> str:
     return os.path.realpath(os.path.join(folder, "settings.json"))
 
 
-def extensions_of(path: str, text: str, undo: bool) -> list[Any]:
-    """Return the extensions that settings name. Refused where they are not understood."""
-    try:
-        value = json_text.value_text(text, KEY)
-        extensions = loads(value) if value else []
-    except (ValueError, RecursionError) as error:
-        remedy = f"Remove {FOLDER[1:]} from its {KEY} list" if undo else f'Add this to it: "{KEY}": ["{folder()}"]'
-        raise Refused(f"{path} is left alone, because it is not valid JSON: {error}. {remedy}") from None
-    if not isinstance(extensions, list):
-        raise Refused(f'{path} is left alone, because its "{KEY}" is not a list')
-    return extensions
-
-
 def is_ours(extension: object) -> bool:
     """Return whether an entry of the list is our extension, whatever its folder."""
     return isinstance(extension, str) and extension.rstrip("/").removesuffix("/index.ts").endswith(FOLDER)
@@ -60,12 +43,7 @@ def is_ours(extension: object) -> bool:
 
 def named_extension(environ: Mapping[str, str], scope: str = "user") -> str:
     """Return how the settings name our extension; "" where they do not, or cannot be read."""
-    try:
-        path = path_of(scope, environ)
-        extensions = extensions_of(path, settings_file.read(path) or "{}", undo=False)
-    except (OSError, Refused, home.NoHome):
-        return ""
-    return next(filter(is_ours, extensions), "")
+    return str(SETTINGS.ours_in(lambda: path_of(scope, environ)))
 
 
-SETTINGS = HostSettings(PI, KEY, _PREVIOUS, extensions_of, is_ours)
+SETTINGS = HostSettings(PI, KEY, _PREVIOUS, FOLDER, folder, is_ours)

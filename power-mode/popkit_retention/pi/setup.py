@@ -6,7 +6,7 @@ That happens only on the user's word, the change shown first. The file keeps its
 from __future__ import annotations
 
 from ..cli import host_settings, settings_file
-from .configuration import PI, SCOPES, SETTINGS, extensions_of, folder, is_ours, named_extension, path_of
+from .configuration import PI, SCOPES, SETTINGS, folder, is_ours, named_extension, path_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def set_up_pi(undo: bool, scope: str, yes: bool, environ: Mapping[str, str]) -> 
 def _text_after(path: str, text: str | None, undo: bool, environ: Mapping[str, str]) -> str | None:
     """Return the text that the settings are to have; None where the file is to go."""
     before = text or "{}\n"
-    extensions = extensions_of(path, before, undo)
+    extensions = SETTINGS.entries(path, before, undo)
     ours, others = [each for each in extensions if is_ours(each)], [each for each in extensions if not is_ours(each)]
     if ours == ([] if undo else [folder()]):
         return text

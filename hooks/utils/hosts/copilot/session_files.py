@@ -32,7 +32,7 @@ def session_id_of(path: str) -> str:
 
 
 def newest_first(environ: Mapping[str, str]) -> list[tuple[float, str]]:
-    return recording_files.newest_first(folder_of(environ), lambda path: session_id_of(path) != "")
+    return recording_files.newest_first(folder_of(environ), session_id_of)
 
 
 def newest_usage(path: str) -> Usage | None:

@@ -8,7 +8,7 @@ compaction keeps every word that the person said, and what came while its summar
 from __future__ import annotations
 
 from ...io.codec import text_in_field
-from ..recorded_values import count_of, objects
+from ..recorded_values import NO_USAGE, count_of, objects
 from . import calls
 
 TYPE_CHECKING = False
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 NAME = "Copilot CLI"
 _HEAD_BYTES = 4_000
 _MARKS = (b'"session.start"', b'"copilotVersion"')
-_NO_USAGE = {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
 # The words in which the model gets a summary.
 _SUMMARY = (
     "Some of the conversation history has been summarized to free up context.\n\n"
@@ -176,7 +175,7 @@ class _Reading:
         for entry in since:
             fields = {name: value for name, value in entry.items() if name in ("isMeta", "attachment", "message")}
             if entry["type"] == "assistant":
-                again = {"id": f"{self.session}-again-{self.count}", "model": "<synthetic>", "usage": _NO_USAGE}
+                again = {"id": f"{self.session}-again-{self.count}", "model": "<synthetic>", "usage": NO_USAGE}
                 fields["message"] = {**entry["message"], **again}
             elif entry["type"] == "user" and isinstance(entry["message"]["content"], str):
                 fields["isMeta"] = True  # the person said it once, before

@@ -11,7 +11,7 @@ import json  # noqa: TID253  no hook on a tool call reads other hosts' records
 
 from ...io.codec import text_in_field
 from ...policy.tools import READ
-from ..recorded_values import count_of, list_of, objects, stamp_of
+from ..recorded_values import NO_USAGE, count_of, list_of, objects, stamp_of
 from ..transcripts.blocks import text_of_blocks
 from . import TOOLS
 from .results import error_text, shown_file
@@ -30,7 +30,6 @@ EDITED = "popkit"  # `customType` of the entry that PopKit leaves behind its edi
 _HEADS = (b'{"type":"session",', b'{"type": "session",')
 _HEAD_BYTES = 400
 _FAILED = ("error", "aborted")
-_NO_USAGE = {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
 
 
 class Translator:
@@ -170,7 +169,7 @@ class Translator:
         for translated in self._message(message, uuid, at):
             translated.pop("toolUseResult", None)
             if translated["type"] == "assistant":
-                translated["message"].update(id=uuid, model="<synthetic>", usage=_NO_USAGE)
+                translated["message"].update(id=uuid, model="<synthetic>", usage=NO_USAGE)
                 del translated["message"]["key"]
             elif translated["message"]["content"][0].get("type") != "tool_result":
                 translated["isMeta"] = True  # the person said it once, before
