@@ -67,7 +67,7 @@ function limitWords(name, most) {
 const amountOf = (unit, number) => (unit === "usd" ? usd(number) : `${whole(number)} tokens`);
 
 function Limit({ limit }) {
-  const share = (number) => `${Number(number.toFixed(1))}%`;
+  const share = (number) => `${number.toFixed(1)}%`;
   const used = share(limit.used_percent);
   const words = `${amountOf(limit.unit, limit.used)} of ${amountOf(limit.unit, limit.limit)} used (${used})`;
   const isSession = limit.scope === "session";

@@ -154,12 +154,12 @@ def test_usage_is_shown_of_everybody_or_of_one_user(home: Home, visit: Visits) -
     expect(card.get_by_role("heading")).to_have_text("Usage by day")
     expect(card).to_contain_text("The last 30 days, in tokens: $1.00 at the prices of the API")
     expect(seen.page.locator("#limits")).to_contain_text(
-        "7,000 tokens of 20,000 tokens used (35%). With 65% left, contexts are built as for 60–80% of the budget."
+        "7,000 tokens of 20,000 tokens used (35.0%). With 65.0% left, contexts are built as for 60–80% of the budget."
     )
     seen.page.get_by_role("combobox", name="User").select_option("erik")
     expect(card.get_by_role("heading")).to_have_text("Usage of erik by day")
     expect(card).to_contain_text("The last 30 days, in tokens: $0.50 at the prices of the API")
-    expect(seen.page.locator("#limits")).to_contain_text("1,000 tokens of 20,000 tokens used (5%)")
+    expect(seen.page.locator("#limits")).to_contain_text("1,000 tokens of 20,000 tokens used (5.0%)")
 
 
 def test_a_limit_of_which_nothing_is_used_is_told_apart_from_none(home: Home, visit: Visits) -> None:
