@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.hidden_failures import SHELLS, hidden_lines
@@ -43,6 +43,15 @@ def test_what_a_rule_leaves_out_keeps_its_law_and_is_reported(rule: Rule, value:
             noun, ending = rule.words
             assert re.fullmatch(rf"(1 {noun}|(?!1 )[\d,]+ {noun}s){re.escape(ending)}", reason)
         context.is_seen(result, entry)
+
+
+@pytest.mark.parametrize(("rule", "value"), SWITCHED)
+def test_of_the_results_that_its_law_is_tried_with_a_rule_shortens_some(rule: Rule, value: str):
+    def shortens(arriving: list[Result]) -> bool:
+        context = alone(rule, value)
+        return any(context.arrives(result).reasons for result in arriving)
+
+    find(LAWS[rule.law].results, shortens, settings=settings(max_examples=500, phases=[Phase.generate], database=None))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=[rule.name for rule in RULES])
