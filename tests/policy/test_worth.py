@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from popkit_retention.core.policy import kinds
 from popkit_retention.core.policy.economics import THINKING_AGAIN
 from popkit_retention.core.policy.need_model import FEATURES, SCHEMA, NeedModel, features, model_of
 from popkit_retention.core.policy.worth import LEAST_QUIET, Candidate, Situation, Tuned, choose, is_in_use, value
+from popkit_retention.core.state.shipped import need_model, need_soon_model
 from tests.policy.priced import LIFETIMES, READS, prices
 from tests.policy.scenario import Scenario
 
@@ -242,6 +244,11 @@ def test_a_model_is_read_back_as_it_was_written(ten_thousandths: dict[str, int])
 def test_what_is_no_model_is_refused(value: object):
     with pytest.raises(ValueError, match="not a "):
         model_of(value)
+
+
+@pytest.mark.parametrize("shipped_model", [need_model, need_soon_model])
+def test_every_kind_that_is_learnt_has_weights_in_the_shipped_models(shipped_model: Callable[[], NeedModel]):
+    assert {f"{of} {kind}" for of in ("kind", "quiet") for kind in kinds.LEARNT} <= shipped_model().weights.keys()
 
 
 def test_a_kind_that_is_not_known_is_another(session: Scenario):

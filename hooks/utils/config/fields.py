@@ -147,9 +147,8 @@ _THRESHOLDS_ABOUT = {
 }
 _GRACE_ABOUT = {
     kinds.READ: "Calls for which an expired file content stays: what was just edited is often needed again.",
-    kinds.SEARCH: "The same for searches.",
     kinds.RUN: "The same for tests, builds and other runs.",
-    kinds.ACK: "The same for acknowledgments: edits, `mkdir`.",
+    kinds.ACK: "The same for acknowledgements: edits, `mkdir`.",
     kinds.OTHER: "The same for everything else.",
 }
 _COMPACTION_ABOUT = {
@@ -256,7 +255,7 @@ FIELDS = {
         "Calls for which an expired result must have been left alone before a clear takes it unasked, by kind; auto weighs instead.",
         record(
             "GraceCalls",
-            {kind: described(_GRACE_ABOUT[kind], HOLD) for kind in ruleset.GRACE_CALLS},
+            {kind: described(_GRACE_ABOUT.get(kind, f"The same for {kinds.of(kind).many}."), HOLD) for kind in ruleset.GRACE_CALLS},
         ),
         ruleset.GRACE_CALLS,
         LONGER,

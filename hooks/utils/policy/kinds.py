@@ -16,7 +16,7 @@ OF_THE_ARCHIVE = frozenset(("list", "prune", "search", "show", "stats", "verify"
 
 
 class Kind:
-    """The properties that results of a kind share; `__init__` explains each."""
+    """The properties that results of a kind share; see `__init__`."""
 
     __slots__ = (
         "budget", "counted", "ended", "ends_in_verdict", "ends_on", "grace", "is_learnt", "is_lookup", "is_noisy", "is_verbatim", "label",
