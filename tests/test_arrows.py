@@ -45,6 +45,13 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
     assert circles(graph) == []
 
 
+def test_hooks_import_nothing_of_the_services() -> None:
+    graph = grimp.build_graph("popkit_retention", cache_dir=None)
+    core = {"popkit_retention.core", *graph.find_descendants("popkit_retention.core")}
+    assert len(core) > 1
+    assert {f"{module} -> {other}" for module in core for other in graph.find_modules_directly_imported_by(module) - core} == set()
+
+
 @pytest.mark.parametrize(
     "back",
     [
