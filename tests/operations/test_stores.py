@@ -7,11 +7,14 @@ import os
 import socket
 from pathlib import Path
 
+import pytest
+
 from popkit_retention.bill import digests
 from popkit_retention.core import archive
 from popkit_retention.core.hosts.opencode.kept_transcripts import Kept, path_of
 from popkit_retention.core.hosts.pi.kept_transcripts import Kept as PiKept
 from popkit_retention.core.io import hook_log
+from popkit_retention.core.io.storage import LOGS
 from popkit_retention.core.reclaim import auto_compaction
 from popkit_retention.core.state import limit_readings, prompt_breakdowns, sockets
 from popkit_retention.core.state.site import Site
@@ -91,14 +94,25 @@ def test_every_store_that_declares_what_it_keeps_is_listed() -> None:
     assert set(stores.declaring()) == declaring()
 
 
-def test_every_file_that_popkit_writes_belongs_to_exactly_one_store(tmp_path: Path) -> None:
-    house = Governed(tmp_path)
+@pytest.fixture(scope="module")
+def owned_by(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    house = Governed(tmp_path_factory.mktemp("busy"))
     busy(house)
-    owned_by = owners(house.home)
+    return owners(house.home)
+
+
+def test_every_file_that_popkit_writes_belongs_to_exactly_one_store(owned_by: dict[str, list[str]]) -> None:
     assert {name: titles for name, titles in owned_by.items() if len(titles) != 1} == {}
     written = {titles[0] for titles in owned_by.values()}
     never = {"kept originals", "what popkit setup installed"}  # the other test's, and pip's
     assert written == {each.title for each in stores.every()} - never
+
+
+def test_where_a_store_keeps_things_is_on_the_page_about_privacy(owned_by: dict[str, list[str]]) -> None:
+    page = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")
+    small = {LOGS, "what earlier versions kept", "your configuration"}
+    places = {"".join(name.partition("/")[:2]) for name, titles in owned_by.items() if not small.intersection(titles)}
+    assert {place for place in places if f"`{place}" not in page} == set()
 
 
 def test_what_a_clear_writes_belongs_to_exactly_one_store(tmp_path: Path) -> None:
