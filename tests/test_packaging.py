@@ -345,6 +345,7 @@ def test_the_programs_of_the_guides_are_typed_strictly(package: Package) -> None
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_pyright_finds_no_fault_in_the_programs_of_the_guides(package: Package) -> None:
     pyright = Path(sys.executable).with_name("pyright")
     if not pyright.exists() or shutil.which("node") is None:
