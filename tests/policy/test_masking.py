@@ -97,6 +97,24 @@ def test_a_password_of_words_and_digits_is_masked_where_the_context_reveals_it(t
     assert "kangaroo" not in mask(text)
 
 
+@pytest.mark.parametrize("blank", ["", " "])
+@pytest.mark.parametrize(
+    ("header", "kept"),
+    [
+        ("X-Api-Key:{}$KEY", "X-Api-Key:{}$KEY"),
+        ("X-Api-Key:{}${{KEY}}", "X-Api-Key:{}${{KEY}}"),
+        ("X-Auth-Token:{}Bearer $(cat ~/.token)", "X-Auth-Token:{}Bearer $(cat ~/.token)"),
+        ("Authorization:{}Bearer $TOKEN", "Authorization:{}Bearer $TOKEN"),
+        ("Authorization:{}Bearer", "Authorization:{}Bearer"),
+        ("Cookie:{}theme=$THEME; sid=heron", "Cookie:{}****"),
+        ("Cookie:{}$THEME; sid=heron", "Cookie:{}****"),
+        ("Authorization:{}Bearer $A heron", "Authorization:{}Bearer ****"),
+    ],
+)
+def test_a_header_keeps_what_a_variable_says_alone(header: str, kept: str, blank: str):
+    assert mask(f'curl -H "{header.format(blank)}" x') == f'curl -H "{kept.format(blank)}" x'
+
+
 @pytest.mark.parametrize(
     ("command", "kept"),
     [

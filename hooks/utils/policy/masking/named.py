@@ -56,24 +56,21 @@ _NAMED = (
     r"(\s{0,3}=(?!=)\s{0,3}|:[-=](?=[^}\s]{1,200}\})|\s{0,3}:\s{0,3}&?\w{1,16}\s{0,3}=\s{0,3}|\s{0,3}:(?!:)\s{0,3}|>(?=[^<>\s])"
     r"|\s{1,3}value\s?[=:]\s?|\\s[*+]=\\s[*+]\[[\"']{1,3}\]|,\s{0,3}(?=\\{0,4}[\"'])|\s{1,3})"
 )
-_NO_VARIABLE = r"(?!\$[A-Za-z_({])"
 _SCHEMES = "bearer|basic|token|digest|apikey|negotiate"
 # What a text must hold, in lower case, for a form to be looked for; the form: what follows its last group is masked.
 _FORMS = (
     (
         ("authorization",),
-        r"(?is)([\"'])((?:proxy-)?authorization\s{0,3}:\s{0,3}(?:(?:" + _SCHEMES + r")\s{1,3})?)" + _NO_VARIABLE + r"(?:(?!\1).)+",
+        r"(?is)([\"'])((?:proxy-)?authorization\s{0,3}:\s{0,3}(?:(?:" + _SCHEMES + r")\s{1,3})?)(?:(?!\1).)+",
     ),
     (
         ("authorization",),
-        r"(?i)(\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:(?:" + _SCHEMES + r")\s{1,3})?)" + _NO_VARIABLE + r"[^\s\"'&;|)]+",
+        r"(?i)(\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:(?:" + _SCHEMES + r")\s{1,3})?)[^\s\"'&;|)]+",
     ),
     (("bearer", "basic"), r"(?i)(\b(?:bearer|basic)\s{1,3}(?=[a-z._~+/-]{0,500}[\d=]))[a-z0-9._~+/=-]{8,}"),
     (
         ("key:", "token:", "auth:", "secret:", "signature:", "cookie:"),
-        r"(?i)(\b(?:x-[\w-]{0,30}(?:key|token|auth|secret|signature)|api-?key|cookie|set-cookie)\s{0,3}:\s{0,3})"
-        + _NO_VARIABLE
-        + r"[^\"'\n]+",
+        r"(?i)(\b(?:x-[\w-]{0,30}(?:key|token|auth|secret|signature)|api-?key|cookie|set-cookie)\s{0,3}:\s{0,3})[^\"'\n]+",
     ),
     (
         tuple(mark + name for mark in "?&" for name in ("sig=", "code=", "pw=", "jwt=", "sid=", "session=")),
@@ -160,13 +157,13 @@ def _is_call_ended(text: str, begin: int, end: int) -> bool:
 
 def _is_set_elsewhere(value: str) -> bool:
     """Return whether the last word is a variable, or only says what kind of secret one is: `Bearer $TOKEN`."""
-    word = value.rpartition(" ")[2]
+    schemes = _SCHEMES.split("|")
     scheme, _, behind = value.partition(" ")
-    if behind[:1] == "$" and (behind[1:2] == "(" or is_variable(behind[1:2])) and scheme.lower() in _SCHEMES.split("|"):
-        return True
-    if value.lower().lstrip().startswith(_EXPRESSIONS):
-        return True
-    return word.lower() in _SCHEMES.split("|") or (word[:1] == "$" and is_variable(word[1:2]))
+    if scheme.lower() in schemes and behind:
+        value = behind
+    word = value.rpartition(" ")[2]
+    is_from_variable = word[:1] == "$" and is_variable(word[1:2])
+    return is_from_variable or word.lower() in schemes or value.lower().lstrip().startswith(_EXPRESSIONS)
 
 
 def _named(lowered: str) -> bool:
