@@ -247,22 +247,30 @@ def test_a_file_beside_a_run_is_said_once_though_it_speaks_of_errors():
 # --- files that are read again -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("line", "path"), [
-    ("cat a.py", "/p/a.py"),
-    ("cd src && sed -n 1,80p a.py", "/p/src/a.py"),
-    ("echo == a.py; nl -ba a.py | sed -n '1,80p'", "/p/a.py"),
-    ("sed -n '1,5p;10,14p' a.py", "/p/a.py"),
-    ("for f in a.py; do cat $f; done", "/p/a.py"),
-    ("cat a.py b.py", ""),
-    ("cat a.py; npm test", ""),
-    ("cat $FILE", ""),
-    ("git show main:a.py", ""),
-    ("npm test", ""),
+@pytest.mark.parametrize(("tool", "tool_input", "path"), [
+    *(("Bash", {"command": line}, path) for line, path in (
+        ("cat a.py", "/p/a.py"),
+        ("cd src && sed -n 1,80p a.py", "/p/src/a.py"),
+        ("echo == a.py; nl -ba a.py | sed -n '1,80p'", "/p/a.py"),
+        ("sed -n '1,5p;10,14p' a.py", "/p/a.py"),
+        ("for f in a.py; do cat $f; done", "/p/a.py"),
+        ("cat a.py b.py", ""),
+        ("cat a.py; npm test", ""),
+        ("cat $FILE", ""),
+        ("git show main:a.py", ""),
+        ("npm test", ""),
+    )),
+    ("Read", {"file_path": "/p/a.py"}, "/p/a.py"),
+    ("Grep", {"pattern": "x", "path": "/p/a.py"}, ""),
 ])  # fmt: skip
-def test_a_shell_that_shows_one_file_has_read_it(line: str, path: str):
-    tool = TOOLS.of("Bash")
-    classified = classify(Call("toolu_1", tool, {"command": line}, Outcome(9), cwd="/p"), "/p", shipped.rules())
-    assert door.path_of(tool, classified.subjects, classified.parts) == path
+def test_what_shows_one_file_has_read_it(tool: str, tool_input: dict, path: str):
+    traits = TOOLS.of(tool)
+    classified = classify(Call("toolu_1", traits, tool_input, Outcome(9), cwd="/p"), "/p", shipped.rules())
+    assert door.path_of(traits, classified.subjects, classified.parts) == path
+
+
+def test_a_read_of_which_a_state_names_no_file_has_read_none():
+    assert door.path_of(TOOLS.of("Read"), [], []) == ""
 
 
 def test_with_reads_a_file_is_said_once_whether_it_is_read_or_a_shell_shows_it():
