@@ -206,9 +206,9 @@ def _has_value(text: str, match: Match[str]) -> bool:
         if following[:1] in ("-", "|", "&", ";", ">", "<", "") or following[1:] == ">":
             return False
         return words[-1].lstrip("\"'\n\t").startswith("-") or (len(words) > 1 and words[-2] in _SETTERS)
-    if between[0] == ">":
+    if between == ">":
         return before.endswith("<")
-    if between[:2] in (":-", ":="):
+    if between in (":-", ":="):
         return "${" in words[-1]
     if between[0] == ",":
         return bool(quote) and _is_first_argument(before)
