@@ -177,7 +177,7 @@ def _tokens(pattern: str) -> list[str | _Set]:
         character = pattern[at]
         # A `]` that comes first in a set is a member.
         end = pattern.find("]", at + (3 if pattern[at + 1 : at + 2] in ("!", "^") else 2)) if character == "[" else -1
-        if end > 0:
+        if end != -1:
             tokens.append(_set(pattern[at + 1 : end]))
             at = end + 1
             continue
