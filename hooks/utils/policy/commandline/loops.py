@@ -35,8 +35,10 @@ def written_out(name: str, words: Sequence[str], body: Sequence[Command], unquot
         and not any(text.partition("=")[0].rstrip("+") == name for command in body for text in (*command.assignments, *command.words))
         and any("$" + name in word or "${" + name in word for command in body for word in command.words)  # else the same each time
     )
-    found = [command for value in words for command in _run_once(body, name, value)] if is_known else []
-    for again in found[len(body) :: len(body) or 1]:
+    if not is_known:
+        return []
+    found = [command for value in words for command in _run_once(body, name, value)]
+    for again in found[len(body) :: len(body)]:
         again.joined = again.joined and INSIDE  # nothing joins it to the run before
     return found
 
