@@ -110,6 +110,14 @@ def test_normal_paths_stay_as_they_are(path, cwd):
         assert once == parts.normal_path(once, "/elsewhere")
 
 
+@pytest.mark.parametrize(
+    ("path", "folder", "lies_in"),
+    [("/w/a.py", "/w", True), ("/w/x/a.py", "/w", True), ("/w", "/w", False), ("/wx/a.py", "/w", False), ("/w", "/", True)],
+)
+def test_a_path_lies_in_each_folder_above_it(path, folder, lies_in):
+    assert parts.lies_in(path, folder) == lies_in
+
+
 @pytest.mark.parametrize("text", ["$x", "$_", "a$1", "${x}", "$(a)", "`a`", "a`", "$@", "$*", "$?", "$!", "$#", "$-", "$$", "$ $x", "$.$x"])
 def test_a_text_changes_where_the_shell_puts_something_else_there(text):
     assert parts.has_variable(text)

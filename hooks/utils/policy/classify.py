@@ -68,9 +68,7 @@ class Classification:
 
 def shown_path(path: str, cwd: str) -> str:
     """Return a path as a person would name it: relative to the working folder where it lies in it."""
-    if cwd and path.startswith(cwd.rstrip("/") + "/"):
-        return path[len(cwd.rstrip("/")) + 1 :]
-    return path
+    return path[len(cwd) :].lstrip("/") if cwd and parts.lies_in(path, cwd) else path
 
 
 def _shorten(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .calls import Call
 from .masking import mask
-from .parts import UNKNOWN, normal_path
+from .parts import UNKNOWN, lies_in, normal_path
 from .tools import EDITS
 
 # Options of `git commit` that take the next word; of a cluster of letters what follows one of these is its value.
@@ -87,7 +87,7 @@ class Commits:
     def _below(self, paths: list[str], folder: str) -> list[str]:
         """Return the files that paths name: themselves, but for the folder, and what has changed below them."""
         roots = [root for root in (_path(path, folder) for path in paths) if not root.startswith(UNKNOWN)]
-        below = [path for path in self.changed if any(path.startswith(root.rstrip("/") + "/") for root in roots)]
+        below = [path for path in self.changed if any(lies_in(path, root) for root in roots)]
         return [*(root for root in roots if root != folder), *below]
 
     def _list(self, text: str, folder: str) -> None:

@@ -85,6 +85,11 @@ def normal_path(path: str, cwd: str) -> str:
     return path
 
 
+def lies_in(path: str, folder: str) -> bool:
+    """Return whether a path lies in a folder, at any depth."""
+    return path.startswith(folder.rstrip("/") + "/")
+
+
 def _without_drive_forms(path: str, cwd: str) -> str:
     """Return a Windows path with forward slashes and an upper-case drive."""
     path = path.replace("\\", "/")

@@ -78,7 +78,7 @@ def _repository_of(state: ContextState, folder: str) -> str:
     for known in state.trees:
         if known[:1] == _SWITCHED:
             continue
-        if known == folder or known.startswith(folder.rstrip("/") + "/") or folder.startswith(known.rstrip("/") + "/"):
+        if known == folder or parts.lies_in(known, folder) or parts.lies_in(folder, known):
             return known
     return ""
 
