@@ -22,6 +22,11 @@ def test_a_compaction_is_ours_if_it_was_noted_just_before_the_host_wrote_it(late
     assert removals.brought_down_to(entries_of([*ODD[:7], entry]), AT + later) == (2_000 if same else 0)
 
 
+def test_the_host_may_round_a_time_down_by_a_millisecond() -> None:
+    assert removals.compaction_at(entries_of([compact(0.001)]), 0.0)
+    assert removals.compaction_at(entries_of([compact(0.002)]), 0.0) is None
+
+
 @pytest.mark.parametrize(("later", "event"), [(0.5, "compact"), (3, "back"), (10.9, "back"), (11.5, "compact"), (31, None)])
 def test_an_undo_is_no_other_compaction_soon_behind_it(later: float, event: str | None) -> None:
     """The host writes an undo down at once: what comes later is a compaction of its own, or one of ours that was summed up."""

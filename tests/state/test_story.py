@@ -300,6 +300,8 @@ def tools_that_are_hidden(folder: Path) -> Rows:
     yield "projects", [hidden_tools.project_of(home, place) for place in ("/shop/src/deep", "/shop", "/shops", "")]
     hidden_tools.hide(home, "/shop", "LS", None)
     yield "one", [*hidden_tools.hidden(home, "/shop")]
+    hidden_tools.hide(home, "/shop", "odd", {"name": 7, "tokens": "many", "at": 1e300})
+    yield "what is of another form", [hidden_tools.hidden(home, "/shop")["odd"]]
     yield "keys", [hidden_tools.server_key(*one) for one in (("a b.c", "mcp__a_b_c__x"), ("a-b", "mcp__a-b__x"), ("é", "mcp__e__x"))]
     yield "among", [hidden_tools.is_among(tool, ["LS", "mcp__a__"]) for tool in ("LS", "LSP", "mcp__a__x", "mcp__ab__x", "mcp__a__")]
 
