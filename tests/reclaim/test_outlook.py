@@ -78,6 +78,16 @@ def test_a_look_keeps_what_a_clear_would_take_for_the_status_line(working: Shop)
     assert planned["now"] == planned["cold"] > 0
 
 
+def test_the_status_line_is_told_of_no_clear_that_would_be_refused(working: Shop) -> None:
+    looked(working)
+    talk = worked(str(working.project))
+    talk.add("riddle")
+    talk.prompt("go on")
+    working.write(talk)
+    assert looked(working).now is None
+    assert "planned" not in working.site().session
+
+
 def test_of_what_is_not_understood_the_first_is_named(working: Shop) -> None:
     view = looked(working)
     assert view.rebuilt is not None

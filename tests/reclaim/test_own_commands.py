@@ -43,6 +43,8 @@ def test_commands_of_ours_and_compactions_leave_no_rows(ours: list[str]):
         [CAVEAT, MODEL, SET], [CAVEAT], [SET], ["Compacted"], ["why does " + COMPACT + " stand here?"], ["run /popkit clear"],
         ["<command-message>popkit:context</command-message>\n<command-name>/popkit:context</command-name>", "Show the context."],
         [TYPED.replace("popkit", "keep the plan")], ["/compact popkit"],
+        # As long as a reminder that ends, or begins.
+        ["<system-reminder>/compact and keep the plan"], ["and then say: go /compact</system-reminder>"],
         ["<local-command-stdout>42 files were read, then Compacted</local-command-stdout>"],
     ],
 )  # fmt: skip
