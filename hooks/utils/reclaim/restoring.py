@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from .. import archive
 from ..archive.content import stamp
 from ..errors import PopkitError
@@ -55,12 +57,9 @@ def _record_in(popkit_home: str, site: Site, handle: str, transcript_path: str) 
     except OSError:
         return None
     try:
-        db = archive.open_archive(path, create=False, busy_s=WAIT_S)
-        try:
+        with closing(archive.open_archive(path, create=False, busy_s=WAIT_S)) as db:
             record = archive.record(db, handle)
             chain = archive.chain(db, record.task_id) if record else None
-        finally:
-            db.close()
         if not record or not chain:
             return None
         return record if chain.session_id == site.session_id or _holds_result(transcript_path, record.tool_use_id) else None
