@@ -160,6 +160,15 @@ ARGUMENTS = [
         "0.05 -> 1.05",
         "how long it waits between two looks at a line that is being written is nobody's to assert",
     ),
+    *(
+        Argument(
+            "hooks/utils/reclaim/compaction_advice.py",
+            "_LOOKED_AT = 4_000 # masked before it is cut: half a secret is one too",
+            change,
+            "300 characters of it are shown: how many more are masked is a matter of speed",
+        )
+        for change in ("4_000 -> 4001", "4_000 -> (3999)")
+    ),
     Argument(
         "hooks/utils/policy/planning.py",
         'decisions.append(Decision(result, KEEP, "live", tokens, placeholder_tokens(result, state.calibration, rules)))',
