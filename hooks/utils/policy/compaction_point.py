@@ -25,7 +25,7 @@ def point(window: int, session: Mapping[str, Any], tokens: int) -> int:
         return window
     fact = session.get("compacts_at")
     if isinstance(fact, dict) and isinstance(fact.get("tokens"), int) and fact == noted(session, fact["tokens"]):
-        room = fact["tokens"] + _BUFFER if fact["tokens"] else 0
+        room = fact["tokens"] + _BUFFER
     else:
         limit = said.get("window")
         room = 0 if said.get("off") is True else (min(window, limit) if type(limit) is int else window) - _ANSWER
