@@ -98,10 +98,10 @@ def found_in(text: str) -> Iterator[OwnLine]:
     at = text.find(_RESTORE)
     while at >= 0:
         begin, end = text.rfind("[PopKit ", max(0, at - _MOST_CHARS), at), text.find("]", at, at + _MOST_CHARS) + 1
-        line = text[begin:end] if begin >= 0 and end > 0 and not _is_marked(text, begin) else ""
+        line = text[begin:end]
         notice = re.fullmatch(_NOTICE, line)
         found = notice or re.fullmatch(_CLEARED, line) or re.fullmatch(_LISTED, line)
-        if found:
+        if found and not _is_marked(text, begin):
             yield OwnLine(line, line[1:-1], found[1], bool(notice), found[2])
         at = text.find(_RESTORE, at + 1)
 
