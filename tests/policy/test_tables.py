@@ -15,7 +15,7 @@ import pytest
 
 from popkit_retention.core import policy
 from popkit_retention.core.hosts.claude_code import TOOLS
-from popkit_retention.core.policy import estimate, kinds, lost_cache, ruleset
+from popkit_retention.core.policy import estimate, kind_rows, kinds, lost_cache, ruleset
 from popkit_retention.core.policy.door import failures
 from popkit_retention.core.policy.lost_cache import Between, Sent
 from popkit_retention.core.policy.models import Models
@@ -151,6 +151,16 @@ TABLES = [defaults, every_kind, every_tier, settings, contents, failing_words, c
 def test_the_tables_say_what_the_golden_says(golden) -> None:
     rows = [row for table in TABLES for row in (f"# {table.__name__}", *table())]
     golden(GOLDENS / "tables.txt", "".join(f"{row}\n" for row in rows))
+
+
+@pytest.mark.parametrize(("prompt", "read", "lost"), [(21_000, 20_000, 0), (21_000, 19_000, 0), (21_000, 18_999, 1_001), (9_000, 0, 9_000)])
+def test_a_request_has_lost_what_it_wrote_again(prompt: int, read: int, lost: int) -> None:
+    before = Usage(20_000, read=18_000, created=2_000)
+    assert lost_cache.lost_tokens(before, Usage(prompt, read=read)) == lost
+
+
+def test_what_cost_nothing_is_a_row_all_the_same() -> None:
+    assert [row["usd"] for row in kind_rows.kind_rows({"system": 9, "prompt": 7}, {"system": 0.5})] == [0.5, 0.0]
 
 
 def test_a_model_that_nobody_knows_has_no_price() -> None:

@@ -144,8 +144,7 @@ class Losses:
         lifetime = max(self._lifetime_s, self._models.model(before.usage.model).kept_s if before else 0)
         if sent.usage.created:
             self._lifetime_s = sent.usage.cache_ttl_s
-        tokens = lost_tokens(before.usage, sent.usage) if before is not None else 0
-        if before is None or not tokens:
+        if before is None or not (tokens := lost_tokens(before.usage, sent.usage)):
             return None
         cause, detail, later = cause_of(before, sent, lifetime, self._day_of)
         return Loss(cause, tokens, sent.usage, sent.usage.at - before.usage.at, detail, sent.between.spoke, later)
