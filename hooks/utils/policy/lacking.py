@@ -63,8 +63,7 @@ def lacking_steps(conversation: Conversation, editing: Editing | None) -> list[S
         dropped.update(result.id for result in new)
         unknown = [result for result in new if not result.cleared]
         if unknown:
-            tokens = usage.left_out[1] if len(due) == len(unknown) else 0
-            tokens = tokens or _tokens(unknown, conversation.state.calibration)
+            tokens = (len(due) == len(unknown) and usage.left_out[1]) or _tokens(unknown, conversation.state.calibration)
             lacked.append(Step([result.id for result in unknown], tokens, usage.at - _BEFORE_S))
         previous = usage
     return lacked
