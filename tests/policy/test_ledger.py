@@ -18,7 +18,7 @@ from popkit_retention.core.policy.bookings import (
     Undone,
 )
 from popkit_retention.core.policy.host_compaction import Host
-from popkit_retention.core.policy.ledger import Ledger
+from popkit_retention.core.policy.ledger import GAINS, Ledger
 from popkit_retention.core.policy.settling import settle
 from tests.policy.priced import prices
 
@@ -62,6 +62,13 @@ def test_a_session_worked_out_by_hand():
         "charged": 55_600.0,
         "net": -26_150.0,
     }
+
+
+def test_of_nothing_the_figures_are_noughts():
+    found = figures.of({})
+    assert found.pop("saved_by_usd") == dict.fromkeys(GAINS, 0.0)
+    assert {name: figure for name, figure in found.items() if figure} == {}
+    assert found["net_usd"] == 0.0
 
 
 def test_a_session_with_the_door_worked_out_by_hand():

@@ -252,6 +252,8 @@ def test_what_stands_around_a_command_counts(new, old, covered):
         ("set -x; npm run lint; npm test", ALWAYS),
         ("set +e; npm run lint; npm test", ALWAYS),
         ("set -- one two; npm run lint; npm test", ALWAYS),
+        ("(set -x; exec 3>&1; npm test)", ALWAYS),
+        ("exec node serve.js; npm test", UNSURE),
         ("npm run lint && npm test || true", UNSURE),
         ("npm run lint && npm test && echo fine || echo failed", UNSURE),
         ("(npm run lint && npm test) || echo failed", UNSURE),
