@@ -265,4 +265,52 @@ ARGUMENTS = [
         "\"\" -> 'mutant'",
         "whatever is none of these options does",
     ),
+    Argument(
+        "hooks/utils/policy/commandline/bash.py",
+        'command = words[at] if at < len(words) else ""',
+        "\"\" -> 'mutant'",
+        "git has no command of this name",
+    ),
+    Argument(
+        "hooks/utils/policy/commandline/lookups.py",
+        'test, value = tests[at], tests[at + 1] if at + 1 < len(tests) else ""',
+        "\"\" -> 'mutant'",
+        "find refuses a test without its value",
+    ),
+    Argument(
+        "hooks/utils/policy/commandline/reads.py",
+        'address = command[:-3] if command.endswith("{p}") else command[:-1] if command.endswith("p") else ""',
+        "\"\" -> 'mutant'",
+        "neither is the number of a line",
+    ),
+    Argument(
+        "hooks/utils/policy/masking/words.py",
+        'name = word.rpartition("/")[2].lower().removesuffix(".exe").rstrip(":") if len(word) < 80 else ""',
+        "\"\" -> 'mutant'",
+        "no program has this name",
+    ),
+    Argument(
+        "hooks/utils/policy/messages.py",
+        "chars = max(0, len(sealed) - _SEAL_CHARS) * 3 // 4 if isinstance(sealed, str) else 0",
+        "0 -> (-1)",
+        "a character less than none is no token less",
+    ),
+    Argument(
+        "hooks/utils/policy/messages.py",
+        "return max(round(chars / _SEALED_CHARS_PER_TOKEN), estimate_tokens(text) if isinstance(text, str) else 0)",
+        "0 -> (-1)",
+        "the other of the two is no less than none",
+    ),
+    Argument(
+        "hooks/utils/policy/outlines.py",
+        "return int(len(text) * OUTLINE_SHARE) if len(text) >= LEAST_CHARS else 0",
+        "0 -> (-1)",
+        "nothing fits into either",
+    ),
+    Argument(
+        "hooks/utils/policy/secret_shapes.py",
+        'end = _run_end(text, middle + 1, at + _KEY_CHARS) if text[middle : middle + 1] == "." else 0',
+        "0 -> (-1)",
+        "what ends before it begins is too short",
+    ),
 ]
