@@ -329,8 +329,8 @@ def test_no_line_of_a_file_is_taken_for_another(printing: tuple[str, list[str], 
 def test_strong_keeps_every_line_of_a_file_and_counts_what_it_leaves_out(printing: tuple[str, list[str], list[bool]]):
     line, lines, of_files = printing
     kept = entered(line, lines)
-    if not lines or kept == lines:
-        return
+    if not lines or kept == lines or any(one.startswith("[the line above stands ") for one in kept):
+        return  # equal lines in a row are counted by another rule
     at = hidden = 0
     for one in kept[:-1]:
         gap = 0 if one == lines[at] else int(one.removeprefix("[… ").split(" ")[0])
