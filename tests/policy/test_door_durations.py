@@ -349,6 +349,14 @@ REPORTED = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [("", ""), ("  ", ""), ("done", "done"), ("✓ done (31 ms)", "✓ done"), ("=== 3 passed in 0.12s ===", "=== 3 passed in")],
+)
+def test_a_line_is_cut_before_its_duration(line: str, left: str):
+    assert cut(line) == left
+
+
 def test_a_line_has_the_durations_that_the_golden_shows(golden):
     def shown(line: str) -> str:
         return line if len(line) < 300 else f"{line[:4]}… ({len(line)})"
