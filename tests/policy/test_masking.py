@@ -102,6 +102,7 @@ def test_a_password_of_words_and_digits_is_masked_where_the_context_reveals_it(t
     ("header", "kept"),
     [
         ("X-Api-Key:{}$KEY", "X-Api-Key:{}$KEY"),
+        ("X-Api-Key:{}$_KEY", "X-Api-Key:{}$_KEY"),
         ("X-Api-Key:{}${{KEY}}", "X-Api-Key:{}${{KEY}}"),
         ("X-Auth-Token:{}Bearer $(cat ~/.token)", "X-Auth-Token:{}Bearer $(cat ~/.token)"),
         ("Authorization:{}Bearer $TOKEN", "Authorization:{}Bearer $TOKEN"),
@@ -126,6 +127,11 @@ def test_a_header_keeps_what_a_variable_says_alone(header: str, kept: str, blank
 )
 def test_a_password_of_digits_is_masked_and_a_number_of_tests_is_not(command: str, kept: str):
     assert mask(command) == kept
+
+
+@pytest.mark.parametrize("text", ['print(f"{api_key:=^20}")', 'print(f"{token:-20}|")'])
+def test_how_a_value_is_laid_out_is_no_secret(text: str):
+    assert mask(text) == text
 
 
 @pytest.mark.parametrize(
