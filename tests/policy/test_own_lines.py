@@ -12,6 +12,11 @@ def test_a_line_of_ours_is_found_with_what_it_stands_for() -> None:
     assert (found.line, found.what, found.handle, found.of_result) == (NOTICE, "3 of 40 lines", "abcdefgh", True)
 
 
+def test_a_line_of_ours_is_found_behind_a_command_that_asked_for_another() -> None:
+    [found] = own_lines.found_in(f"popkit restore hgfedcba\n{NOTICE}")
+    assert found.line == NOTICE
+
+
 def test_a_line_behind_our_mark_is_not_ours() -> None:
     assert list(own_lines.found_in(own_lines.MARK + NOTICE)) == []
 
