@@ -94,24 +94,24 @@ class Pack:
 
     def bring(self, name: str, code: "CodeType") -> None:
         """Run a module without the ceremony of an import; one that is not right is left to the import that asks for it."""
-        entry = self.entries.get(name)
         parent, _, tail = name.rpartition(".")
-        if entry is None or parent not in sys.modules:
-            return
-        source = source_of(name, entry[2])
-        if stamp_of(source) != entry[:2]:
+        spec = self.find_spec(name) if name in self.entries and parent in sys.modules else None
+        if spec is None:
             return
         module = _Module(name)
-        module.__file__ = source
+        module.__file__ = spec.origin
         module.__package__ = parent
-        if entry[2]:
-            module.__package__, module.__path__ = name, [source.rpartition("/")[0]]
+        if spec.submodule_search_locations:
+            module.__package__, module.__path__ = name, spec.submodule_search_locations
         sys.modules[name] = module
         try:
             exec(code, module.__dict__)  # noqa: S102  the code of our own source
         except BaseException:
             del sys.modules[name]
             raise
+        # Each import from the module asks whether it is being initialised; up to 3.11 one without this answer costs an error each time.
+        spec._initializing = False  # type: ignore[attr-defined]  # noqa: SLF001
+        module.__spec__ = spec
         setattr(sys.modules[parent], tail, module)
         self.done.append(name)
 
