@@ -256,7 +256,7 @@ NAMES = st.lists(st.text("ab-.", min_size=1, max_size=3), min_size=1, max_size=4
 
 @given(st.lists(st.tuples(NAMES, st.sampled_from(["a", "b a", "-a=b,a"])), max_size=5))
 def test_a_table_gives_each_of_its_names_the_first_row_that_has_it(rows: list[tuple[list[str], str]]):
-    table = programs.Table("\n".join(f"{' '.join(names)}: {rest}" for names, rest in rows))
+    table = programs.Table("\n" + "".join(f"{' '.join(names)}: {rest}\n" for names, rest in rows))
     first: dict[str, str] = {}
     for names, rest in rows:
         for name in (*names, " ".join(names)):

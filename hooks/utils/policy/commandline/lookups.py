@@ -22,7 +22,7 @@ _LONG_VALUES = frozenset(
     " --exclude-dir --threads --replace --max-depth --maxdepth --max-columns --sort --sortr --color --colors --encoding --ignore-file"
     " --ignore --ignore-dir --pre --engine --max-filesize --binary-files --devices --directories --label --path-separator --depth".split()
 )
-_LONG_MARKS = Table("""\
+_LONG_MARKS = Table("""
 --ignore-case: i
 --invert-match: v
 --word-regexp: w
@@ -30,34 +30,39 @@ _LONG_MARKS = Table("""\
 --fixed-strings: F
 --literal: Q
 --files-without-match: L
---multiline: U""")
+--multiline: U
+""")
 _GLOBS = ("-g", "--glob", "--iglob", "--include", "-t", "--type")
 # What of the lines that match is shown: not they, or not all of them.
-_SHOWN_LESS = Table("""\
+_SHOWN_LESS = Table("""
 -l --files-with-matches: names
 -c --count --count-matches: counts
 -q --quiet --silent: nothing
 -o --only-matching: matches
 -h --no-filename: no names
--I: text""")
+-I: text
+""")
 _NO_LINES = frozenset(("names", "counts", "nothing"))
-_NUMBERED_LESS = Table("""\
+_NUMBERED_LESS = Table("""
 -m --max-count: each
 -d --max-depth --maxdepth --depth: depth
 -M --max-columns: columns
---max-filesize: size""")
+--max-filesize: size
+""")
 _EXCLUDES = ("--exclude", "--exclude-dir", "-T", "--type-not", "--ignore", "--ignore-dir")
-_SHOWN_MORE = Table("""\
+_SHOWN_MORE = Table("""
 -n --line-number: numbers
 --vimgrep --column: columns
 -b: offsets
 -a --text: binary
 --hidden -.: hidden
--z: archives""")
-_AROUND = Table("""\
+-z: archives
+""")
+_AROUND = Table("""
 -A --after-context: after
 -B --before-context: before
--C --context: after before""")
+-C --context: after before
+""")
 # These matter in no way: how it is shown, or what it is anyway.
 _NEUTRAL = frozenset(
     "-r -R -s -H -E -P -F -G --color --colour --colors --recursive --dereference-recursive --no-messages --with-filename --sort --sortr"
@@ -261,19 +266,21 @@ def _limits_of_find(tests: list[str]) -> tuple[list[str], list[str]]:
 
 
 # Letters of `ls` and its like that show more; that only order or adorn; the others make another list of it.
-_LS_MORE = Table("""\
+_LS_MORE = Table("""
 l n g o: long
 a A: hidden
 i: inodes
 s: sizes
-R: below""")
+R: below
+""")
 _LS_NEUTRAL = frozenset("1tSrhFpGXvUcCkxm")
-_LS_LONG = Table("""\
+_LS_LONG = Table("""
 --all --almost-all: a
 --long: l
 --recursive --tree: R
 --human-readable: h
---reverse: r""")
+--reverse: r
+""")
 _LS_LONG_NEUTRAL = frozenset(("--color", "--group-directories-first", "--full-time", "--icons", "--time-style", "--sort", "--classify"))
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 
 class Table:
-    """Rows `names: the rest`, by each of the names. They stay text: a call looks up a few words, and a dict takes longer to make."""
+    """Lines `names: the rest`, by each of the names. They stay text: a call looks up a few words, and a dict takes longer to make."""
 
     __slots__ = ("text",)
 
     def __init__(self, text: str) -> None:
-        self.text = "\n" + text.replace("\n ", " ") + "\n"
+        self.text = text
 
     def get(self, name: str, default: str = "") -> str:
         text = self.text
@@ -30,28 +30,30 @@ class Table:
 
 
 # How the words of a program are read: the name of a reader in bash.py.
-KINDS = Table("""\
+KINDS = Table("""
 rg grep egrep fgrep zgrep ggrep ugrep ag ack ack-grep: content
 find gfind bfs fd fdfind ls ll dir exa eza lsd tree: files
 cat bat batcat nl less more head tail sed gsed awk gawk mawk ghead gtail gcat: read
 mkdir rm mv cp touch chmod rmdir ln chown chgrp unlink: ack
 cd pushd popd: move
-export set unset source . sleep true false wait test [ [[ read local declare readonly typeset shopt exit return break continue shift ulimit
+export set unset source . sleep true false wait test [ [[ read local declare readonly typeset shopt exit return break continue shift ulimit\
  umask alias unalias let pwd setopt disown jobs fg bg hash stty clear :: aside
 echo printf yes: feed
 git: git
 popkit: popkit
-tee: tee""")
+tee: tee
+""")
 
-GIT_KINDS = Table("""\
+GIT_KINDS = Table("""
 commit push add mv rm stage: ack
-grep: content""")
+grep: content
+""")
 # These show files of commits, where they name them.
 GIT_READS = ("show", "cat-file")
 GIT_VALUES = ("-C", "-c", "--git-dir", "--work-tree", "--namespace")
 
 SHELLS = frozenset("bash sh zsh dash ksh fish ash eval".split())
-ALIASES = Table("""\
+ALIASES = Table("""
 gradlew: gradle
 mvnw: mvn
 gmake: make
@@ -68,10 +70,11 @@ nodejs: node
 vue-cli-service: vue
 Set-Location set-location: cd
 Push-Location push-location: pushd
-Pop-Location pop-location: popd""")
+Pop-Location pop-location: popd
+""")
 
 # Programs that run another: how many words of their own come before the other's name, then their options with a value.
-PREFIXES = Table("""\
+PREFIXES = Table("""
 env: 0 -u --unset -C --chdir
 timeout gtimeout: 1 -s --signal -k --kill-after
 time: 0 -f --format -o --output
@@ -91,9 +94,10 @@ xargs: 0 -I -i -n -P -L -d -s -a -E --max-args --max-procs --max-lines --replace
 uvx: 0 --from --with -p --python --index-url
 c8: 0 -r --reporter -o --reports-dir -x --exclude -n --include
 nyc: 0 -r --reporter -x --exclude -n --include
-nohup setsid command builtin unbuffer winpty chronic cross-env rtk: 0""")
+nohup setsid command builtin unbuffer winpty chronic cross-env rtk: 0
+""")
 # The same for programs that do so only in a subcommand, which is the first word that is no option: its names come behind the number.
-PREFIX_SUBCOMMANDS = Table("""\
+PREFIX_SUBCOMMANDS = Table("""
 uv: 0 run --with --with-requirements --extra --group --only-group -p --python --project --package --env-file --directory
 poetry: 0 run -C --directory -P --project
 pipenv: 0 run
@@ -117,17 +121,19 @@ rustup: 1 run
 direnv: 1 exec
 mise: 0 exec,x -C --cd
 pyenv rbenv: 0 exec
-docker: 1 exec,run -e --env -u --user -w --workdir -f --file -p --project-name --profile --index --env-file --context -v --volume --name
- --network --entrypoint --platform --mount""")
+docker: 1 exec,run -e --env -u --user -w --workdir -f --file -p --project-name --profile --index --env-file --context -v --volume --name\
+ --network --entrypoint --platform --mount
+""")
 # Interpreters: of a script that is a known tool, the tool counts.
 INTERPRETERS = frozenset(("python", "node", "php", "ruby"))
 
 # What a word in the name of a script, task or target says about its kind.
-WORD_FAMILIES = Table("""\
+WORD_FAMILIES = Table("""
 test tests unit e2e integration spec specs coverage cov bench jest vitest pytest cypress playwright smoke t: test
 build compile bundle assemble assembledebug assemblerelease package dist pack tauri-build all: build
 lint eslint format fmt prettier style check ci verify validate clippy stylelint biome ruff analyze vet: lint
-typecheck types type tsc mypy pyright typing: types""")
+typecheck types type tsc mypy pyright typing: types
+""")
 # Scripts and tasks whose name begins so do something else, whatever follows: `start:test`, `deploy:build`.
 NO_RUN = frozenset(
     "start dev serve watch preview deploy release publish clean install prepare postinstall generate gen db migrate seed docker"
@@ -135,35 +141,37 @@ NO_RUN = frozenset(
 )
 
 # Tools that do one thing.
-TOOLS = Table("""\
-jest vitest mocha ava tap pytest nose2 nosetests tox nox gotestsum rspec phpunit pest ctest karma bats cucumber behave unittest testcafe
+TOOLS = Table("""
+jest vitest mocha ava tap pytest nose2 nosetests tox nox gotestsum rspec phpunit pest ctest karma bats cucumber behave unittest testcafe\
  wdio prove paratest stestr ward: test
 tsc vue-tsc mypy pyright basedpyright ty pytype svelte-check pyre dialyzer: types
-eslint stylelint flake8 pylint golangci-lint staticcheck shellcheck hadolint markdownlint markdownlint-cli markdownlint-cli2 rubocop
- standard xo oxlint jshint actionlint yamllint vale bandit swiftlint ktlint clang-tidy cppcheck commitlint knip phpstan phpcs psalm
+eslint stylelint flake8 pylint golangci-lint staticcheck shellcheck hadolint markdownlint markdownlint-cli markdownlint-cli2 rubocop\
+ standard xo oxlint jshint actionlint yamllint vale bandit swiftlint ktlint clang-tidy cppcheck commitlint knip phpstan phpcs psalm\
  ansible-lint ruff-lsp pycodestyle pydocstyle vulture lint-imports detekt tflint prettier black isort gofmt rustfmt yapf: lint
-webpack esbuild rollup parcel tsup tsdown unbuild electron-builder sphinx-build build cmake wasm-bindgen: build""")
+webpack esbuild rollup parcel tsup tsdown unbuild electron-builder sphinx-build build cmake wasm-bindgen: build
+""")
 # Words behind these that only say what they do anyway.
 OWN_WORDS = frozenset(
     "vitest run,golangci-lint run,unittest discover,phpstan analyse,phpstan analyze,ty check,pyre check,stestr run,swiftlint lint,tap run"
     ",tox run,tox r".split(",")
 )
 # They are runs only with one of these; else they change files.
-ONLY_WITH = Table("""\
+ONLY_WITH = Table("""
 prettier: --check -c -l --list-different
 black: --check --diff
 isort: --check --check-only -c
 gofmt: -l -d
 rustfmt: --check
 cmake: --build
-yapf: --diff -d""")
+yapf: --diff -d
+""")
 
 # Tools with subcommands, by what these do; what is not named here is something else.
-SUBCOMMANDS = Table("""\
+SUBCOMMANDS = Table("""
 cargo: test=test,t,bench,nextest build=build,b types=check,c lint=clippy,fmt
 go: test=test build=build lint=vet
 dotnet: test=test build=build lint=format
-swift bun bazel forge vite vite-node remix react-scripts craco docusaurus gatsby tauri zig cabal stack anchor wasm-pack trunk uv poetry
+swift bun bazel forge vite vite-node remix react-scripts craco docusaurus gatsby tauri zig cabal stack anchor wasm-pack trunk uv poetry\
  flit maturin hugo react-router svelte-kit crystal swc expo-cli: test=test build=build
 xcodebuild: test=test,test-without-building build=build,build-for-testing lint=analyze
 mix: test=test build=compile lint=format,credo types=dialyzer
@@ -193,7 +201,8 @@ composer: test=test build=build lint=validate
 buf: lint=lint build=build
 gleam: test=test build=build types=check lint=format
 dune: test=test,runtest build=build
-mkdocs: build=build""")
+mkdocs: build=build
+""")
 
 # Runners of tasks by name. Of `TASKS_ANY`, every task is a run; of the others, those whose name says so.
 TASKS_ANY = frozenset(("make", "just", "task", "ninja"))

@@ -20,21 +20,23 @@ _TRANSPARENT = frozenset(
 _PLAIN = frozenset("env npx bunx winpty cross-env c8 nyc npm pnpm yarn bun bundle coverage".split())
 # Of each, the options that do not matter; of those that are not named, these: _QUIET.
 _QUIET = "-- -q --quiet"
-_NEUTRAL = Table("""\
+_NEUTRAL = Table("""
 env sudo doas xargs bundle direnv cross-env: --
 npx bunx npm pnpm yarn bun c8 nyc: -- -y --yes --no-install -q --quiet -s --silent
 uv uvx pixi: -- -m -q --quiet --frozen --locked --no-sync
 coverage pipenv hatch rye: -- -m -q --quiet
-docker: -- -T -i -t -it -ti --rm -q --quiet""")
+docker: -- -T -i -t -it -ti --rm -q --quiet
+""")
 _SHORTENS = frozenset(("chronic", "rtk"))
 # The options that name the folder.
-_FOLDERS = Table("""\
+_FOLDERS = Table("""
 env: -C --chdir
 sudo: -D --chdir
 uv: --directory
 poetry: -C --directory
 mise: -C --cd
-conda mamba: --cwd""")
+conda mamba: --cwd
+""")
 _PYTHON_VALUES = ("-W", "-X", "-Q", "--check-hash-based-pycs")
 _SAME_FOR_ALL = ("/usr/bin/", "/bin/", "/usr/local/bin/")
 
