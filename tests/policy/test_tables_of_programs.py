@@ -49,6 +49,18 @@ def looked_at() -> list[str]:
     return [row.partition(": ")[0] for row in run_options.LOOKS.text.strip().split("\n")]
 
 
+def beginnings_of_keys() -> Iterator[tuple[str, str]]:
+    """(the mark that it is under, the beginning)"""
+    tables = (secret_shapes._SURE, secret_shapes._DOUBTFUL)
+    return ((mark, name) for table in tables for mark, names in table.items() for name in names.split())
+
+
+def test_a_beginning_of_a_key_is_under_the_first_mark_that_it_has():
+    for mark, name in beginnings_of_keys():
+        assert mark == next((other for other in secret_shapes._SURE if other in name), None), name
+    assert list(secret_shapes._SURE) == list(secret_shapes._DOUBTFUL)
+
+
 def options_with_a_secret() -> Iterator[str]:
     for names, options in secrets.OPTIONS:
         for name in names.split():
@@ -130,7 +142,7 @@ def places_of_a_secret() -> Iterator[str]:
     yield from (f"{name} x password '{WORD}'" for name in sorted(secret_words._SQL))
     yield from (f"{name} bob/{WORD}@host" for name in sorted(secret_words._ORACLE))
     yield from (f"use {name}{RANDOM}" for name in random_words._PUBLIC)
-    yield from (f"use {name}{RANDOM}{RANDOM}" for name in (*secret_shapes._SURE, *secret_shapes._DOUBTFUL))
+    yield from (f"use {name}{RANDOM}{RANDOM}" for _, name in beginnings_of_keys())
     yield from (f"use abcdefghijk{inside}{RANDOM}{RANDOM}" for inside, _, _ in secret_shapes._INSIDE)
     yield from (f"-----BEGIN {name}-----\\nabc\\n-----END {name}-----" for name in secret_shapes._SECRET_BLOCKS)
 

@@ -7,41 +7,44 @@ from __future__ import annotations
 
 from .random_words import looks_random
 
-# With one of these a key begins, and nothing else does.
-_SURE = (
-    "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glft- glcbt- glptt- glagent- glimt- glsoat- glffct- gloas- GR1348941"
-    " sk_live_ sk_test_ rk_live_ rk_test_ pk_live_ pk_test_ sk_prod_ rk_prod_ whsec_ sk-ant- sk-proj- sk-or- sk-svcacct- sk-admin-"
-    " xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp- api_org_ dckr_pat_ dckr_oat_ pplx- tgp_v1_ nvapi-"
-    " shpat_ shpca_ shppa_ shpss_ hvs. hvb. hvr. ya29. GOCSPX- dop_v1_ doo_v1_ dor_v1_ sk.eyJ ops_eyJ eyJ"
-    " dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. lin_api_ lin_oauth_ ntn_ PMAK- rubygems_ sntrys_ sntryu_ sq0atp- sq0csp-"
-    " NRAK- NRJS- NRII- ATATT3 ATCTT3 CLOJARS_ duffel_test_ duffel_live_ FLWSECK fio-u- HRKU- lsv2_pt_ lsv2_sk_ pscale_tkn_"
-    " pscale_pw_ pscale_oauth_ sgp_ shippo_live_ shippo_test_ sbp_ sb_secret_ tk-us- tk-eu- xkeysib- xsmtpsib- figd_ figo_ fo1_ fm1r_"
-    " fm2_ essu_ amzn.mws. bkua_ CCIPAT_ CFPAT- dt0c01. dt0s01. dt0s16. cmVmdGtu sha256~ phc_ phx_ waka_ AGE-SECRET-KEY- mlsn."
-    " rzp_live_ rzp_test_ cfut_ cfat_ AKIA ASIA AGPA AIDA AROA AIPA ANPA ANVA ABIA ACCA AIza EAACEdEose0cBA glsa_ hf_ npm_ gsk_ pypi-AgE"
-).split()
+# With one of these a key begins, and nothing else does. By a character that they have, so that a text without it need not be searched for
+# each; "" for those with none of these. They stay text until one is searched: every hook loads them.
+_SURE = {
+    "_": (
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ sk_live_ sk_test_ rk_live_ rk_test_ pk_live_ pk_test_ sk_prod_ rk_prod_ whsec_ api_org_"
+        " dckr_pat_ dckr_oat_ tgp_v1_ shpat_ shpca_ shppa_ shpss_ dop_v1_ doo_v1_ dor_v1_ ops_eyJ lin_api_ lin_oauth_ ntn_ rubygems_"
+        " sntrys_ sntryu_ CLOJARS_ duffel_test_ duffel_live_ lsv2_pt_ lsv2_sk_ pscale_tkn_ pscale_pw_ pscale_oauth_ sgp_ shippo_live_"
+        " shippo_test_ sbp_ sb_secret_ figd_ figo_ fo1_ fm1r_ fm2_ essu_ bkua_ CCIPAT_ phc_ phx_ waka_ rzp_live_ rzp_test_ cfut_ cfat_"
+        " glsa_ hf_ npm_ gsk_"
+    ),
+    "-": (
+        "glpat- gldt- glrt- glft- glcbt- glptt- glagent- glimt- glsoat- glffct- gloas- sk-ant- sk-proj- sk-or- sk-svcacct- sk-admin-"
+        " xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- pplx- nvapi- GOCSPX- PMAK- sq0atp- sq0csp- NRAK- NRJS- NRII- fio-u-"
+        " HRKU- tk-us- tk-eu- xkeysib- xsmtpsib- CFPAT- AGE-SECRET-KEY- pypi-AgE"
+    ),
+    ".": "xoxe. hvs. hvb. hvr. ya29. sk.eyJ dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. amzn.mws. dt0c01. dt0s01. dt0s16. mlsn.",
+    "": "GR1348941 eyJ ATATT3 ATCTT3 FLWSECK cmVmdGtu sha256~ AKIA ASIA AGPA AIDA AROA AIPA ANPA ANVA ABIA ACCA AIza EAACEdEose0cBA",
+}
 _SURE_CHARS = 8
 # What is assigned need not be as long.
 _ASSIGNED_CHARS = 4
 # A beginning with two parts behind it, each so long, or so long where they are assigned.
 _TWO_PARTS, _PART_CHARS, _ASSIGNED_PART_CHARS = "SG.", 16, 8
 # These are beginnings of other words too: what follows must be long and look like chance.
-_DOUBTFUL = (
-    "sk- secret_ pypi- key- pubkey- re_ sl. SK s. b. fw_ tok_ ion_ pat. oy2 sdk- pul- kg_ A3T SCW EZAK EZTK ATBB AKCp ABSK"
-    " LTAI xai- aio_ v1.0- r8_ rnd_ p8e- TWLO dapi tskey- pat-na1- pat-eu1- 1//0 access-sandbox- access-production- nfp_ FlyV1 EAAA EAAG"
-    " SG. AQVN pat glc_ rdme_ tfp_ pnu_ phs_ api- cio_ sq0idp- vck_ vcp_ patu."
-).split()
+_DOUBTFUL = {
+    "_": "secret_ re_ fw_ tok_ ion_ kg_ aio_ r8_ rnd_ nfp_ glc_ rdme_ tfp_ pnu_ phs_ cio_ vck_ vcp_",
+    "-": "sk- pypi- key- pubkey- sdk- pul- xai- v1.0- p8e- tskey- pat-na1- pat-eu1- access-sandbox- access-production- api- sq0idp-",
+    ".": "sl. s. b. pat. SG. patu.",
+    "": "SK oy2 A3T SCW EZAK EZTK ATBB AKCp ABSK LTAI TWLO dapi 1//0 FlyV1 EAAA EAAG AQVN pat",
+}
 _DOUBTFUL_CHARS = 16
-# All of them by a character that they have, so that a text without it need not be searched for each; "" for those with none of these.
-_BY_MARK: dict = {"_": [], "-": [], ".": [], "": []}
-for _beginning in (*_SURE, *_DOUBTFUL):  # no generator: every hook does this
-    _BY_MARK["_" if "_" in _beginning else "-" if "-" in _beginning else "." if "." in _beginning else ""].append(_beginning)
-_ARE_SURE = frozenset(_SURE)
+_beginnings: dict[str, list[tuple[str, bool]]] = {}  # by the same characters; whether they are sure
 # What occurs inside a key, with how many characters of it before and behind.
 _INSIDE = (("Q~", 4, 28), (".atlasv1.", 10, 30), (":AA", 8, 30), (":APA91b", 8, 60), ("-us", 32, 1))
 _BLOCK, _BLOCK_END = "-----BEGIN ", "-----END "
 _SECRET_BLOCKS = ("PRIVATE KEY", "PGP MESSAGE")
-_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-_WORD = _LETTERS | frozenset("_-")
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_WORD = _LETTERS + "_-"
 # No key is longer; what comes behind is examined for itself.
 _KEY_CHARS = 4_096
 
@@ -49,15 +52,21 @@ _KEY_CHARS = 4_096
 def spans(text: str) -> list[tuple[int, int]]:
     """Return [(begin, end)] of the secrets recognised by their form, in any order."""
     areas = _blocks(text)
-    for mark, beginnings in _BY_MARK.items():
+    for mark in _SURE:
         if mark in text:
-            for beginning in beginnings:
+            for beginning, sure in _beginnings.get(mark) or _split(mark):
                 if beginning in text:
-                    areas += _keys(text, beginning, beginning in _ARE_SURE)
+                    areas += _keys(text, beginning, sure)
     for inside, before, behind in _INSIDE:
         if inside in text:
             areas += _around(text, inside, before, behind)
     return areas
+
+
+def _split(mark: str) -> list[tuple[str, bool]]:
+    split = [(word, table is _SURE) for table in (_SURE, _DOUBTFUL) for word in table[mark].split()]
+    _beginnings[mark] = split
+    return split
 
 
 def without(text: str) -> str:
