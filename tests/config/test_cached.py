@@ -11,6 +11,7 @@ import pytest
 from popkit_retention.core.config import layers
 from popkit_retention.core.config.cached import effective, sweep_cached
 from popkit_retention.core.handlers import session_events
+from popkit_retention.core.policy.models import models_of
 
 
 @pytest.fixture
@@ -42,6 +43,15 @@ def test_a_file_that_is_made_changed_or_removed_counts_at_once(places):
     assert agree()["pins"] == ["b", "d"]
     (Path(project) / ".claude/retention-config.json").unlink()
     assert agree()["pins"] == ["b"]
+
+
+def test_models_are_those_of_the_files_whether_or_not_they_are_remembered(places):
+    _root, home, _project = places
+    for price in (7, 8):
+        write(home, {"models": {"dated": "2026-11", "by_id": {"claude-own-1": {"input": price}}}})
+        for _ in range(2):
+            models = models_of(effective(*places))
+            assert (models.dated, models.model("claude-own-1").input_usd) == ("2026-11", price)
 
 
 def test_projects_do_not_share_what_is_remembered(places, tmp_path):

@@ -22,7 +22,8 @@ _READER = ("fields.py", "validation.py", "layers.py", "gone.py")
 
 
 def effective(root: str, popkit_home: str, project: str) -> dict[str, Any]:
-    """Return the effective `retention` object of a project, from the cache where it holds (else from `layers.load`)."""
+    """Return the effective `retention` object of a project, from the cache where it holds (else from `layers.load`). From the cache, its
+    `models` are a function that returns them: they are most of it, and few ask for them (`models_of`)."""
     paths = [
         join(root, "retention-config.json"),
         join(root, "power-mode", "config.json"),
@@ -39,25 +40,33 @@ def effective(root: str, popkit_home: str, project: str) -> dict[str, Any]:
 
     config = layers.load(root, popkit_home, project or None)
     if config.get("enabled") is not False:  # switched off means that nothing is written
-        _keep(cache, [stamps, paths, config])
+        _keep(cache, [stamps, paths], config)
     return config
 
 
 def _cached(cache: str, key: list[Any]) -> dict[str, Any] | None:
     """Return the cached configuration under this key; None when there is none that can be read."""
     try:
-        known = loads(files.read_text(cache) or "")
+        text, _, models = (files.read_text(cache) or "").partition("\n")
+        known = loads(text)
     except (OSError, ValueError):
         return None
-    return known[2] if isinstance(known, list) and len(known) == 3 and known[:2] == key and isinstance(known[2], dict) else None
+    if not (isinstance(known, list) and len(known) == 3 and known[:2] == key and isinstance(known[2], dict)):
+        return None
+    if models:
+        known[2]["models"] = lambda: loads(models)
+    return known[2]
 
 
-def _keep(cache: str, entry: list[Any]) -> None:
-    """Write the cache, but make no home for it: a process that was still at work would undo an uninstall."""
+def _keep(cache: str, key: list[Any], config: dict[str, Any]) -> None:
+    """Write the cache, its models in a line of their own, but make no home for it: a process that was still at work would undo an
+    uninstall."""
+    rest = {name: value for name, value in config.items() if name != "models"}
     try:
+        models = "\n" + dumps(config["models"]) if "models" in config else ""
         if not files.is_there(parent_of(cache)):
             os.mkdir(parent_of(cache), 0o700)
-        files.replace_text(cache, dumps(entry))
+        files.replace_text(cache, dumps([*key, rest]) + models)
     except (OSError, ValueError):
         return  # no home, or one that cannot be written: the next hook reads the files again
 

@@ -97,6 +97,7 @@ def models_of(config: dict[str, Any]) -> Models:
     """Return the models of an effective `retention` object; without a table no model is known, and each is treated with the most
     caution."""
     table = config.get("models")
+    table = table() if callable(table) else table  # see `effective`
     table = table if isinstance(table, dict) else {}
     by_id, dated = table.get("by_id"), table.get("dated")
     return Models(by_id if isinstance(by_id, dict) else {}, dated if isinstance(dated, str) else "")
