@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from popkit_retention.core.policy import random_words, secret_shapes
 from popkit_retention.core.policy.commandline import (  # fmt: skip
     bash,
+    brackets,
+    command,
     environments,
     filters,
     looks,
@@ -22,7 +24,6 @@ from popkit_retention.core.policy.commandline import (  # fmt: skip
     reads,
     run_options,
     runs,
-    shell,
     worktree,
     wrappers,
 )
@@ -249,7 +250,7 @@ def words_around_runs() -> Iterator[str]:
     yield from (f"{name} run {option} b cat a.py" for name, options in rows_of(wrappers._FOLDERS) for option in options.split())
     yield from (f"node b/pytest{ending} a.py" for ending in wrappers._EXTENSIONS)
     yield from (f"{folder}pytest a.py" for folder in wrappers._SAME_FOR_ALL)
-    yield from (f"{name} x; pytest a.py" for name in sorted(shell._KEYWORDS | shell._OPENING | shell._CLOSING))
+    yield from (f"{name} x; pytest a.py" for name in sorted(command.KEYWORDS | brackets._OPENING | brackets._CLOSING))
     yield from (f"{name} pytest a.py" for name in sorted(bash._LOOKING | bash._OTHER_TREES))
     yield from (f"cd a && {name} a.py" for name in bash._LIMITED_TO_PATHS)
     yield from (f"{name} a.py | xargs {name}" for name in ("rg x", "find", "cat", "mkdir"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from popkit_retention.core.policy.commandline import shell
+from popkit_retention.core.policy.commandline import brackets, shell
 from tests.work import steps
 
 WORDS = [
@@ -205,7 +205,7 @@ def test_the_short_way_and_the_long_way_agree(line):
         return
     quick = shell._listed(text, held)
     if quick is not None:
-        slow = shell._Reader(held, line).read(shell._spaced(text))
+        slow = brackets.read(text, held, line)
         assert [(c.words, c.assignments, c.redirects, c.stage) for c in quick] == [
             (c.words, c.assignments, c.redirects, c.stage) for c in slow
         ]

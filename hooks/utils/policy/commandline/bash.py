@@ -7,7 +7,7 @@ several things, the result lives as long as its longest-lived part; what only pr
 
 from __future__ import annotations
 
-# `lookups` and `reads` are imported where a line searches or reads: a hook loads what its one line needs.
+# `lookups`, `reads` and `runs` are imported where a line searches, reads or may start a run: a hook loads what its one line needs.
 from .. import kinds
 from ..calls import bounded
 from ..parts import EXCERPT, UNKNOWN, UNSURE, WHOLE, describe_interval, has_variable, normal_path, read_part, revision_part, with_marks
@@ -17,7 +17,6 @@ from .action import KEY_CHARS, Action, plain
 from .command import Command
 from .place import Place
 from .programs import GIT_KINDS, GIT_READS, GIT_VALUES, KINDS, SWITCH_LOOKS, SWITCHES
-from .runs import marks_from_outside, run_of
 from .shell import parse
 from .wrappers import Inner, unwrap
 
@@ -109,6 +108,8 @@ def _pipeline(stages: list, place: Place) -> list[Action]:
             if words and words[0] == "xargs":
                 fed = unwrap(words, place.cwd)
                 fed_kind = KINDS.get(fed.program)
+                from .runs import run_of
+
                 if fed_kind in _KINDS_BEHIND_XARGS or fed.script or run_of(fed.program, fed.words, fed.cwd):
                     inner, kind, deciding = fed, fed_kind, at
                     break
@@ -312,6 +313,8 @@ def _popkit(inner: Inner, stages: list, place: Place) -> list[Action]:
 
 
 def _run_or_other(inner: Inner, stages: list, place: Place) -> list[Action]:
+    from .runs import marks_from_outside, run_of
+
     script = inner.script
     if script is None:
         script = next((target for operator, target in stages[place.deciding].redirects if operator in ("<<", "<<<")), "")
@@ -365,6 +368,7 @@ def _look(words: list[str], inner: Inner, stages: list, deciding: int, cwd: str)
     if deciding or words[0] not in _LOOKING or stages[0].assignments or ran.is_hidden(stages):
         return None
     from .looks import look_of
+    from .runs import marks_from_outside
 
     look = look_of(words, cwd)
     if look is None:

@@ -1,4 +1,4 @@
-"""The record of a simple command on its line."""
+"""A simple command on its line, and its tokens. A number between two NULs in a token is that of a held text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
 # What joins a pipeline to the one before it; in a bracket behind `&&` INSIDE, where nothing does.
 AND, OR, INSIDE = "\x00a", "\x00o", "\x00i"
+KEYWORDS = frozenset("if then else elif fi while until do done esac { } ! coproc for select case function [[".split())
 
 
 class Command:
@@ -45,3 +46,41 @@ class Command:
         command.is_background = self.is_background
         command.outlets = list(self.outlets)
         return command
+
+
+def parted(token: str) -> list[str]:
+    """Return what stands between the `&` of a token that are part of no redirection."""
+    # No number of a held text begins with a letter.
+    pieces = token.replace(">&", ">\x00a").replace("<&", "<\x00a").replace("&>", ">\x00b").split("&")
+    return [piece.replace(">\x00b", "&>").replace(">\x00a", ">&").replace("<\x00a", "<&") for piece in pieces]
+
+
+def read_redirect(token: str, redirects: list[tuple[str, str]], held: list[str]) -> tuple[str, str]:
+    """Read a token with `<` or `>` in it: the word before them, and an operator whose target is the next token."""
+    word = operator = ""
+    for piece in token.replace(">", " >").replace("<", " <").split():
+        if piece[0] not in "<>":
+            word = "" if piece.isdigit() else piece.rstrip("&")
+            operator = piece[len(word) :]
+            continue
+        target = piece.lstrip("<>&")
+        operator += piece[: len(piece) - len(target)]
+        if target:
+            redirects.append((operator, value_of(target, held)))
+            operator = ""
+    return word, operator
+
+
+def is_assignment(token: str) -> bool:
+    name, equals, _ = token.partition("=")
+    return equals == "=" and name.partition("[")[0].rstrip("+").isidentifier()
+
+
+def value_of(token: str, held: list[str]) -> str:
+    """Return the token with what its numbers hold."""
+    if "\x00" not in token:
+        return token
+    pieces = token.split("\x00")
+    for at in range(1, len(pieces), 2):
+        pieces[at] = held[int(pieces[at])]
+    return "".join(pieces)

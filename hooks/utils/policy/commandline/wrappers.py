@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from ..parts import LESS, OTHERWISE, UNKNOWN, normal_path
 from .programs import ALIASES, INTERPRETERS, PREFIX_SUBCOMMANDS, PREFIXES, SCRIPT_RUNNERS, SHELLS, SUBCOMMANDS, TASKS, TOOLS, Table
-from .runs import Limits, next_name
 
 # Nobody wraps deeper; what does is something else.
 _DEEPEST = 10
@@ -173,6 +172,8 @@ def _behind_subcommand(program: str, words: list[str], cwd: str, outer: tuple) -
     own, subcommands, *values = PREFIX_SUBCOMMANDS[program].split()
     names = subcommands.split(",")
     if program in SCRIPT_RUNNERS:
+        from .runs import Limits, next_name
+
         limits = Limits("script", cwd)
         at = next_name(words, 1, limits)
         if at >= len(words) or words[at] not in names:
