@@ -10,18 +10,18 @@ from .random_words import looks_random
 # With one of these a key begins, and nothing else does. By a character that they have, so that a text without it need not be searched for
 # each; "" for those with none of these. They stay text until one is searched: every hook loads them.
 _SURE = {
-    "_": (
-        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ sk_live_ sk_test_ rk_live_ rk_test_ pk_live_ pk_test_ sk_prod_ rk_prod_ whsec_ api_org_"
-        " dckr_pat_ dckr_oat_ tgp_v1_ shpat_ shpca_ shppa_ shpss_ dop_v1_ doo_v1_ dor_v1_ ops_eyJ lin_api_ lin_oauth_ ntn_ rubygems_"
-        " sntrys_ sntryu_ CLOJARS_ duffel_test_ duffel_live_ lsv2_pt_ lsv2_sk_ pscale_tkn_ pscale_pw_ pscale_oauth_ sgp_ shippo_live_"
-        " shippo_test_ sbp_ sb_secret_ figd_ figo_ fo1_ fm1r_ fm2_ essu_ bkua_ CCIPAT_ phc_ phx_ waka_ rzp_live_ rzp_test_ cfut_ cfat_"
-        " glsa_ hf_ npm_ gsk_"
-    ),
-    "-": (
-        "glpat- gldt- glrt- glft- glcbt- glptt- glagent- glimt- glsoat- glffct- gloas- sk-ant- sk-proj- sk-or- sk-svcacct- sk-admin-"
-        " xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- pplx- nvapi- GOCSPX- PMAK- sq0atp- sq0csp- NRAK- NRJS- NRII- fio-u-"
-        " HRKU- tk-us- tk-eu- xkeysib- xsmtpsib- CFPAT- AGE-SECRET-KEY- pypi-AgE"
-    ),
+    "_": """
+ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ sk_live_ sk_test_ rk_live_ rk_test_ pk_live_ pk_test_ sk_prod_ rk_prod_ whsec_ api_org_
+dckr_pat_ dckr_oat_ tgp_v1_ shpat_ shpca_ shppa_ shpss_ dop_v1_ doo_v1_ dor_v1_ ops_eyJ lin_api_ lin_oauth_ ntn_ rubygems_
+sntrys_ sntryu_ CLOJARS_ duffel_test_ duffel_live_ lsv2_pt_ lsv2_sk_ pscale_tkn_ pscale_pw_ pscale_oauth_ sgp_ shippo_live_
+shippo_test_ sbp_ sb_secret_ figd_ figo_ fo1_ fm1r_ fm2_ essu_ bkua_ CCIPAT_ phc_ phx_ waka_ rzp_live_ rzp_test_ cfut_ cfat_
+glsa_ hf_ npm_ gsk_
+""",
+    "-": """
+glpat- gldt- glrt- glft- glcbt- glptt- glagent- glimt- glsoat- glffct- gloas- sk-ant- sk-proj- sk-or- sk-svcacct- sk-admin-
+xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- pplx- nvapi- GOCSPX- PMAK- sq0atp- sq0csp- NRAK- NRJS- NRII- fio-u-
+HRKU- tk-us- tk-eu- xkeysib- xsmtpsib- CFPAT- AGE-SECRET-KEY- pypi-AgE
+""",
     ".": "xoxe. hvs. hvb. hvr. ya29. sk.eyJ dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. amzn.mws. dt0c01. dt0s01. dt0s16. mlsn.",
     "": "GR1348941 eyJ ATATT3 ATCTT3 FLWSECK cmVmdGtu sha256~ AKIA ASIA AGPA AIDA AROA AIPA ANPA ANVA ABIA ACCA AIza EAACEdEose0cBA",
 }
