@@ -31,7 +31,7 @@ def effective(root: str, popkit_home: str, project: str) -> dict[str, Any]:
         join(project, ".claude", "retention-config.json") if project else "",
         home.managed_config(),
     ]
-    stamps = [_stamp(path) for path in (*paths, *(join(parent_of(__file__), name) for name in _READER))]
+    stamps = [files.stamp_of(path) for path in (*paths, *(join(parent_of(__file__), name) for name in _READER))]
     cache = join(popkit_home, "cache", "config-" + home.safe_name(project) + ".json")
     known = _cached(cache, [stamps, paths])
     if known is not None:
@@ -86,11 +86,3 @@ def sweep_cached(popkit_home: str, now: float, budget: int = SWEPT_AT_ONCE) -> i
         except OSError:
             continue  # another hook was faster, or it is a folder
     return deleted
-
-
-def _stamp(path: str) -> list[int] | None:
-    try:
-        stat = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return [stat.st_mtime_ns, stat.st_size, stat.st_ino]

@@ -304,6 +304,15 @@ def size_of(path: str) -> int:
         return 0
 
 
+def stamp_of(path: str) -> list[int] | None:
+    """Return [mtime in ns, size, inode] of a file; None where there is none."""
+    try:
+        stat = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return [stat.st_mtime_ns, stat.st_size, stat.st_ino]
+
+
 def is_folder(path: str) -> bool:
     """Return whether there is a folder at a path, or a link to one."""
     try:

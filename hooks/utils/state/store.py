@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..policy.ruleset import Ruleset
     from .lazy_rows import Rows
 
-    Stamp = tuple[tuple[int, ...], tuple[int, ...]]
+    Stamp = tuple[list[int] | None, list[int] | None]
 
 # More than the timeouts of hooks.json.
 _LONGEST_HOOK_S = 120
@@ -114,15 +114,7 @@ def read_unlocked(paths: ContextFiles) -> Stored | None:
 
 def context_stamp(paths: ContextFiles) -> Stamp:
     """Return a value that changes with every write of the state or the journal."""
-    return _stamp(paths.state), _stamp(paths.journal)
-
-
-def _stamp(path: str) -> tuple[int, ...]:
-    try:
-        stat = os.stat(path)
-    except FileNotFoundError:
-        return ()
-    return stat.st_mtime_ns, stat.st_size, stat.st_ino
+    return files.stamp_of(paths.state), files.stamp_of(paths.journal)
 
 
 def load(paths: ContextFiles, rest_from: int = 0) -> Stored | None:

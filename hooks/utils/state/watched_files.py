@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..io import files
 from ..io.codec import dumps, loads
-from ..io.system import os
 
 
 class Watched:
@@ -62,11 +61,8 @@ def _watched_entry(path: str, seen: object) -> bytes:
 
 def file_stamp(path: str) -> list[int] | None:
     """Return [mtime in ns, size] of a file; None where there is none."""
-    try:
-        stat = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return [stat.st_mtime_ns, stat.st_size]
+    stamp = files.stamp_of(path)
+    return stamp and stamp[:2]
 
 
 def changed_files(watched: Watched, most: int) -> dict[str, str]:
