@@ -15,7 +15,7 @@ _SPACE = " \t\n\r"
 _TOO_DEEP, _TOO_LONG = "nested too deeply", "a number has too many digits"
 
 try:
-    from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner, scanstring
+    from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner
 except ImportError:  # another Python than CPython
     import json
 
@@ -37,21 +37,15 @@ else:
         """The attributes that the C scanner reads of a decoder."""
 
         strict = False
-        object_hook = None
-        object_pairs_hook = None
+        object_hook = object_pairs_hook = None
         parse_float = float
         parse_int = int
-        memo: dict[str, str] = {}
-
-        @staticmethod
-        def parse_string(text: str, end: int, strict: bool = False) -> tuple[str, int]:
-            return scanstring(text, end, strict)
 
         @staticmethod
         def parse_constant(name: str) -> None:
             return _no_number(name)
 
-    _scan = make_scanner(_Context())  # type: ignore[arg-type]  # it asks for nothing that a _Context lacks
+    _scan = make_scanner(_Context)  # type: ignore[arg-type]  # it asks for nothing that a _Context lacks
 
     def _refuse(value: object) -> NoReturn:
         raise ValueError("no JSON form for " + type(value).__name__)

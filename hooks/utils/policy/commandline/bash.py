@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..ruleset import Ruleset
     from .action import Move
 
-_SWITCHING = frozenset([name.partition(" ")[0] for name in SWITCHES])
 # Scripts inside scripts (`bash -c "bash -c .."`) are looked into so deep.
 _DEEPEST = 5
 # Programs with looks that run_options.py knows; and looks that show no more than the paths that they name.
@@ -339,10 +338,9 @@ def _run_or_other(inner: Inner, stages: list, place: Place) -> list[Action]:
 
 def _switch(words: list[str]) -> Move | None:
     """Return the move to another environment, in which all runs that follow are others."""
-    if words[0] not in _SWITCHING or not SWITCH_LOOKS.isdisjoint(words[1:4]):
-        return None
     name = next((name for name in (" ".join(words[:2]), words[0]) if name in SWITCHES), "")
-    return ("", name, " ".join(words)) if name and len(words) > name.count(" ") + 1 else None
+    is_one = name and len(words) > name.count(" ") + 1 and SWITCH_LOOKS.isdisjoint(words[1:4])
+    return ("", name, " ".join(words)) if is_one else None
 
 
 def _patch_behind(stages: list, place: Place) -> Move | None:
