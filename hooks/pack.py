@@ -40,8 +40,6 @@ class Pack:
     where that has not been noted yet, and its own code is alone. The ends are those of pieces, each small enough for memory that is used
     again. `extensions`: {name: (path, mtime in ns, size)} of modules in C."""
 
-    __slots__ = ("brought", "done", "entries", "extensions", "fd", "nested", "start", "unpacked")
-
     def __init__(self, entries: "dict[str, Any]", extensions: "dict[str, Any]", fd: int, start: int) -> None:
         self.entries = entries
         self.extensions = extensions
@@ -127,14 +125,12 @@ class Pack:
 def use() -> None:
     """Put the pack in front of the other finders; an empty one where none can be read."""
     gc.disable()  # a hook is over before its garbage could matter
-    entries: dict[str, Any] = {}
-    extensions: dict[str, Any] = {}
-    fd, start = -1, 0
+    entries, extensions, fd, start = {}, {}, -1, 0
     try:
         fd = os.open(PATH, os.O_RDONLY | os.O_CLOEXEC)
         entries, extensions, start = _opened(fd)
     except (OSError, ValueError, EOFError, TypeError):
-        entries = {}
+        pass
     sys.meta_path.insert(0, Pack(entries, extensions, fd, start))
 
 

@@ -132,67 +132,38 @@ class Ruleset:
     `grace_calls` has the keys of GRACE_CALLS; `restore_hold_calls` is how many calls a restored result is held.
     """
 
-    __slots__ = (
-        "_config", "_glob_tools", "_models", "_overrides", "_pin_globs", "_preserved_globs", "_tiers", "_tiers_configured",
-        "compaction_advise", "compaction_index", "enabled", "grace_calls", "pins", "preserve_decisions", "preserve_errors", "profile",
-        "restore_hold_calls", "say_once", "shape", "thresholds", "tool_tiers", "tools",
-        "window_tokens",
-    )  # fmt: skip
-    _config: dict[str, Any]
-    _glob_tools: tuple[str, ...]
-    _models: Models | None
-    _overrides: dict[str, Any]
-    _pin_globs: tuple[tuple[str, str], ...]
-    _preserved_globs: tuple[tuple[str, str], ...]
-    _tiers: dict[str, TierRule]
-    _tiers_configured: dict[str, Any]
-    compaction_advise: bool
-    compaction_index: bool
-    enabled: bool
-    grace_calls: dict[str, int]
-    pins: tuple[str, ...]
-    preserve_decisions: bool
-    preserve_errors: bool
-    profile: str
-    restore_hold_calls: int
-    say_once: str
-    shape: str
-    thresholds: dict[str, float]
-    tool_tiers: Table
-    tools: Tools
-    window_tokens: int | None
-
     @classmethod
     def from_config(cls, config: dict[str, Any], tools: Tools, profile: str | None = None) -> Ruleset:
         """Compile an effective `retention` object for a host's tools; `profile` is the session's choice and beats the configured one."""
-        rules = cls()
-        rules._config = config
-        rules._models = None
-        rules.tools = tools
-        rules.enabled = config.get("enabled") is not False
-        rules.profile = _known_profile(profile) or _known_profile(config.get("profile")) or AUTO
-        rules.window_tokens = config.get("window_tokens")
-        rules.thresholds = {**THRESHOLDS, **_object(config.get("thresholds"))}
-        rules.pins = _strings(config.get("pins"), ())
-        rules._pin_globs = _with_needles(rules.pins)
+        return cls(config, tools, profile)
+
+    def __init__(self, config: dict[str, Any], tools: Tools, profile: str | None) -> None:
+        self._config = config
+        self._models: Models | None = None
+        self.tools = tools
+        self.enabled = config.get("enabled") is not False
+        self.profile = _known_profile(profile) or _known_profile(config.get("profile")) or AUTO
+        self.window_tokens: int | None = config.get("window_tokens")
+        self.thresholds = {**THRESHOLDS, **_object(config.get("thresholds"))}
+        self.pins = _strings(config.get("pins"), ())
+        self._pin_globs = _with_needles(self.pins)
         patterns = _strings(config.get("preserved_patterns"), PRESERVED_PATTERNS)
-        rules.preserve_errors = any(word in patterns for word in ERROR_WORDS)
-        rules.preserve_decisions = DECISION_WORD in patterns
-        rules._preserved_globs = _with_needles(p for p in patterns if p not in ERROR_WORDS and p != DECISION_WORD)
-        rules._tiers_configured = _object(config.get("tiers"))
-        rules.use_tables(TIER_CONFIG, tools.tiers)
-        rules._overrides = _object(config.get("tool_overrides"))
-        rules._glob_tools = tuple(name for name in rules._overrides if globs.is_wild(name))
+        self.preserve_errors = any(word in patterns for word in ERROR_WORDS)
+        self.preserve_decisions = DECISION_WORD in patterns
+        self._preserved_globs = _with_needles(p for p in patterns if p not in ERROR_WORDS and p != DECISION_WORD)
+        self._tiers_configured = _object(config.get("tiers"))
+        self.use_tables(TIER_CONFIG, tools.tiers)
+        self._overrides = _object(config.get("tool_overrides"))
+        self._glob_tools = tuple(name for name in self._overrides if globs.is_wild(name))
         grace = _object(config.get("grace_calls"))
-        rules.grace_calls = {kind: _calls(grace.get(kind), calls) for kind, calls in GRACE_CALLS.items()}
-        rules.restore_hold_calls = _calls(config.get("restore_hold_calls"), RESTORE_HOLD_CALLS)
+        self.grace_calls = {kind: _calls(grace.get(kind), calls) for kind, calls in GRACE_CALLS.items()}
+        self.restore_hold_calls = _calls(config.get("restore_hold_calls"), RESTORE_HOLD_CALLS)
         compaction = _object(config.get("compaction"))
-        rules.compaction_advise = compaction.get("advise") is not False
-        rules.compaction_index = compaction.get("index") is not False
+        self.compaction_advise = compaction.get("advise") is not False
+        self.compaction_index = compaction.get("index") is not False
         say_once, shape = config.get("say_once"), config.get("shape")
-        rules.say_once = say_once if say_once in SAY_ONCE else DEFAULT_SAY_ONCE
-        rules.shape = shape if shape in SHAPES else DEFAULT_SHAPE
-        return rules
+        self.say_once = say_once if say_once in SAY_ONCE else DEFAULT_SAY_ONCE
+        self.shape = shape if shape in SHAPES else DEFAULT_SHAPE
 
     def use_tables(self, tier_config: Table, tool_tiers: Table) -> None:
         """Use other tables than the built-in ones below what is configured; lifetimes are read at once, tools when they are asked for."""

@@ -37,8 +37,6 @@ class Rows:
     """The rows of a state in its file: "\\n" + row for each, "," between them, from `begin` to `end`. The file is as large as what lives:
     no copies are made of it on the way. `all_awake` once every row is parsed."""
 
-    __slots__ = ("all_awake", "awake", "begin", "data", "end", "keys", "rules", "signature", "spans", "state")
-
     def __init__(self, data: bytes, begin: int, end: int, noted: list[Any]):
         self.data, self.begin, self.end = data, begin, end
         self.signature, self.awake = noted

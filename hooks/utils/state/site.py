@@ -21,8 +21,6 @@ class Site:
     """`lasting_home`: our folder, with the files that outlive sessions · `tools`: of the host, or where another has recorded the session,
     of all hosts · `only_reads`: somebody looks at a transcript, which leaves no trace."""
 
-    __slots__ = ("_home", "_rules", "_session", "config", "environ", "lasting_home", "only_reads", "project", "session_id", "tools")
-
     def __init__(
         self, environ: Mapping[str, str], session_id: str, project: str = "", is_recorded: bool = False, only_reads: bool = False
     ) -> None:

@@ -42,8 +42,6 @@ class SessionUnderDataRule(PopkitError, OSError):
 class ContextFiles:
     """The paths of one context: the main thread of a session (agent_id "") or a subagent. `is_held`: nothing may be written there."""
 
-    __slots__ = ("agent_id", "expired", "folder", "is_held", "journal", "lock", "receipts", "session_id", "state", "unarchived")
-
     def __init__(self, popkit_home: str, session_id: str, agent_id: str = "", is_held: bool = False):
         self.session_id = session_id
         self.agent_id = agent_id

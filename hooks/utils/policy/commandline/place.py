@@ -16,11 +16,6 @@ class Place:
     and what of the line has to succeed before it runs. `piped`: the outlets of those that may have failed, whose failure a pipe hides ·
     `deciding`, `is_script`: of the pipeline that was read last."""
 
-    __slots__ = (
-        "conditional", "cwd", "deciding", "depth", "environment", "folders", "gate", "group", "has_pipefail", "is_script", "left", "listed",
-        "may_have_failed", "piped", "pushed", "stops_at_failure", "telling",
-    )  # fmt: skip
-
     def __init__(self, cwd: str, depth: int):
         self.cwd = cwd
         self.depth = depth
