@@ -1,7 +1,7 @@
 """PreToolUse: `popkit restore HANDLE` needs no question to the user, and no call writes a line of ours into a file."""
 
 from utils.handlers import run
-from utils.handlers.tool_calls import before
+from utils.handlers.coming_calls import answer
 
 if __name__ == "__main__":
-    run(before, "pre-tool-use")
+    run(answer, "pre-tool-use")

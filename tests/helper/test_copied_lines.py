@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from popkit_retention.core.handlers import tool_calls
+from popkit_retention.core.handlers import coming_calls
 from tests.hooks import payloads, processes
 from tests.policy.door_laws import MARK, OURS
 
@@ -39,7 +39,7 @@ class Context:
         """Why a call may not run; "" where it may."""
         payload = payloads.common("PreToolUse", tool_name=tool, tool_input=tool_input, tool_use_id="toolu_99")
         payload.update({"session_id": SESSION, "transcript_path": str(self.helper.transcript), **more})
-        answer = tool_calls.before(payload, self.helper.env)
+        answer = coming_calls.answer(payload, self.helper.env)
         if answer is None:
             return ""
         assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"

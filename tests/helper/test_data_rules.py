@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from popkit_retention.cli import statusline_command
-from popkit_retention.core.handlers import context_monitor, session_events, tool_calls
+from popkit_retention.core.handlers import coming_calls, context_monitor, session_events, tool_calls
 from popkit_retention.core.io import volatile
 from popkit_retention.core.state import data_rules, sweeping
 from popkit_retention.core.state.site import Site
@@ -204,7 +204,7 @@ def test_a_rule_that_comes_up_later_leaves_the_way_back_to_what_was_stored_befor
     new.env["CLAUDE_CODE_SESSION_ID"] = SESSION
     assert new.run("restore", handle).rstrip("\n") == numbered(lines(400, MARK))
     asked = {"tool_name": "Bash", "tool_input": {"command": f"popkit restore {handle}"}, "session_id": SESSION, "cwd": str(new.project)}
-    assert tool_calls.before({"hook_event_name": "PreToolUse", "transcript_path": str(new.transcript), **asked}, new.env)
+    assert coming_calls.answer({"hook_event_name": "PreToolUse", "transcript_path": str(new.transcript), **asked}, new.env)
     assert "before the rule came up" in " ".join(new.run("doctor").split())
 
 

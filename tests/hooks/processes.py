@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from popkit_retention.core import retention_tracker
-from popkit_retention.core.handlers import context_monitor, session_events, tool_calls
+from popkit_retention.core.handlers import coming_calls, context_monitor, session_events, tool_calls
 from popkit_retention.core.io import hook_log
 from popkit_retention.core.io.codec import loads
 from popkit_retention.core.policy.context import ContextState
@@ -39,7 +39,7 @@ HANDLERS = {
     "context-monitor": context_monitor.handle,
     "post-tool-use": tool_calls.track,
     "pre-compact": session_events.before_compaction,
-    "pre-tool-use": tool_calls.before,
+    "pre-tool-use": coming_calls.answer,
     "session-end": session_events.end,
     "session-start": session_events.start,
 }
