@@ -4,8 +4,7 @@ module, cost a hook a third of a bare start.
 The pack lies where Python keeps their byte code anyway. A module is taken from it only while its source has the time and size that it was
 packed with; a pack that is missing, foreign or unreadable is passed over, and the first hook that loads a module past it makes it again
 (utils/packing.py). The next one notes for each module that it asks for which others came with it: from then on these are read with it,
-share their strings with it, and run before it in the order in which they were done, so that its own imports find them there. Of Python's
-modules in C the pack has the places: to look for one takes longer than to load it.
+share their strings with it, and run before it in the order in which they were done, so that its own imports find them there.
 
 It stands beside the package `utils`, which is in the pack, too.
 """
@@ -38,7 +37,7 @@ class Pack:
     """A finder and loader of modules over {name: (mtime in ns, size, whether it is a package, names or None, begin, ends)}. From begin to
     the last of the ends, behind `start`, is the code of these names: of the modules that this one brings with it, and last its own. None
     where that has not been noted yet, and its own code is alone. The ends are those of pieces, each small enough for memory that is used
-    again. `extensions`: {name: (path, mtime in ns, size)} of modules in C."""
+    again. `extensions`: {name: (path, mtime in ns, size)} of modules in C, which take longer to find than to load."""
 
     def __init__(self, entries: "dict[str, Any]", extensions: "dict[str, Any]", fd: int, start: int) -> None:
         self.entries = entries

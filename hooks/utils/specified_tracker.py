@@ -16,6 +16,7 @@ from .policy.calls import Call, Outcome
 from .policy.classify import classify
 from .policy.commandline import bash
 from .policy.context import ContextState
+from .policy.coverage import covers
 from .policy.events import SessionEnded
 from .policy.ruleset import TIER_CONFIG, Ruleset
 from .state import store
@@ -170,7 +171,7 @@ class RetentionTracker:
         """End what shows a part of this (key, scope); a scope of None covers every old one."""
         key, scope = part
         for result in list(self.state.live.values()):
-            shows = [have for have in result.parts if parts.action_key(have) == key and (scope is None or parts.covers(part, have))]
+            shows = [have for have in result.parts if parts.action_key(have) == key and (scope is None or covers(part, have))]
             if shows and lifecycle.may_expire(result):
                 lifecycle.end(self.state, result, "superseded", ["superseded: " + key], decisions)
 

@@ -22,6 +22,7 @@ from popkit_retention.core.policy import (
     secret_shapes,
 )
 from popkit_retention.core.policy.commandline import bash
+from popkit_retention.core.policy.coverage import covers
 from popkit_retention.core.policy.door.shown import Source
 from popkit_retention.core.policy.list_text import folded, handle_of_list, read
 from popkit_retention.core.policy.lists import Earlier
@@ -45,7 +46,7 @@ def coverage() -> Iterator[str]:
         if len(scopes) > 1:
             yield key
             for number, scope in enumerate(scopes):
-                covered = [str(other) for other, old in enumerate(scopes) if parts.covers((key, scope), (key, old))]
+                covered = [str(other) for other, old in enumerate(scopes) if covers((key, scope), (key, old))]
                 yield f"  {number} {' | '.join(map(str, scope)) or '(all)'}: {' '.join(covered) or 'none'}".replace("\n", "↵")
 
 
@@ -146,7 +147,7 @@ INTERVALS = ([1, 0], [1, 5], [5, 9], [6, 0], [10, 10], [0, 0], [4, 6], [11, 20])
 
 def intervals() -> Iterator[str]:
     for one in INTERVALS:
-        covered = [other for other in INTERVALS if parts.covers(("read:/a", one), ("read:/a", other))]
+        covered = [other for other in INTERVALS if covers(("read:/a", one), ("read:/a", other))]
         shared = [other for other in INTERVALS if parts.overlap(one, other)]
         yield f"{one} is {parts.describe_interval(one)}, covers {covered}, overlaps {shared}"
     for some in ([[1, 5], [6, 9]], [[1, 5], [7, 9]], [[1, 0], [5, 9]], [[5, 0], [1, 3]], [[3, 3]], [[0, 0]], [], [[2, 4], [1, 9]]):
@@ -347,6 +348,6 @@ def test_what_covers_a_look_covers_what_that_covers() -> None:
         by_key.setdefault(part[0], []).append(part)
     for same in by_key.values():
         for first in same:
-            for second in (one for one in same if parts.covers(first, one)):
-                for third in (one for one in same if parts.covers(second, one)):
-                    assert parts.covers(first, third)
+            for second in (one for one in same if covers(first, one)):
+                for third in (one for one in same if covers(second, one)):
+                    assert covers(first, third)

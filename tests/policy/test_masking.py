@@ -16,8 +16,8 @@ from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import masking
 from popkit_retention.core.policy.calls import Call, Outcome
 from popkit_retention.core.policy.classify import classify
+from popkit_retention.core.policy.coverage import covers
 from popkit_retention.core.policy.masking import MASK, NAMES, mask, programs, words
-from popkit_retention.core.policy.parts import covers
 from popkit_retention.core.policy.ruleset import Ruleset
 from tests.examples import examples
 from tests.hooks.secret_lines import BY_LOOK, COMMANDS, KNOWN, SECRET

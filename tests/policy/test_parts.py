@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.core.policy import parts
+from popkit_retention.core.policy.coverage import covers
 from tests.policy.test_part_intervals import INTERVALS
 
 READ = "read:/w/a.py"
@@ -27,7 +28,7 @@ LINES = [
 
 @pytest.mark.parametrize(("new", "old", "covered"), LINES)
 def test_lines_cover_by_containment(new, old, covered):
-    assert covered is parts.covers((READ, new), (READ, old))
+    assert covered is covers((READ, new), (READ, old))
 
 
 RUNS = [
@@ -79,19 +80,19 @@ SEARCHES = [
     [*(("run:pytest@/w", *run) for run in RUNS), *(("search:content:login", *search) for search in SEARCHES)],
 )
 def test_runs_cover_by_targets_and_searches_by_roots(key, new, old, covered):
-    assert covered is parts.covers((key, new), (key, old))
+    assert covered is covers((key, new), (key, old))
 
 
 def test_other_keys_cover_when_they_are_the_same():
-    assert parts.covers(("edit:/w/a.py", []), ("edit:/w/a.py", []))
-    assert not parts.covers(("edit:/w/a.py", []), ("edit:/w/b.py", []))
-    assert not parts.covers(("do:git status@/w", []), ("do:git status@/v", []))
+    assert covers(("edit:/w/a.py", []), ("edit:/w/a.py", []))
+    assert not covers(("edit:/w/a.py", []), ("edit:/w/b.py", []))
+    assert not covers(("do:git status@/w", []), ("do:git status@/v", []))
 
 
 @pytest.mark.parametrize("key", ["read:?/$X", "run:pytest@?", "do:git status@?"])
 def test_an_unknown_place_is_covered_by_nothing(key):
     scope = [1, 0] if key.startswith("read") else []
-    assert not parts.covers((key, scope), (key, scope))
+    assert not covers((key, scope), (key, scope))
 
 
 TARGETS = st.lists(
@@ -110,13 +111,13 @@ PARTS = st.one_of(
 @given(PARTS)
 def test_a_part_covers_itself(part):
     """An excerpt of unknown extent is the one exception: another look may show other lines."""
-    assert parts.covers(part, part) is (part[1] != [0, 0])
+    assert covers(part, part) is (part[1] != [0, 0])
 
 
 @given(PARTS, PARTS, PARTS)
 def test_covering_is_transitive(new, middle, old):
-    if parts.covers(new, middle) and parts.covers(middle, old):
-        assert parts.covers(new, old)
+    if covers(new, middle) and covers(middle, old):
+        assert covers(new, old)
 
 
 def test_a_search_of_other_meaning_has_another_key():
@@ -148,8 +149,8 @@ def test_what_changes_the_matches_of_a_search_is_in_its_key(insensitive, flags, 
 @pytest.mark.parametrize(("root", "here"), [("/w", "/w/."), ("/w/", "/w/."), ("/", "/.")])
 def test_a_search_that_stays_in_its_root_has_none_of_its_folders(root, here):
     assert parts.here_only(root) == here
-    assert parts.covers(("search:files:ls:", [root]), ("search:files:ls:", [here]))
-    assert not parts.covers(("search:files:ls:", [here]), ("search:files:ls:", [root]))
+    assert covers(("search:files:ls:", [root]), ("search:files:ls:", [here]))
+    assert not covers(("search:files:ls:", [here]), ("search:files:ls:", [root]))
 
 
 TREES = [
@@ -220,7 +221,7 @@ MARKS = [
     ],
 )
 def test_a_look_covers_one_that_shows_no_more(key, new, old, covered):
-    assert parts.covers((key, new), (key, old)) is covered
+    assert covers((key, new), (key, old)) is covered
 
 
 @pytest.mark.parametrize(
@@ -246,7 +247,7 @@ def test_a_look_covers_one_that_shows_no_more(key, new, old, covered):
     ],
 )
 def test_a_run_covers_the_packages_that_it_runs(key, new, old, covered):
-    assert parts.covers((key, new), (key, old)) is covered
+    assert covers((key, new), (key, old)) is covered
 
 
 @pytest.mark.parametrize(
@@ -260,7 +261,7 @@ def test_a_run_covers_the_packages_that_it_runs(key, new, old, covered):
     ],
 )
 def test_a_file_in_a_known_place_is_covered_by_its_next_read(key, covered):
-    assert parts.covers((key, [1, 0]), (key, [2, 3])) is covered
+    assert covers((key, [1, 0]), (key, [2, 3])) is covered
 
 
 def test_marks_stand_behind_the_scope_in_an_order_of_their_own():

@@ -157,7 +157,9 @@ def _is_of_another_revision(one: Result, other: Result) -> bool:
 def _cover(state: ContextState, old: Result, part: Part, new: Result, decisions: list[Decision]) -> None:
     if old.pinned or (old.tier == "preserved" and old.kind != kinds.TASKS):
         return
-    dead = [have for have in old.parts if parts.covers(part, have)]
+    from .coverage import covers  # not for the first look at something
+
+    dead = [have for have in old.parts if covers(part, have)]
     if not dead:
         if part[0] != parts.TREE:
             old.touch(state.index)  # looked at again, in part

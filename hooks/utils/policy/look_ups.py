@@ -9,6 +9,7 @@ Each thing that left counts once. What is gone behind a compaction that was due 
 from __future__ import annotations
 
 from . import kinds, parts
+from .coverage import covers
 from .tools import EDIT
 
 TYPE_CHECKING = False
@@ -102,7 +103,7 @@ class LookUps:
     def _shown_by(self, key: str, scopes: list[Any]) -> list[str]:
         """Return the ids of what is gone that a result with these scopes of a key shows."""
         holders = self._holders.get(key, ())
-        shows = _shares_lines if key.startswith(_READ) else lambda new, old: parts.covers((key, new), (key, old))
+        shows = _shares_lines if key.startswith(_READ) else lambda new, old: covers((key, new), (key, old))
         return [id for id in holders if not scopes or any(shows(new, old) for new in scopes for old in self._gone[id][key])]
 
     def _count(self, id: str, found: Collection[str]) -> None:

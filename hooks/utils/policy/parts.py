@@ -44,9 +44,6 @@ MARKS = (LESS, MORE, OTHERWISE, TREE_OF)
 AT_MOST = " \u2264"
 AT_LEAST = " \u2265"
 EVERY = "*"  # package
-# In these a package is run only when it is named, or when all are.
-_NAMED_PACKAGES = ("run:npm:", "run:cargo:")
-_ALL_PACKAGES = (MORE + "--workspace", MORE + "--all")
 
 
 def normal_path(path: str, cwd: str) -> str:
@@ -188,26 +185,6 @@ def here_only(root: str) -> str:
     return root.rstrip("/") + "/."
 
 
-def covers(new: Part, old: Part) -> bool:
-    """Return whether the result of part `new` makes that of part `old` obsolete."""
-    key, scope = new
-    if key != old[0] or key.endswith("@?") or key.startswith((FILE + UNKNOWN, REVISION + UNKNOWN)):
-        return False
-    if is_of_lines(new):
-        return _lines_cover(scope, old[1])
-    if key == TREE:
-        new_shows, old_shows = scope[2:], old[1][2:]
-        same = scope[0] == old[1][0] and scope[1] == old[1][1]
-        return same and _marks_cover(new_shows, old_shows) and _inside(_unmarked(old_shows), _unmarked(new_shows))
-    if not _marks_cover(scope, old[1]):
-        return False
-    if key.startswith("search:"):
-        return _inside(_unmarked(old[1]), _unmarked(scope))
-    if key.startswith("run:"):
-        return _run_covers(key, scope, old[1])
-    return True
-
-
 def marked(scope: list[str], marks: Collection[str]) -> list[str]:
     """Return a scope with marks, in an order of its own."""
     return [*scope, *sorted({*marks})] if marks else scope
@@ -218,7 +195,7 @@ def with_marks(part: Part, marks: Collection[str]) -> Part:
     if not marks:
         return part
     key, scope = part
-    return key, marked(_unmarked(scope), [*marks, *[item for item in scope if item.startswith(MARKS)]])
+    return key, marked(unmarked(scope), [*marks, *[item for item in scope if item.startswith(MARKS)]])
 
 
 def uncut(part: Part, lines: int) -> Part:
@@ -232,40 +209,8 @@ def uncut(part: Part, lines: int) -> Part:
     return part[0], [item for item in part[1] if item != last]
 
 
-def _unmarked(scope: list[str]) -> list[str]:
+def unmarked(scope: list[str]) -> list[str]:
     return [item for item in scope if not item.startswith(MARKS)]
-
-
-def _marks_cover(new: list[str], old: list[str]) -> bool:
-    """Return whether a look with the marks of `new` shows at least what one with those of `old` has shown."""
-    for item in new:
-        if item.startswith(MARKS) and item[:2] != MORE and item not in old and not (item[:2] == LESS and _reaches(item, old, AT_MOST)):
-            return False
-        if item[:2] == OTHERWISE and (item[2:3] == UNKNOWN or has_variable(_without_known(item))):
-            return False
-    return all(
-        item in new or (item[:2] == MORE and _reaches(item, new, AT_LEAST)) for item in old if item.startswith(MARKS) and item[:2] != LESS
-    )
-
-
-def _without_known(item: str) -> str:
-    """Return a mark without the variables that are the same in each command of a session."""
-    for name in ("PATH", "HOME", "PWD", "USER"):
-        if name in item:
-            item = item.replace("${" + name + "}", "").replace("$" + name, "")
-    return item
-
-
-def _reaches(item: str, others: list[str], sign: str) -> bool:
-    """Return whether one of `others` is the same limit with a number that is no greater (AT_MOST) or no smaller (AT_LEAST)."""
-    name, _, number = item.rpartition(sign)
-    if not name or not is_number(number):
-        return False
-    for other in others:
-        same, _, limit = other.rpartition(sign)
-        if same == name and is_number(limit) and (int(limit) <= int(number) if sign == AT_MOST else int(limit) >= int(number)):
-            return True
-    return False
 
 
 def action_key(part: Part) -> str:
@@ -277,8 +222,8 @@ def action_of(part: Part) -> str:
     """Return the name of the action behind a part: its key, and of a look the places, so that only the same look answers an error."""
     key, scope = part
     if key == TREE:
-        return " ".join([scope[0], *_unmarked(scope[2:])])
-    return " ".join([key, *_unmarked(scope)]) if key.startswith("search:") else key
+        return " ".join([scope[0], *unmarked(scope[2:])])
+    return " ".join([key, *unmarked(scope)]) if key.startswith("search:") else key
 
 
 def is_shown(part: Part, place: str, changed: Collection[str]) -> bool:
@@ -287,16 +232,7 @@ def is_shown(part: Part, place: str, changed: Collection[str]) -> bool:
     key, scope = part
     if key != TREE or scope[1] not in changed or place.startswith(UNKNOWN):
         return False
-    return any(root == place or _below(root, place) or _below(place, root) for root in scope[2:])
-
-
-def _lines_cover(new: list[int], old: list[int]) -> bool:
-    start, end = new
-    if start < 1:
-        return False
-    if start == 1 and end == 0:
-        return True
-    return start <= old[0] and (end == 0 or 0 < old[1] <= end)
+    return any(root == place or below(root, place) or below(place, root) for root in scope[2:])
 
 
 def overlap(one: list[int], other: list[int]) -> bool:
@@ -306,46 +242,11 @@ def overlap(one: list[int], other: list[int]) -> bool:
     return (not one[1] or other[0] <= one[1]) and (not other[1] or one[0] <= other[1])
 
 
-def _inside(old: list[str], new: list[str]) -> bool:
-    """Return whether every item of `old` is, or is below, one of `new`; the empty list is everything."""
-    if not new:
-        return True
-    if not old:
-        return False
-    for item in old:
-        if item.startswith(UNKNOWN):
-            return False
-        if item not in new and not any(_below(item, root) for root in new):
-            return False
-    return True
-
-
-def _below(item: str, root: str) -> bool:
+def below(item: str, root: str) -> bool:
     # `a.py::test_x` and `a.ts:12` lie in their file.
     if not item.startswith(root):
         return False
     return root.endswith("/") or item[len(root) : len(root) + 1] in ("/", ":")
-
-
-def _run_covers(key: str, new: list[str], old: list[str]) -> bool:
-    """Do as `_inside` in three dimensions: paths and packages may be wider, a selection by name must be absent or the same."""
-    if not new and not old:
-        return True
-    selected = [item for item in new if item.startswith(SELECTION)]
-    if selected and selected != [item for item in old if item.startswith(SELECTION)]:
-        return False
-    packages = [item for item in new if item.startswith(PACKAGE)]
-    wanted = [item for item in old if item.startswith(PACKAGE)]
-    if PACKAGE + EVERY in packages:
-        if not wanted:
-            return False  # the root has a script of its own
-    elif packages:
-        if not wanted or not set(packages).issuperset(wanted):
-            return False
-    elif wanted and key.startswith(_NAMED_PACKAGES) and not any(item in new for item in _ALL_PACKAGES):
-        return False
-    marks = (SELECTION, PACKAGE, *MARKS)
-    return _inside([i for i in old if not i.startswith(marks)], [i for i in new if not i.startswith(marks)])
 
 
 def union(intervals: list[list[int]]) -> list[list[int]]:

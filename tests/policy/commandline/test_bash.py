@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import parts
 from popkit_retention.core.policy.commandline import bash, programs, wrappers
+from popkit_retention.core.policy.coverage import covers
 from popkit_retention.core.policy.parts import ALWAYS, ON_SUCCESS, UNSURE
 from popkit_retention.core.policy.ruleset import Ruleset
 from tests.examples import examples
@@ -198,7 +199,7 @@ def test_the_tools_of_the_host_search_for_the_same():
     ],
 )
 def test_a_command_covers_what_it_shows_again(new, old, covered):
-    assert covered is parts.covers(shown(new)[-1], shown(old)[-1])
+    assert covered is covers(shown(new)[-1], shown(old)[-1])
 
 
 @pytest.mark.parametrize(
@@ -223,7 +224,7 @@ def test_a_command_covers_what_it_shows_again(new, old, covered):
     ],
 )
 def test_what_stands_around_a_command_counts(new, old, covered):
-    assert covered is parts.covers(shown(new)[0], shown(old)[0])
+    assert covered is covers(shown(new)[0], shown(old)[0])
 
 
 @pytest.mark.parametrize(
@@ -471,7 +472,7 @@ def test_never_raises(line, cwd):
         assert isinstance(key, str)
         assert isinstance(scope, list)
         assert isinstance(action.name, str)
-        parts.covers(action.part, action.part)
+        covers(action.part, action.part)
 
 
 @pytest.mark.parametrize(
@@ -508,7 +509,7 @@ def test_more_places_than_anybody_lists_are_unknown():
         assert len([item for item in scope if item[1:2] != "="]) == 64
         [(key, scope)] = shown(f"{program} {more}")
         assert [item for item in scope if item[1:2] != "="] in (["?many"], ["?many/."])
-        assert not parts.covers((key, scope), (key, scope))
+        assert not covers((key, scope), (key, scope))
 
 
 def test_the_places_of_a_look_at_a_tree_are_its_folder_where_they_are_many():

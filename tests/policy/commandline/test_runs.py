@@ -4,7 +4,7 @@ import pytest
 
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy.commandline import bash
-from popkit_retention.core.policy.parts import covers
+from popkit_retention.core.policy.coverage import covers
 from popkit_retention.core.policy.ruleset import Ruleset
 from tests.policy.scenario import Scenario
 

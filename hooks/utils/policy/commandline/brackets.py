@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from .command import AND, INSIDE, KEYWORDS, OR, Command, is_assignment, parted, read_redirect, value_of
 
-# One NUL alone ends a pipeline (newline), one with a letter stands for `&&` and `||`.
-_END = "\x00"
-_CONTROL = frozenset(("\x00", AND, OR, "|", ";", "&", "(", ")"))
+_END = "\x00"  # of a line
+_CONTROL = frozenset((_END, AND, OR, "|", ";", "&", "(", ")"))
 _GOES_ON = (AND, OR, "|")  # in the next line
 _BODY = "body"  # of a function
 _SKIP_TO = {"for": "do", "select": "do", "case": "in", "function": "name"}
