@@ -65,7 +65,7 @@ def test_everything_that_popkit_makes_goes(played: Played) -> None:
         "archive.sqlite", "archive.sqlite-journal", "need-model.json", "doctor.json", "hooks.log", "hooks.log.old", "hooks.log.lock",
         "interpreter", "interpreter.4711", "past.jsonl", "statusline.sh", "statusline.previous.json", "swept", "swept.4711.tmp",
         "opencode.previous.json", "pi.previous.json",
-        "venv.lock", "venv/pyvenv.cfg", "venv/lib/site-packages/x.py", "cache/config-a.json", "projects/x/need-model.json",
+        "venv.lock", "venv/pyvenv.cfg", "venv/lib/site-packages/x.py", "cache/config-a.jsonl", "projects/x/need-model.json",
         "sessions/a/main.state.json", "sessions/a/main.state.json.corrupt", "sessions/a/agent-b.journal.jsonl", "sessions/a/clear.lock",
         "sessions/a/main.receipts.jsonl", "sessions/a/warming.lock",
         "sessions/a/session.json.lock", "sessions/a/original.jsonl", "sessions/.swept-b/main.expired.jsonl",

@@ -110,7 +110,7 @@ DAY = 86_400.0
 
 def test_a_remembered_configuration_goes_a_month_after_it_was_made(places):
     home = places[1]
-    old, young, other = (make(home, name, at) for name, at in (("config-a.json", 0), ("config-b.json", DAY), ("else.json", 0)))
+    old, young, other = (make(home, name, at) for name, at in (("config-a.jsonl", 0), ("config-b.jsonl", DAY), ("else.json", 0)))
     assert sweep_cached(home, 30.5 * DAY) == 1
     assert [path.exists() for path in (old, young, other)] == [False, True, True]
 
@@ -118,7 +118,7 @@ def test_a_remembered_configuration_goes_a_month_after_it_was_made(places):
 def test_they_go_a_few_at_a_time(places):
     home = places[1]
     for number in range(7):
-        make(home, f"config-{number}.json", 0)
+        make(home, f"config-{number}.jsonl", 0)
     assert [sweep_cached(home, 40 * DAY, 3) for _ in range(4)] == [3, 3, 1, 0]
 
 
@@ -131,12 +131,12 @@ def test_a_project_that_is_still_worked_in_is_remembered_again(places):
 
 def test_where_nothing_is_remembered_nothing_goes(places, tmp_path):
     assert sweep_cached(str(tmp_path / "nowhere"), 4e9) == 0
-    (Path(places[1]) / "cache" / "config-folder.json").mkdir(parents=True)
+    (Path(places[1]) / "cache" / "config-folder.jsonl").mkdir(parents=True)
     assert sweep_cached(places[1], 4e9) == 0
 
 
 def test_the_start_of_a_session_sweeps(places):
     home, project = places[1:]
-    old = make(home, "config-a.json", 0)
+    old = make(home, "config-a.jsonl", 0)
     session_events.start({"session_id": "s", "cwd": project, "source": "startup"}, {"POPKIT_HOME": home, "CLAUDE_PROJECT_DIR": project})
     assert not old.exists()

@@ -32,7 +32,7 @@ def effective(root: str, popkit_home: str, project: str) -> dict[str, Any]:
         home.managed_config(),
     ]
     stamps = [files.stamp_of(path) for path in (*paths, *(join(parent_of(__file__), name) for name in _READER))]
-    cache = join(popkit_home, "cache", "config-" + home.safe_name(project) + ".json")
+    cache = join(popkit_home, "cache", "config-" + home.safe_name(project) + ".jsonl")
     known = _cached(cache, [stamps, paths])
     if known is not None:
         return known
