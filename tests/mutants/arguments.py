@@ -254,12 +254,6 @@ ARGUMENTS = [
         "there is one word to join at most",
     ),
     Argument(
-        "hooks/utils/policy/secret_shapes.py",
-        '_BY_MARK["_" if "_" in _beginning else "-" if "-" in _beginning else "." if "." in _beginning else ""].append(_beginning)',
-        "\"_\" -> ''",
-        "a beginning that is looked for in every word is found in those with its mark: the table only saves the time",
-    ),
-    Argument(
         "hooks/utils/policy/commandline/runs.py",
         'listing = "" # the option behind which words are tasks, or packages',
         "\"\" -> 'mutant'",

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from popkit_retention.core import archive
-from popkit_retention.core.handlers import tool_calls
+from popkit_retention.core.handlers import coming_calls
 from popkit_retention.core.hosts.claude_code.calls import call_of
 from tests.examples import examples
 from tests.hooks import payloads, processes
@@ -71,7 +71,7 @@ def test_what_a_placeholder_says_is_allowed_and_nothing_of_the_call_gets_lost(cl
 
 def _allowed(shop: Shop, command: object = "", **more: object) -> str:
     """The command that is run unasked, "" where nothing is said."""
-    answer = tool_calls.before(_asked(command or _good(shop), **more), shop.environ())
+    answer = coming_calls.answer(_asked(command or _good(shop), **more), shop.environ())
     return answer["hookSpecificOutput"]["updatedInput"]["command"] if answer else ""
 
 
@@ -202,7 +202,7 @@ def test_where_the_archive_cannot_be_asked_nothing_is_said(cleared: Shop):
 
 def test_of_any_other_line_nothing_is_said(cleared: Shop):
     handle = cleared.cleared()["read-old"]
-    assert [line for line in BAD if tool_calls.before(_asked(line.replace(HANDLE, handle)), cleared.environ())] == []
+    assert [line for line in BAD if coming_calls.answer(_asked(line.replace(HANDLE, handle)), cleared.environ())] == []
     ran = cleared.forks.run(Hook("pre-tool-use", _asked("popkit restore")), cleared.environ())
     assert (ran.code, ran.out, ran.err) == (0, "", "")
 
@@ -222,7 +222,7 @@ _commands = st.one_of(st.text(), st.lists(_pieces, max_size=8).map("".join), st.
 def test_no_other_string_is_ever_allowed(cleared: Shop, command: str):
     good = _good(cleared)
     command = command.replace(HANDLE, good[15:])
-    assert bool(tool_calls.before(_asked(command), cleared.environ())) is (command == good)
+    assert bool(coming_calls.answer(_asked(command), cleared.environ())) is (command == good)
 
 
 OTHERS = {
@@ -243,7 +243,7 @@ def test_of_another_call_nothing_is_said(cleared: Shop):
     handle = cleared.cleared()["read-old"]
     for name, change in OTHERS.items():
         payload = json.dumps({**_asked(GOOD), **change}).replace(HANDLE, handle)
-        assert not tool_calls.before(json.loads(payload), cleared.environ()), name
+        assert not coming_calls.answer(json.loads(payload), cleared.environ()), name
 
 
 def test_where_popkit_is_switched_off_nothing_is_said(cleared: Shop):
