@@ -13,7 +13,8 @@ out, so a way that keeps them may not reach a small size. `--held-out` asks a mo
 has room for, for transcripts of that time do not say which they were · *newest first*: whole messages from the end · *words, newest live*:
 all that was said, then the newest calls whose results had not expired · *keep 3*: the provider's clear_tool_uses · *dedupe*: opencode-dcp's
 rules · *ours*: policy/compacting.py, *met*: in how many of the cases it reached the size · *oracle*: all that was said, then what holds
-most of the needs for its size, whole calls only · *oracle by our rules*: the same behind all that ours leaves whole at any target.
+most of the needs for its size, whole calls only · *oracle by our rules*: the same behind all that ours leaves whole at any target ·
+*ours worse than theirs*: in how many of the cases with a recorded summary ours keeps fewer of the needs than summary and files.
 
 `--again`: each session is compacted whenever its prompt has grown by so many tokens, to 10,000 tokens each time, and goes on with what that
 left; by the how many-th it is, the needs that still stand, tokens, the share of the target that lists take, and of words.
@@ -242,6 +243,16 @@ def kept(found: list[Case], way: Way, room_of: Callable[[Case], int]) -> str:
     return f"{share:.3f} ({size:.2f})"
 
 
+def worse(summarised: list[Case], room_of: Callable[[Case], int]) -> str:
+    """In how many cases ours keeps fewer of the needs than what the host left."""
+    fewer = [_needs(case, ours(case, room_of(case))) < _needs(case, as_recorded(case, 0)) for case in summarised]
+    return f"{sum(fewer)} of {len(fewer)}"
+
+
+def _needs(case: Case, stays: Iterable[Message]) -> int:
+    return len(case.needs & strings(stays))
+
+
 def report(found: list[Case], shares: list[float]) -> None:
     """Prints the tables."""
     print(f"{len(found)} boundaries, {statistics.fmean(case.tokens for case in found):,.0f} tokens on average (system and tools apart)")
@@ -262,6 +273,10 @@ def report(found: list[Case], shares: list[float]) -> None:
         row = [kept(found, way, lambda case, share=share: round(share * case.tokens)) for share in shares]  # type: ignore[misc]
         row += [kept(summarised, way, room) for room in (_summary_room, _left_room)] if summarised else []
         print(f"{name:<24}" + "".join(f"{value:>14}" for value in row))
+    if summarised:
+        row = [worse(summarised, lambda case, share=share: round(share * case.tokens)) for share in shares]  # type: ignore[misc]
+        row += [worse(summarised, room) for room in (_summary_room, _left_room)]
+        print(f"{'ours worse than theirs':<24}" + "".join(f"{value:>14}" for value in row))
     for name, fixed in (("keep 3", keep_newest_uses), ("dedupe", dedupe)):
         print(f"{name:<24}{kept(found, fixed, lambda case: 0):>14}   whatever it takes")
     spoken_share = statistics.fmean(sum(_tokens(case, part) for part in _whole(case) if part.text) / case.tokens for case in found)
