@@ -40,7 +40,7 @@ def test_in_a_terminal_the_status_line_and_the_command_tell_of_the_session(machi
     with Terminal(project) as terminal:
         terminal.wait("claude-opus-4-8")
         terminal.say("[[SCRIPT:twice]] go", "Both are the same.")
-        terminal.wait(re.compile(r"PopKit: context \d+% · nothing reclaimable"))
+        terminal.wait(re.compile(r"PopKit: context <?\d+% · nothing reclaimable"))
         count = len(api.requests)
         terminal.say("/popkit why T1", "expired at T2")
         assert len(api.requests) == count
