@@ -122,7 +122,7 @@ def after(path: str, begin: int, ahead: int) -> After:
 
 
 def _entries(path: str) -> Iterator[tuple[int, Entry]]:
-    for begin, line in entries.lines(path, Path(path).stat().st_size):
+    for begin, line in entries.in_order(entries.lines(path, Path(path).stat().st_size)):
         entry = entries.entry_of(line)
         if entry is not None and not entry.get("isSidechain"):
             yield begin, entry
