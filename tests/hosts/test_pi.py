@@ -11,7 +11,7 @@ import pytest
 
 from popkit_retention.core import hosts
 from popkit_retention.core.hosts import recorded_sessions, recordings
-from popkit_retention.core.hosts.pi import translation
+from popkit_retention.core.hosts.pi import TOOLS, results, translation
 from popkit_retention.core.hosts.transcripts import entries, transcript, usage
 from popkit_retention.core.policy.events import Call, Compacted, Prompted
 from popkit_retention.operations.session_lookup import NoSession, check
@@ -102,6 +102,17 @@ def test_every_line_is_understood_and_hangs_on_another(path: Path) -> None:
 def test_what_the_model_thought_is_read() -> None:
     blocks = [block for entry in read(RECORDED[0]) for block in entries.blocks_of(entry)]
     assert [block["thinking"] for block in blocks if block["type"] == "thinking"] == ["The file first."]
+
+
+@pytest.mark.parametrize(("digits", "interval"), [("7", [1, 2]), ("9" * 5_000, [1, 0])])
+def test_a_read_tells_how_much_is_left_in_a_number_that_can_be_one(digits: str, interval: list[int]) -> None:
+    text = f"one\ntwo\n\n[{digits} more lines in file. Use offset=3 to continue.]"
+    assert results.outcome_of(TOOLS.of("read"), {"path": "/shop/a.js"}, text, False).interval == interval
+
+
+def test_blank_lines_before_an_exit_code_are_left_out() -> None:
+    assert results.error_text("one\n\n\nCommand exited with code 2") == "Exit code 2\none"
+    assert results.error_text("\n" * 1_000_000) == "\n" * 1_000_000, "it is looked for once, not at each of them"
 
 
 @EACH

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from ...policy.tools import Tool
 
 # What pi says behind the output of a command that failed, and behind a part of a file.
-_EXITED = re.compile(r"\n*Command exited with code (\d{1,5})\Z")
+_EXITED = re.compile(r"Command exited with code (\d{1,5})\Z")
 _MORE = re.compile(
-    r"\n\n\[(?:(?P<left>\d+) more lines in file|Showing lines \d+-\d+ of (?P<total>\d+)[^\]\n]*)\. Use offset=\d+ to continue\.\]\Z"
+    r"\n\n\[(?:(?P<left>\d{1,9}) more lines in file|Showing lines \d+-\d+ of (?P<total>\d{1,9})[^\]\n]*)\. Use offset=\d+ to continue\.\]\Z"
 )
 
 
 def error_text(text: str) -> str:
     """Return the text of a failure; of a command, its exit code comes first, in the words of Claude Code."""
     match = _EXITED.search(text)
-    return f"Exit code {match[1]}\n{text[: match.start()]}" if match else text
+    return f"Exit code {match[1]}\n" + text[: match.start()].rstrip("\n") if match else text
 
 
 def outcome_of(tool: Tool, tool_input: dict[str, Any], text: str, failed: bool) -> Outcome:
