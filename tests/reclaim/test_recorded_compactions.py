@@ -246,3 +246,15 @@ def test_a_value_that_is_nested_hundreds_deep_is_passed_over(tmp_path: Path) -> 
     lines.result("t1", "const a = 1")
     lines.compact()
     assert (SAID, [RULE]) in lost(lines, tmp_path)
+    with pytest.raises(compaction_losses.NoPassage):
+        compaction_losses.text_at(str(tmp_path / "t.jsonl"), 2)
+
+
+def test_an_open_error_that_is_written_before_its_call_is_lost_too(tmp_path: Path) -> None:
+    lines = Lines()
+    lines.bash("t1", "npm test", f"FAIL {NAME} expected 3, got 4", error=True)
+    lines.entries.reverse()  # as Claude Code 2.1.101 writes some
+    lines.compact()
+    path = lines.write(tmp_path / "t.jsonl")
+    [found] = compaction_losses.of_transcript(path, str(tmp_path / "home"))
+    assert [(row["kind"], row["ways"][0]["line"]) for row in found["rows"]] == [(ERROR, 1)]

@@ -26,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from sqlite3 import Connection
+    from typing import Any
 
     from ..hosts.transcripts.transcript import Index
     from ..policy.losses import Loss, Passage
@@ -65,21 +66,16 @@ def text_at(path: str, number: int) -> str:
     if entries.stored(path) is not None:
         raise NoPassage(f"{path} has no lines. Name a transcript or an export, which is a file")
     with files.open_regular(path) as file:
-        line = next(islice(file, number - 1, None), b"")
-    value = _value(line.decode("utf-8", "replace").strip())
-    told = value.get("message") or value.get("attachment") or value.get("payload") or value if isinstance(value, dict) else ""
-    shown = "\n".join(_values_in(told)).strip()
+        line = next(islice(file, number - 1, None), b"").decode("utf-8", "replace").strip()
+    try:
+        value: Any = loads("{" + line.rstrip(",") + "}" if line.startswith('"') else line)  # or a member of an export
+        told = value.get("message") or value.get("attachment") or value.get("payload") or value if isinstance(value, dict) else ""
+        shown = "\n".join(_values_in(told)).strip()
+    except (ValueError, RecursionError):  # no JSON, or nested hundreds deep
+        shown = ""
     if not shown:
         raise NoPassage(f"line {number:,} of {path} has no text. The list names the lines that have")
     return mask(shown)
-
-
-def _value(line: str) -> object:
-    """Return the value of a line of JSON, of a value that has a line for each member the member; None for none."""
-    try:
-        return loads("{" + line.rstrip(",") + "}" if line.startswith('"') else line)
-    except ValueError:
-        return None
 
 
 def _values_in(value: object) -> list[str]:

@@ -85,7 +85,7 @@ def compactions(path: str, index: Index | None = None) -> Iterator[RecordedCompa
 
 
 def _entries(path: str, size: int) -> Iterator[tuple[int, Entry]]:
-    for number, (_, line) in enumerate(entries.lines(path, size), 1):
+    for number, line in entries.in_order(enumerate((line for _, line in entries.lines(path, size)), 1)):
         entry = entries.entry_of(line)
         if entry is not None:
             yield number, entry
