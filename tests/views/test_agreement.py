@@ -65,12 +65,15 @@ def test_what_is_reclaimable_once_the_cache_is_cold_is_what_a_clear_takes_then(w
     assert asking.data("clear")["items"] == data["now"]["items"]
 
 
-def test_the_notice_says_what_the_panel_says_and_the_clear_does_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("share", "full"), [(0.85, "85%"), (0.997, "99%")])
+def test_the_notice_says_what_the_panel_says_and_the_clear_does_it(tmp_path: Path, share: float, full: str) -> None:
     written = wandered(tmp_path / "projects")
     asking = Asking(written, tmp_path / "home", "auto")
     written.now += COLD_S
     tokens = asking.data("retention")["context"]["tokens"]
-    notice = _notice(asking, round(tokens / 0.85))
+    notice = _notice(asking, round(tokens / share))
+    assert f"the context is {full} full" in notice
+    assert f"({full})" in asking("retention")
     assert _verdict(asking).startswith("Clear now: ")
     assert _verdict(asking) in " ".join(notice.split())
     assert asking.data("clear")["cleared"] is True

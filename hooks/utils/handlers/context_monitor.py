@@ -217,10 +217,11 @@ def _announcement(site: Site, checked: Checked) -> str | None:
     suggestion = checked["retention"]["suggestion"]
     if not suggestion:
         return None
+    from ..units import percent
     from ..views.phrases import of_window
 
     of_which = of_window(_short(checked["tokens"]), _short(checked["window"]), checked["window_source"])
-    full = f"PopKit: the context is {checked['usage_ratio']:.0%} full ({of_which})."
+    full = f"PopKit: the context is {percent(checked['usage_ratio'])} full ({of_which})."
     return f"{full}\n{suggestion}" + ("" if "/" in suggestion else f" ({_called(site)} clear)")
 
 

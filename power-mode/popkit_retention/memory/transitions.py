@@ -250,7 +250,7 @@ def _worth(at: Standing, bound: float) -> str:
 
 
 def _remembered(at: Standing, only: str = "") -> str:
-    return f"a chance of {only}{at.retention:.0%} that it is still remembered"
+    return f"a chance of {only}{units.percent(at.retention)} that it is still remembered"
 
 
 def _rounded(score: float) -> str:
