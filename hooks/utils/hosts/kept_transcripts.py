@@ -11,6 +11,7 @@ import os
 from abc import ABC, abstractmethod
 
 from ..io import files, home
+from .recorded_values import MESSAGE
 from .transcripts import entries, projects
 
 TYPE_CHECKING = False
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
         def entries(self, message: Any, /) -> Iterator[dict[str, Any]]:
             """Yield the entries of a message."""
-
-
-MESSAGE = "messageID"  # of an entry: the message of the host that it is of
 
 
 def root_of(popkit_home: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json  # noqa: TID253  no hook on a tool call reads other hosts' records
 import re  # noqa: TID253
 
-from ..recorded_values import count_of, list_of, stamp_of
+from ..recorded_values import MESSAGE, count_of, list_of, stamp_of
 from .results import error_text, exit_of, shown_file
 
 TYPE_CHECKING = False
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 NAME = "OpenCode"
 SESSION = "ses_"  # how its sessions' ids begin
-MESSAGE = "messageID"  # of an entry: the message that it is of
 _HEADS = (b'"info"', b'"messages"')
 _ID = re.compile(rb'"id":\s*"(ses_[\w-]{1,100})"')
 _INTERRUPTED = "[Tool execution was interrupted]"

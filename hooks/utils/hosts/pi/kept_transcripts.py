@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...io import home
 from ...io.storage import Storage
-from ..kept_transcripts import MESSAGE, KeptTranscript, path_of
+from ..kept_transcripts import KeptTranscript, path_of
+from ..recorded_values import MESSAGE
 from .translation import NAME, SESSION, Translator
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ import json  # noqa: TID253  no hook on a tool call reads other hosts' records
 
 from ...io.codec import text_in_field
 from ...policy.tools import READ
-from ..recorded_values import NO_USAGE, count_of, list_of, objects, stamp_of
+from ..recorded_values import MESSAGE, NO_USAGE, count_of, list_of, objects, stamp_of
 from ..transcripts.blocks import text_of_blocks
 from . import TOOLS
 from .results import error_text, shown_file
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 NAME = "pi"
 SESSION = "pi_"  # before pi's own id of a session
-ENTRY = "messageID"  # of a translated entry: pi's entry that it is of
 EDITED = "popkit"  # `customType` of the entry that PopKit leaves behind its edits
 _HEADS = (b'{"type":"session",', b'{"type": "session",')
 _HEAD_BYTES = 400
@@ -56,7 +55,7 @@ class Translator:
         self._tree[id] = entry
         self.before = self._last.get(parent) if isinstance(parent, str) else None
         for translated in self._translated(entry, id):
-            translated[ENTRY] = id
+            translated[MESSAGE] = id
             yield translated
         self._last[id] = self.before
 
