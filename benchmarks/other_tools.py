@@ -266,7 +266,7 @@ class Cozempic(Tool):
 def results_in(lines: str) -> dict[str, str]:
     """Return id of a call -> the text of its result, from a transcript's lines."""
     found = {}
-    for line in lines.splitlines():
+    for line in lines.split("\n"):
         try:
             entry = json.loads(line)
         except ValueError:

@@ -6,6 +6,7 @@ all that the context held, only that result showed it.
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from dataclasses import dataclass, field
@@ -89,7 +90,7 @@ def read(path: Path) -> Recording:
 def until(lines: str, message_id: str) -> str:
     """Return a transcript's lines before the first one of a message."""
     kept = []
-    for line in lines.splitlines(keepends=True):
+    for line in io.StringIO(lines):
         if message_id in line and _message_of(line) == message_id:
             break
         kept.append(line)
@@ -107,7 +108,7 @@ def responses_in(lines: str) -> dict[str, Any]:
     """Return id of a call -> the host's record of its result (`toolUseResult`), from a transcript's lines; lines with several results have
     no record for each."""
     found = {}
-    for line in lines.splitlines():
+    for line in lines.split("\n"):
         try:
             entry = json.loads(line)
             blocks = [block for block in entry["message"]["content"] if block["type"] == "tool_result"]

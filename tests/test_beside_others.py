@@ -101,6 +101,13 @@ def test_a_transcript_is_cut_before_the_first_line_of_a_message():
     assert until("".join(lines), "msg_2") == lines[0]
 
 
+def test_only_a_line_feed_ends_a_line_of_a_transcript():
+    """Claude Code writes other ends of lines, such as U+2028, as they are."""
+    told = [text.replace("one", "o\u2028n\x85e") for text in (line("a", "one", toolUseResult="one"), '{"message": {"id": "msg_one"}}\n')]
+    assert results_in("".join(told)) == responses_in("".join(told)) == {"a": "o\u2028n\x85e"}
+    assert until("".join(told), "msg_o\u2028n\x85e") == told[0]
+
+
 def test_a_name_is_no_line():
     assert is_name("src/module_7.py")
     assert not is_name("return src/module_7.py")
