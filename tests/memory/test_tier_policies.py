@@ -4,6 +4,7 @@ in force, whoever has changed them."""
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -176,9 +177,10 @@ def test_each_key_changes_one_bound(path: str):
         ({"hot": 3}, "hot is 3, not an object"),
         ([("hot", {})], "not an object"),
         ({"cold": {"delete_if": None}}, "cold.delete_if is None"),
-        *((changed(path, value), f"{path} is {value!r}") for path in NUMBERS for value in ("24", -1, float("nan"), float("inf"), None)),
+        *((changed(path, value), f"{path} is {value!r}") for path in NUMBERS for value in ("24", -1, math.nan, math.inf, 1e308, None)),
         *((changed(path, True), f"{path} is True") for path in NUMBERS if "demotion" not in path and "allowed" not in path),
         ({"warm": {"min_composite_score": 1.01}}, "warm.min_composite_score is 1.01: it may be 0 to 1"),
+        ({"hot": {"max_messages": 10**400}}, "it may be a number from 0 to 1e300"),
         ({"hot": {"max_messages": 2.5}}, "hot.max_messages is 2.5: it may be a whole number"),
         ({"cold": {"delete_if": {"access_count": 0.5}}}, "it may be a whole number"),
         ({"cold": {"deletion_allowed": 1}}, "it may be true or false"),

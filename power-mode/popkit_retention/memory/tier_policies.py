@@ -6,7 +6,6 @@ unused values; docs/design/memory.md explains each value or missing key that dif
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -140,8 +139,8 @@ def _value(path: str, default: object, value: object) -> object:
         if not isinstance(value, bool):
             raise BadTierPolicy(f"{path} is {value!r:.40}: it may be true or false")
         return value
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise BadTierPolicy(f"{path} is {value!r:.40}: it may be a number from 0")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1e300:  # finite in seconds, too
+        raise BadTierPolicy(f"{path} is {value!r:.40}: it may be a number from 0 to 1e300")
     if isinstance(default, float) and value > 1:
         raise BadTierPolicy(f"{path} is {value!r:.40}: it may be 0 to 1")
     if ("count" in path or path.endswith("max_messages")) and not isinstance(value, int):
