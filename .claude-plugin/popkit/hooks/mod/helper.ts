@@ -272,7 +272,7 @@ async function isAnyOut($: EngineInterface): Promise<boolean> {
 }
 
 /** Brings a hidden tool back at once after the words for it, because somebody waits for it, or takes one out where the words say `--now`: its
- * price was told. What else is hidden goes with the next session. */
+ * price was told. What else is hidden goes with it. */
 export async function comeBack($: EngineInterface, words: string): Promise<void> {
   const before = out
 
