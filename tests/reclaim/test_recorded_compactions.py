@@ -59,6 +59,14 @@ def test_what_was_said_called_shown_and_answered_stood_before(worked: Rewritten,
     assert (compaction.line, compaction.asked, compaction.without_model, compaction.after) == (7, False, False, ["summary"])
 
 
+def test_a_file_that_was_added_is_named_by_its_path_and_what_a_hook_added_by_nothing(worked: Rewritten, tmp_path: Path) -> None:
+    worked.add("attachment", attachment={"type": "file", "filename": "/shop/a.js", "content": "const added = 1"})
+    worked.add("attachment", attachment={"type": "hook_additional_context", "content": ["mind the gap"], "filename": 7})
+    worked.compact()
+    added = [passage for passage in only(worked, tmp_path).before if passage.kind == ADDED]
+    assert [(passage.subject, passage.label, passage.file) for passage in added] == [("/shop/a.js", "/shop/a.js", True), ("", "", False)]
+
+
 def test_a_summary_loses_the_persons_words_names_and_open_errors(worked: Rewritten, tmp_path: Path) -> None:
     worked.compact()
     rows = lost(worked, tmp_path)

@@ -9,7 +9,6 @@ from ..archive.content import stamp
 from ..errors import PopkitError
 from ..hosts.transcripts.blocks import media_in
 from ..io import codec, files, home
-from ..io.system import os
 from ..state import archived, journal, store
 from ..state.archived import THINKING, content_of, errors, task_id
 from ..text import clean
@@ -51,13 +50,8 @@ def homes(site: Site) -> list[str]:
 
 
 def _record_in(popkit_home: str, site: Site, handle: str, transcript_path: str) -> Record | None:
-    path = home.archive_path(popkit_home)
     try:
-        os.stat(path)
-    except OSError:
-        return None
-    try:
-        with closing(archive.open_archive(path, create=False, busy_s=WAIT_S)) as db:
+        with closing(archive.open_archive(home.archive_path(popkit_home), create=False, busy_s=WAIT_S)) as db:
             record = archive.record(db, handle)
             chain = archive.chain(db, record.task_id) if record else None
         if not record or not chain:
