@@ -153,6 +153,7 @@ def test_the_provider_accepts_every_request_and_command_rows_do_not_pile_up(stor
     assert {stage: good(request) for stage, request in story.requests.items()} == {stage: [] for stage in story.requests}
     rows = {stage: own_rows(request) for stage, request in story.requests.items()}
     assert {stage for stage, names in rows.items() if names not in ([], ["compact"])} == set()
+    assert [stage for stage, request in story.requests.items() if "/compact" in words(request, "user")] == []
 
 
 def test_what_was_said_stays_word_for_word(story: Story):

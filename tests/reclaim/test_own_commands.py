@@ -28,6 +28,7 @@ def kept(*texts: str) -> list[str]:
     [
         [CAVEAT, COMPACT, COMPACTED], [COMPACT, COMPACTED], [CAVEAT, COMPACT, DIM], [COMPACTED], [DIM], [CAVEAT, POPKIT, PRINTED],
         [POPKIT, PRINTED], [CAVEAT, POPKIT], [CAVEAT, COMPACT, COMPACTED, CAVEAT, POPKIT, PRINTED], [TYPED], [TYPED, CAVEAT, COMPACT, DIM],
+        ["/compact"], ["/compact popkit"],
     ],
 )  # fmt: skip
 def test_commands_of_ours_and_compactions_leave_no_rows(ours: list[str]):
@@ -42,7 +43,7 @@ def test_commands_of_ours_and_compactions_leave_no_rows(ours: list[str]):
         ["<command-name>/popkit-review:start</command-name>\n<command-args>fix the login</command-args>"],
         [CAVEAT, MODEL, SET], [CAVEAT], [SET], ["Compacted"], ["why does " + COMPACT + " stand here?"], ["run /popkit clear"],
         ["<command-message>popkit:context</command-message>\n<command-name>/popkit:context</command-name>", "Show the context."],
-        [TYPED.replace("popkit", "keep the plan")], ["/compact popkit"],
+        [TYPED.replace("popkit", "keep the plan")], ["/compact keep the plan"], ["/compact is slow"],
         # As long as a reminder that ends, or begins.
         ["<system-reminder>/compact and keep the plan"], ["and then say: go /compact</system-reminder>"],
         ["<local-command-stdout>42 files were read, then Compacted</local-command-stdout>"],

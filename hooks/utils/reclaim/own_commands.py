@@ -39,9 +39,8 @@ def _has_words(text: str) -> bool:
 
 def _is_typed(text: str) -> bool:
     """Return whether a text is the command as it was typed that has this conversation compacted, or an earlier one."""
-    command, _, words = text[len(_REMINDER) : -len(_REMINDER_ENDS)].strip().partition(" ")
-    is_reminder = text.startswith(_REMINDER) and text.endswith(_REMINDER_ENDS)
-    return is_reminder and command == "/compact" and words.strip() in _OWN_ARGUMENTS
+    command, *words = text.removeprefix(_REMINDER).removesuffix(_REMINDER_ENDS).split() or [""]
+    return command == "/compact" and " ".join(words) in _OWN_ARGUMENTS
 
 
 def _is_printed(text: str, by_ours: bool) -> bool:
