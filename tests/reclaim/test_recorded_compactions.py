@@ -140,6 +140,28 @@ def test_an_undo_is_no_loss_and_a_clear_is_called_one(worked: Rewritten, tmp_pat
     assert compaction_losses.of_transcript(path, str(home), newest=True) == [found]
 
 
+def test_what_an_undo_put_back_is_not_lost(worked: Rewritten, tmp_path: Path) -> None:
+    session, home = "5e551011-0000-4000-8000-0000000000ab", tmp_path / "home"
+    worked.compact()
+    worked.say("cleared")
+    path = worked.write(tmp_path / f"{session}.jsonl")
+    [clear] = compactions(path)
+    [before] = compaction_losses.of_transcript(path, str(home))
+    assert RULE in [word for row in before["rows"] for word in row["words"]]
+    worked.compact()
+    worked.prompt(RULE)
+    worked.say("undone")
+    path = worked.write(tmp_path / f"{session}.jsonl")
+    *_, undo = compactions(path)
+    paths = ContextFiles(str(home), session)
+    Path(paths.folder).mkdir(parents=True)
+    entries = [{"event": "compact", "at": clear.at, "handles": ["a"]}, {"event": "back", "at": undo.at, "handles": ["a"]}]
+    Path(paths.journal).write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    [found] = compaction_losses.of_transcript(path, str(home))
+    assert found["line"] == before["line"]
+    assert RULE not in [word for row in found["rows"] for word in row["words"]]
+
+
 def test_of_two_compactions_each_begins_where_the_one_before_it_ended(worked: Rewritten, tmp_path: Path) -> None:
     worked.compact()
     worked.say("again")

@@ -66,6 +66,12 @@ def test_before_a_compaction_nothing_is_said_of_losses(tmp_path: Path) -> None:
     assert "compaction lost" not in drawn(written, tmp_path / "home", SAVED)
 
 
+@pytest.mark.parametrize(("handle", "is_told"), [("", True), ("k7m2qdab", False)])
+def test_how_a_line_is_read_is_told_where_a_row_shows_one(handle: str, is_told: bool) -> None:
+    row = {"kind": "called", "label": "a.py", "words": ["b"], "count": 1, "ways": [{"line": 7, "entry": "", "handle": handle}]}
+    assert bool(losses.hints({"transcript": "t.jsonl", "rows": [row]})) == is_told  # type: ignore[typeddict-item,list-item]
+
+
 words = st.lists(st.sampled_from(["price_of_everything", "src/オンライン/cart.ts", "x" * 150, RULE]), max_size=4)
 rows = st.lists(
     st.builds(

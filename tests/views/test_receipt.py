@@ -76,6 +76,13 @@ def test_where_only_a_subagent_lost_something_undoing_it_is_not_mentioned() -> N
     assert "undo" not in drawn
 
 
+def test_where_all_was_put_back_undoing_it_is_not_mentioned() -> None:
+    back = [(label, tokens, reasons, "back") for label, tokens, reasons, _ in LEFT[:2]]
+    for left, is_offered in ((back, False), ([*back, LEFT[3]], True)):
+        drawn = " ".join(text.laid_out(receipt.lines([receipt_data(left)], [], NOW, False, "/popkit")))
+        assert ("undo" in drawn) == is_offered
+
+
 def test_a_receipt_of_a_picture_alone_counts_no_results() -> None:
     one = receipt_data([("An image that you showed", 1_600, [(receipts.SHOWN, NOT_TEXT)], "archived")])
     drawn = text.laid_out(receipt.lines([one, {**one, "at": NOW - 3_600}], [], NOW, False, "popkit context"))

@@ -55,8 +55,13 @@ def of_transcript(
     alone; `index`: of the transcript, where it is known. OSError when it cannot be read."""
     host = entries.host_of(path)
     noted = journal.read(ContextFiles(popkit_home, *context_of(path))) if host == CLAUDE_CODE else []
-    found = [(compaction, removals.compaction_at(noted, compaction.at)) for compaction in compactions(path, index)]
-    found = [(compaction, change) for compaction, change in reversed(found) if change is None or change["event"] != "back"]
+    found: list[tuple[RecordedCompaction, Entry | None]] = []
+    for compaction in compactions(path, index):
+        change = removals.compaction_at(noted, compaction.at)
+        if change is None or change["event"] != "back":
+            found.insert(0, (compaction, change))
+        elif found:
+            found[0][0].after += compaction.after  # what was put back is not lost
     return [_losses(compaction, change, path, popkit_home, most, host) for compaction, change in found[: 1 if newest else None]]
 
 

@@ -45,8 +45,9 @@ def lines(receipts: list[Receipt], of_agents: list[Receipt], now: float, everyth
         whole, brief = (receipts, []) if everything else (receipts[:1], receipts[1:])
         shown += _whole(whole, now)
         shown += _earlier(brief, now, len(brief), " --all shows each", command) if brief else []
-        shown += ["", *text.wrap("To put one result back, or all that the last one took:")]
-        shown += [*phrases.command_lines(f"{command} restore T12 --in-place"), *phrases.command_lines(f"{command} undo")]
+        if any(call["state"] != "back" for receipt in receipts for call in receipt["calls"]):
+            shown += ["", *text.wrap("To put one result back, or all that the last one took:")]
+            shown += [*phrases.command_lines(f"{command} restore T12 --in-place"), *phrases.command_lines(f"{command} undo")]
     if of_agents:
         shown += text.title("What left the contexts of subagents")
         shown += _whole(of_agents, now) if everything else _earlier(of_agents, now, len(of_agents), " --all shows each", command)[1:]
