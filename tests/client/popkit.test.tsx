@@ -428,7 +428,7 @@ test('a list of what left takes one line, a reminder none, and both are whole wh
   }
 })
 
-test('each button shows its letter, and what has the keys is said where the prompt has them', PATIENT, async ($, on) => {
+test('each button shows its letter, what it comes to stands below it where there is no room, and what has the keys is said where the prompt has them', PATIENT, async ($, on) => {
   await begun($, on, { '/view': VIEW })
   await $.command.run({ command: 'popkit', args: '' } as never)
 
@@ -436,6 +436,12 @@ test('each button shows its letter, and what has the keys is said where the prom
     const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...paneOf({ isFocused, bodyColumns }) })
     expect((await ui.find({ type: 'Button', key: 'undo' }))?.props.label).toBe('u: Undo the last clear')
     expect((await ui.find({ type: 'Text', text: /ctrl\+x tab/ })) !== undefined).toBe(!isFocused)
+    await ui.unmount()
+  }
+
+  for (const [bodyColumns, flexDirection] of [[40, 'row'], [39, 'column']] as const) {
+    const ui = await $.ui.mount({ plugin: 'popkit', surface: 'terminal', ...paneOf({ bodyColumns }) })
+    expect((await ui.findAll({ type: 'Box', text: /it comes back/ })).at(-1)?.props.flexDirection).toBe(flexDirection)
     await ui.unmount()
   }
 })
@@ -546,7 +552,8 @@ test('words after the command are answered as by /popkit:context', PATIENT, asyn
 })
 
 test('an answer is shown as it is, whether the client reads it as Markdown, shows it as it stands, or prints it', PATIENT, async ($, on) => {
-  const answers = ['agents  <1%', 'edit __init__.py: <1%', 'edit __init__.py: <1%']
+  const table = 'share\n    <1%  of_all\n\n    <1%  of __init__.py\n    <2%  of_all\n\n<1%'
+  const answers = ['agents  <1%', 'edit __init__.py: <1%', table, 'edit __init__.py: <1%']
   let surfaces: string[] = ['terminal']
   on('session.surfaces', () => ({ value: surfaces }) as never)
   const { clock } = await begun($, on, { '/command': () => ({ text: answers.shift() }), '/view': VIEW })
@@ -554,6 +561,7 @@ test('an answer is shown as it is, whether the client reads it as Markdown, show
 
   expect(await ask()).toBe('agents  <1%')
   expect(await ask()).toBe('edit \\_\\_init\\_\\_.py: \\<1%')
+  expect(await ask()).toBe('share\n    \\<1%  of\\_all\n\n    <1%  of __init__.py\n    <2%  of_all\n\n\\<1%')
   surfaces = []
   expect(await ask()).toBe('edit __init__.py: <1%')
   await clock.advance(0)

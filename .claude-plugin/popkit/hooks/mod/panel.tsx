@@ -164,10 +164,10 @@ export async function answerNow($: EngineInterface, text: string | undefined): P
   return text
 }
 
-/** Where it draws, the client reads an answer as Markdown: __init__.py would lose its underscores, a heading its mark. One without a sign of
- * Markdown it shows as it is, with whatever is put before a `<`. */
+/** Where it draws, the client reads an answer as Markdown: __init__.py would lose its underscores, a heading its mark. What has none of
+ * its signs, or is set in behind an empty line, it shows as it is, with whatever is put before a `<`. */
 export async function literal($: EngineInterface, text: string): Promise<string> {
-  return SIGN.test(text) && (await isDrawn($)) ? text.replace(/[\\`*_<]|^#/gm, '\\$&') : text
+  return SIGN.test(text) && (await isDrawn($)) ? text.replace(/((?<!.\n)^ {4}.*(?:\n+ {4}.*)*)|[\\`*_<]|^#/gm, (sign, code) => code ?? `\\${sign}`) : text
 }
 
 /** Returns whether the session draws anywhere; one with `-p` prints. */
@@ -359,22 +359,20 @@ export async function pane($: EngineInterface, e: RenderInput<'Pane'>) {
         rowsOf(line, room),
       ),
     )
-  const operation = (one: PopkitOffer) =>
-    row(
-      <Box gap={1}>
-        <Button
-          key={one.id}
-          label={isTerminal ? `${one.key}: ${one.label}` : one.label}
-          hotkey={one.key}
-          variant="primary"
-          onPress={() => press($, one.id)}
-        />
+  const operation = (one: PopkitOffer) => {
+    const label = isTerminal ? `${one.key}: ${one.label}` : one.label
+    const fits = label.length + BUTTON + 1 + one.sum.length <= room
+
+    return row(
+      <Box flexDirection={fits ? 'row' : 'column'} columnGap={1}>
+        <Button key={one.id} label={label} hotkey={one.key} variant="primary" onPress={() => press($, one.id)} />
         <Text dimColor wrap="wrap">
           {one.sum}
         </Text>
       </Box>,
-      rowsOf(one.sum, room - one.label.length - BUTTON - 4),
+      fits ? 1 : 1 + rowsOf(one.sum, room),
     )
+  }
   const tabs = (
     <Box gap={room >= ROOMY ? 2 : 1}>
       {shown.pages.map(one => (
@@ -439,7 +437,6 @@ function announced(parts: Drawn[], room: number, lines: (text: string) => Drawn[
   return [...parts.slice(0, first), ...lines(`↓ ${all - above} more lines`), ...parts.slice(first)].map(one => one.element)
 }
 
-/** Returns how many rows a line takes. */
 function rowsOf(line: string, columns: number): number {
   return Math.max(1, Math.ceil(line.length / Math.max(1, columns)))
 }
