@@ -404,6 +404,14 @@ def test_the_commands_that_an_answer_gives_name_the_same_session(shell: Shell, h
         assert (code, "--transcript is for reading" in answer["error"]) == (1, True)
 
 
+def test_of_a_transcript_only_what_reads_is_offered(shell: Shell) -> None:
+    written = shell.session("one")
+    for named, offered in (["--session", "one"], True), (["--transcript", str(written.path)], False):
+        shown = shell("context", "retention", *named)[1]
+        assert ("retention --profile NAME" in shown) == offered
+        assert "retention --details" in shown
+
+
 @pytest.mark.parametrize("words", ["clear --now", "undo", "pin T3", "restore T1 --in-place", "retention --aggressive", "auto on"])
 def test_through_a_transcript_a_session_is_only_read(shell: Shell, words: str) -> None:
     written = shell.session("one")

@@ -17,7 +17,7 @@ from popkit_retention.core.reclaim.outlook import Outlook, read
 from popkit_retention.core.state import shipped
 from popkit_retention.core.text import laid_out
 from popkit_retention.core.views import clear, one_result, phrases, report, status_line, timeline
-from popkit_retention.core.views.panel import notes, panel
+from popkit_retention.core.views.panel import notes, panel, reclaimable
 from popkit_retention.core.views.results import detail_lines
 from popkit_retention.core.views.shapes import Report, ResultRow
 from tests.policy.scenario import Scenario
@@ -238,6 +238,20 @@ def test_live_results_that_auto_would_clear_are_shown_with_their_chance_of_need(
     assert row["need"] == round(shipped.need_model().probability(session.result("T13"), session.state, TOOLS), 4)
     assert all(0 <= row["need"] <= 1 for row in planned["results"])
     assert {row["need"] for row in _planned(session, tier="medium")["results"]} == {None}, "what is forced was not weighed"
+
+
+@pytest.mark.parametrize(
+    ("states", "says"),
+    [
+        (["expired"], "1 expired result"), (["live"], "1 result (1 live but unused)"),
+        (["live", "expired"], "2 results (1 live but unused)"),
+    ],
+)  # fmt: skip
+def test_of_what_would_leave_it_says_how_much_is_live(states: list[str], says: str):
+    takes = {"items": len(states), "tokens": 900, "further": False}
+    results = [{"state": state, "plan": {"action": "clear", "cold": "clear"}} for state in states]
+    [line] = laid_out(reclaimable({"reclaimable": {"now": takes, "cold": takes}, "results": results}))  # type: ignore[typeddict-item]
+    assert line == f"Reclaimable: ~900 tokens, from {says}"
 
 
 def test_what_a_placeholder_replaced_is_neither_reclaimable_nor_expired():

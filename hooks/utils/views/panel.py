@@ -28,6 +28,7 @@ _COUNTED = {kind.name: kind.counted for kind in kinds.ALL if kind.counted}
 TABS = 57
 _LEAST_LEAVING = 3  # results that are named, however few rows there are
 _TOKENS = 6
+_READING = ("Preview", "View", "Help")
 _MOST_KINDS = 6  # of what the messages hold
 # What the profiles mean.
 _MEANS = {
@@ -183,7 +184,7 @@ def _clearable(have: Takes, cold: bool, report: Report, when: str) -> str:
     states = [row["state"] for row in report["results"] if is_reclaimable(row, cold)]
     unused = len(states) - states.count("expired")
     many = units.counted(have["items"], "result" if unused else "expired result")
-    many += f" ({unused} of them live but unused)" if unused else ""
+    many += f" ({unused} live but unused)" if unused else ""
     return f"{units.long_tokens(have['tokens'])}{when}, from {phrases.leaving(have, many)}"
 
 
@@ -247,7 +248,7 @@ def notes(report: Report) -> list[text.Line]:
         parts.append(f"{units.counted(report['abandoned'], 'result')} on rewound branches, not in the context.")
     if report["agents"]:
         calls = sum(agent["calls"] for agent in report["agents"])
-        parts.append(f"{units.counted(len(report['agents']), 'subagent')} made {units.counted(calls, 'call')} in contexts of their own.")
+        parts.append(f"{units.counted(len(report['agents']), 'subagent')} made {units.counted(calls, 'call')} outside of this context.")
     scaled = f"{report['scaled']:.2f}"
     measured = "" if scaled == "1.00" else f", scaled x{scaled} to this session's usage"
     net = (
@@ -275,6 +276,8 @@ def _commands(command: str, details: bool, report: Report) -> list[text.Line]:
         offered.append(("View timeline", f"{command} timeline") if details else ("View details", f"{command} retention --details"))
         offered.append(("Adjust tiers", f"{command} retention --profile NAME"))
     offered.append(("Help", f"{command} help"))
+    if " --transcript " in command:  # which is for reading
+        offered = [one for one in offered if one[0].startswith(_READING)]
     lines = [f"[{at}] {name + ':':<15} {words}" for at, (name, words) in enumerate(offered, 1)]
     return list(lines) if command.startswith("/") else [text.whole(*lines)]
 
