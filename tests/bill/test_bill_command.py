@@ -341,6 +341,12 @@ def test_the_bill_has_what_was_sent_again_at_the_price_that_misses_name(sessions
     assert (whole["whole"]["usd"], whole["whole"]["requests"]) == (pytest.approx(misses["usd"]), misses["requests"])
 
 
+def test_without_a_request_no_pace_is_told(tmp_path: Path) -> None:
+    shown = " ".join(Shop(tmp_path, sessions=0, known=breakdown()).run().stdout.split())
+    assert "dollars unknown, as there was no request in this time" in shown
+    assert "pace of 0 requests" not in shown
+
+
 def test_the_user_s_own_sessions_are_read_where_no_file_is_named(tmp_path: Path):
     (tmp_path / "claude" / "projects").mkdir(parents=True)
     lost(tmp_path / "claude" / "projects" / "-shop")

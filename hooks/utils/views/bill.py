@@ -53,7 +53,7 @@ def _standing(bill: Bill, now: float, details: bool) -> list[text.Line]:
     if bill["first_prompt"]:
         known += f" The newest session began with {units.long_tokens(bill['first_prompt'])} by the provider's count, less your words."
     lines = text.pair("Before", known)
-    at_pace = f", at your pace of {units.counted(pace['requests'], 'request')} a month" if pace["is_told"] else ""
+    at_pace = f", at your pace of {units.counted(pace['requests'], 'request')} a month" if pace["is_told"] and pace["requests"] else ""
     lines += text.pair("Costs", _monthly(tokens, pace) + at_pace)
     if estimated["missing"]:
         lines += text.pair("Partial", f"not understood in what Claude Code says: {', '.join(sorted(set(estimated['missing'])))}")

@@ -60,11 +60,11 @@ def _figure_rows(scopes: list[LedgerFigures], details: bool) -> list[text.Line]:
     if not any(scopes):
         return rows
     rows.append(_row("  not confirmed yet", [amounts.tokens(each.get("pending_tokens", 0)) for each in scopes]))
+    compacts = any(each.get("spared_compactions") or any(each.get("compactions_usd", {}).values()) for each in scopes)
     if details:
-        rows.append(_row("  clears", [amounts.tokens(each.get("clears", 0)) for each in scopes]))
+        rows.append(_row("  clears" + ", compactions" * compacts, [amounts.tokens(each.get("clears", 0)) for each in scopes]))
         rows.append(_row("  clears confirmed", [amounts.tokens(each.get("confirmed", 0)) for each in scopes]))
     remembers = any(each.get("memory_tokens") for each in scopes)
-    compacts = any(each.get("spared_compactions") or any(each.get("compactions_usd", {}).values()) for each in scopes)
     hidden = {name for name, is_there in zip(savings.RARE, (remembers, compacts)) if not is_there}
     if details:
         rows.append("Saved by")
