@@ -129,6 +129,11 @@ def test_a_password_of_digits_is_masked_and_a_number_of_tests_is_not(command: st
     assert mask(command) == kept
 
 
+@pytest.mark.parametrize("begins", ["ses_", "prt_", "msg_", "toolu_"])
+def test_what_a_host_names_its_sessions_and_messages_by_is_no_secret(begins: str):
+    assert mask(f"{begins}dd57aee1dffeshjm6RZ4d5MFuE") == f"{begins}dd57aee1dffeshjm6RZ4d5MFuE"
+
+
 @pytest.mark.parametrize("text", ['print(f"{api_key:=^20}")', 'print(f"{token:-20}|")'])
 def test_how_a_value_is_laid_out_is_no_secret(text: str):
     assert mask(text) == text

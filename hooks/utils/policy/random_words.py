@@ -16,7 +16,9 @@ _BESIDE_CHARS, _BESIDE_RUN = 8, 3.4
 _ENCODED_RUN = 2.4
 _DIGIT, _LOWER, _UPPER, _OTHER = range(4)
 # What these begin is public: digests, public keys, ids of messages and of calls.
-_PUBLIC = tuple("sha1- sha256- sha384- sha512- sha1: sha256: sha512: md5- md5: h1: aaaa toolu_ msg_ req_ call_ prrt_ pr_ kwdo".split())
+_PUBLIC = tuple(
+    "sha1- sha256- sha384- sha512- sha1: sha256: sha512: md5- md5: h1: aaaa toolu_ msg_ req_ call_ ses_ prt_ prrt_ pr_ kwdo".split()
+)
 # No word is examined further than this: what is longer is text or data.
 _MOST_WORD_CHARS = 400
 
