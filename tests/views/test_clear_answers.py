@@ -151,6 +151,12 @@ def test_the_command_that_an_answer_gives_does_what_it_showed(short: Asking) -> 
         assert {row["id"] for row in planned["results"]} <= {row["id"] for row in data["results"]}
 
 
+def test_a_result_is_cleared_by_its_number_alone(short: Asking) -> None:
+    by_number, by_flag = (short.data(f"clear {which} --now --dry-run") for which in ("T9", "--id T9"))
+    assert by_number["ids"]
+    assert [by_number[name] for name in ("ids", "pattern", "results")] == [by_flag[name] for name in ("ids", "pattern", "results")]
+
+
 @pytest.mark.parametrize("line", ["clear --tier short src/*.ts", "clear --tier short --id T2", "clear --id T2 src/*.ts"])
 def test_one_way_to_say_what_goes_is_enough(short: Asking, line: str) -> None:
     assert "give clear one of a path, --tier and --id" in short(line)

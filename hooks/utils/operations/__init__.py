@@ -58,15 +58,14 @@ CONTEXT = Table(
         "what PopKit has saved: recently and since it was installed, in tokens and money",
         Flag("--details", "also by tier and by cause, and each context"),
         Flag("--card FILE", "write the savings to a card that you can share: FILE.svg or FILE.md", FILE, shell_only=True),
-        more="It shows the savings since yesterday, of the last 7 days and since PopKit was installed, with its own cost subtracted; then"
-        " those of this session, of this project and of everything on this machine.",
+        more="Its own cost is subtracted.",
         does="stats",
     ),
     Operation(
-        "clear [PATH]",
+        "clear [ID|PATH]",
         "remove what is no longer needed from the context, when that pays off",
         Flag("--tier T", "clear this tier, even its live results", choice(*TIERS)),
-        Flag("--id ID", "clear these results, even live ones: T12, or T12,T15"),
+        Flag("--id ID", "clear these results, even live ones: T12,T15"),
         Flag("--now", "also clear expired results that are held back, and live ones that wait for a cold cache"),
         Flag("--dry-run", "only show what would be cleared, and whether that pays off"),
         _ALL,

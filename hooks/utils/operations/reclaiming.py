@@ -34,6 +34,8 @@ def clear(request: Request) -> Answer:
     tier, pattern = flags.get("tier", ""), request.arguments[0] if request.arguments else ""
     if bool(tier) + ("id" in flags) + bool(pattern) > 1:
         raise flag_parser.UsageError("give clear one of a path, --tier and --id")
+    if pattern[:1] == "T" and pattern[1:].isdigit():
+        flags, pattern = {**flags, "id": pattern}, ""
     if not os.path.isfile(request.transcript_path):
         raise access.ClearRefused("this session has no transcript yet, so there is nothing to clear")
 
