@@ -209,10 +209,8 @@ def operations_of(name: str, table: Table) -> list[Operation]:
 
 
 def _unknown_flag(word: str, operation: Operation, table: Table, shell: bool) -> UsageError:
-    if not shell and any(word == flag.name for flag in table.common):
-        return UsageError(f"{word} works only in a shell ({table.name} …). Here the session is this one")
-    if any(word == flag.name for flag in operation.flags):
-        return UsageError(f"{word} works only in a shell ({table.name} {operation.name} …)")
+    if not shell and any(word == flag.name for flag in (*table.common, *operation.flags)):
+        return UsageError(f"{word} works only in a shell ({table.name} …)")
     if answer := _gone(table.name, word):
         return UsageError(answer)
     name, known = table.called(operation), table.flags_of(operation, shell)

@@ -57,7 +57,7 @@ KNOWN = ", ".join(operation.name for operation in CONTEXT.operations)
         ("retention --detials", 'unknown flag "--detials" (did you mean --details?). retention knows --aggressive'),
         ("timeline --tier short", "--tier belongs to clear, not to timeline"),
         ("stats --session x", "--session works only in a shell"),
-        ("restore T1 --raw", "--raw works only in a shell (popkit context restore …)"),
+        ("restore T1 --raw", "--raw works only in a shell (popkit context …)"),
         ("pin", "pin needs ID|PATH"),
         ("why T1 T2", 'why takes only [ID], so "T2" is too much'),
         ("stats now", 'stats takes no arguments, so "now" is too much'),

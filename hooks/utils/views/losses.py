@@ -39,8 +39,7 @@ def lines(found: list[CompactionLosses], everything: bool, hints: list[text.Line
 
 def hints(losses: CompactionLosses) -> list[text.Line]:
     """Return how to read what a row leads to."""
-    by_line = any(way["line"] is not None for row in losses["rows"] if not _handles(row) for way in row["ways"])
-    if not by_line:
+    if not any(way["line"] is not None for row in losses["rows"] if not _handles(row) for way in row["ways"]):
         return []
     command = f"popkit check-compaction {shlex.quote(losses['transcript'])} --show LINE"
     return ["", *text.wrap("To read what a row leads to, by the number of its line:"), text.whole(f"  {command}")]

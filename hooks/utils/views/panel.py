@@ -28,7 +28,6 @@ _COUNTED = {kind.name: kind.counted for kind in kinds.ALL if kind.counted}
 TABS = 57
 _LEAST_LEAVING = 3  # results that are named, however few rows there are
 _TOKENS = 6
-_READING = ("Preview", "View", "Help")
 _MOST_KINDS = 6  # of what the messages hold
 # What the profiles mean.
 _MEANS = {
@@ -277,7 +276,7 @@ def _commands(command: str, details: bool, report: Report) -> list[text.Line]:
         offered.append(("Adjust tiers", f"{command} retention --profile NAME"))
     offered.append(("Help", f"{command} help"))
     if " --transcript " in command:  # which is for reading
-        offered = [one for one in offered if one[0].startswith(_READING)]
+        offered = [one for one in offered if one[0].startswith(("Preview", "View", "Help"))]
     lines = [f"[{at}] {name + ':':<15} {words}" for at, (name, words) in enumerate(offered, 1)]
     return list(lines) if command.startswith("/") else [text.whole(*lines)]
 
