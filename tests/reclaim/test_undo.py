@@ -145,4 +145,5 @@ def test_where_nothing_can_come_back_it_says_what_is_lost(twice: Shop):
 def test_placeholders_that_the_archive_knows_nothing_of_are_reported(twice: Shop):
     with closing(sqlite3.connect(twice.home / "archive.sqlite")) as db, db:
         db.execute("DELETE FROM cleared")
+        db.execute("DELETE FROM thought_records")
     assert f"the contents of {len(twice.cleared())} placeholders are no longer in the archive" in refused(twice)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -38,6 +39,14 @@ def test_an_undo_takes_back_the_newest_clear_alone(shop: Shop) -> None:
     shop.at += 60
     shop.clear(tier="medium")
     assert {*undoing.taken_last(shop.site(), str(shop.transcript))[0]} == {*shop.cleared().values()} - first != set()
+
+
+def test_in_a_fork_an_undo_takes_back_what_the_other_session_had_compacted(shop: Shop) -> None:
+    shop.clear()
+    with closing(sqlite3.connect(shop.home / "archive.sqlite")) as db, db:
+        db.execute("DELETE FROM cleared")  # a compaction notes none
+    fork = Site(shop.environ(), "another", str(shop.project))
+    assert {*undoing.taken_last(fork, str(shop.transcript))[0]} == {*shop.cleared().values()} != set()
 
 
 def test_an_undo_is_refused_where_no_placeholder_stands(shop: Shop) -> None:

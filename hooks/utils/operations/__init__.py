@@ -71,9 +71,8 @@ CONTEXT = Table(
         _ALL,
         effect=DESTROYS,
         offered=True,
-        more="It needs Claude Code 2.1.326 or later. Results leave the running conversation; of a session that does not run, they leave"
-        " when it is resumed. Results that are pinned, referred to, hardly longer than their placeholder, or the last word on a run"
-        " stay, even with --now.",
+        more="A session that does not run is cleared when it is resumed. Results that are pinned, referred to, hardly longer than their"
+        " placeholder, or the last word on a run stay, even with --now.",
         does=f"{__name__}.reclaiming:clear",
     ),
     Operation("undo", "take back the last clear", effect=DESTROYS, offered=True, does=f"{__name__}.reclaiming:undo"),
@@ -83,8 +82,7 @@ CONTEXT = Table(
         "let PopKit clear what is needed least by itself, once the prompt cache is cold and that pays",
         effect=CHANGES,
         offered=True,
-        more="What leaves comes back with undo, and no model is called. With off, only a full context and your own words change the"
-        " conversation. It holds for every session.",
+        more="What leaves comes back with undo, and no model is called. It holds for every session.",
         does="auto",
     ),
     Operation(

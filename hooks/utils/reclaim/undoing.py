@@ -46,6 +46,10 @@ def taken_last(site: Site, transcript_path: str) -> tuple[list[str], list[Record
             if kept:
                 return kept, []
             lost += records
+        if not lost:  # as in a fork
+            back, pictures = restoring.parted(db, [record for handle in placed if (record := archive.record(db, handle))])
+            if back:
+                return [record.id for record in back], pictures
     raise ClearRefused(_nothing(len(placed), lost))
 
 

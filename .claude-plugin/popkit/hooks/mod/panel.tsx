@@ -144,7 +144,7 @@ function roomIn(width: number): number {
   return isInTurn ? Math.min(beside, inPane + INDENT) : beside
 }
 
-/** Notes that a turn of the main thread has begun or is over. */
+/** Of the main thread. */
 export function turn(begins: boolean): void {
   isInTurn = begins
 }
@@ -441,7 +441,6 @@ function rowsOf(line: string, columns: number): number {
   return Math.max(1, Math.ceil(line.length / Math.max(1, columns)))
 }
 
-/** Returns seconds as 4:05. */
 function countdown(seconds: number): string {
   return `${Math.floor(seconds / MINUTE_S)}:${String(seconds % MINUTE_S).padStart(2, '0')}`
 }
