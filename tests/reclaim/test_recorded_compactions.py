@@ -59,7 +59,7 @@ def test_what_was_said_called_shown_and_answered_stood_before(worked: Rewritten,
     assert (compaction.line, compaction.asked, compaction.without_model, compaction.after) == (7, False, False, ["summary"])
 
 
-def test_a_file_that_was_added_is_named_by_its_path_and_what_a_hook_added_by_nothing(worked: Rewritten, tmp_path: Path) -> None:
+def test_a_file_that_was_added_is_named_by_its_path_a_hook_s_text_by_nothing(worked: Rewritten, tmp_path: Path) -> None:
     worked.add("attachment", attachment={"type": "file", "filename": "/shop/a.js", "content": "const added = 1"})
     worked.add("attachment", attachment={"type": "hook_additional_context", "content": ["mind the gap"], "filename": 7})
     worked.compact()
