@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from popkit_retention.core.hosts.transcripts import transcript
 from popkit_retention.core.operations import compaction_losses
-from popkit_retention.core.policy.losses import ADDED, CALLED, ERROR, RESULT, SAID, WROTE
+from popkit_retention.core.policy.losses import ADDED, CALLED, ERROR, RESULT, SAID, WROTE, Passage
 from popkit_retention.core.reclaim.recorded_compactions import RecordedCompaction, compactions
 from popkit_retention.core.state.store import ContextFiles
 from popkit_retention.core.views import losses
 from tests.hosts.lines import Lines
+from tests.hosts.rollouts import Rollout
 from tests.hosts.test_rewritten import Rewritten
 from tests.lab.test_robust import altered
 
@@ -29,6 +31,10 @@ def only(lines: Lines, folder: Path) -> RecordedCompaction:
 
 def kinds(compaction: RecordedCompaction) -> list[str]:
     return [passage.kind for passage in compaction.before]
+
+
+def fields(passages: list[Passage]) -> list[tuple[object, ...]]:
+    return [tuple(getattr(passage, name) for name in Passage.__slots__) for passage in passages]
 
 
 def lost(lines: Lines, folder: Path) -> list[tuple[str, list[str]]]:
@@ -59,12 +65,141 @@ def test_what_was_said_called_shown_and_answered_stood_before(worked: Rewritten,
     assert (compaction.line, compaction.asked, compaction.without_model, compaction.after) == (7, False, False, ["summary"])
 
 
-def test_a_file_that_was_added_is_named_by_its_path_a_hook_s_text_by_nothing(worked: Rewritten, tmp_path: Path) -> None:
-    worked.add("attachment", attachment={"type": "file", "filename": "/shop/a.js", "content": "const added = 1"})
-    worked.add("attachment", attachment={"type": "hook_additional_context", "content": ["mind the gap"], "filename": 7})
+def test_each_text_is_a_passage_with_all_that_is_known_of_it(tmp_path: Path) -> None:
+    lines = Lines()
+    command, label = "cd /shop &&  npm  test " + "a.js " * 50, ("Bash npm test" + " a.js" * 50)[:200]
+    refused = "The user doesn't want to proceed with this tool use."
+    lines.prompt(RULE)
+    lines.use("t1", "Read", {"file_path": "/shop/a.js"}, text="I look.")
+    lines.use("t2", "Bash", {"command": command, "description": "Run tests"}, message="m-t1")  # of the same request
+    lines.result("t1", "const a = 1")
+    lines.result("t2", "FAIL a", error=True)
+    lines.use("t3", "TodoWrite", {"todos": [{"content": "mend it"}]})
+    lines.result("t3", [{"type": "text", "text": "Two"}, {"type": "text", "text": "todos"}])
+    lines.use("t4", "", {})
+    lines.result("t4", refused, error=True)
+    for attached in (
+        {"type": "file", "filename": "/shop/b.js", "content": {"file": "const b = 2"}},
+        {"type": "hook_additional_context", "content": ["one", "two"], "hookName": "PostToolUse"},
+        {"type": "hook_success", "content": "three", "stdout": "four"},
+        {"type": "queued_command", "prompt": "It is done.", "commandMode": "task-notification"},
+        {"type": "edited_text_file", "filename": ["c.js"], "snippet": "2: c"},
+    ):
+        lines.add("attachment", attachment=attached)
+    for _ in range(2):
+        lines.say("Hm.")
+        del lines.entries[-1]["message"]["id"]
+    lines.say("Done.")
+    lines.compact(logical=lines.last)
+    assert fields(only(lines, tmp_path).before) == fields([
+        Passage(SAID, RULE, 1, 0, entry="u1"),
+        Passage(WROTE, "I look.", 2, 1, entry="u2"),
+        Passage(CALLED, "/shop/a.js", 2, 1, "/shop/a.js", "/shop/a.js", "t1", False, True, False, "u2"),
+        Passage(CALLED, f"{command}\nRun tests", 3, 1, command, label, "t2", entry="u3"),
+        Passage(RESULT, "const a = 1", 4, 1, "/shop/a.js", "/shop/a.js", "t1", False, True, False, "u4"),
+        Passage(RESULT, "FAIL a", 5, 1, command, label, "t2", True, entry="u5"),
+        Passage(CALLED, "content\nmend it", 6, 2, "TodoWrite", "TodoWrite", "t3", is_tasks=True, entry="u6"),
+        Passage(RESULT, "Two\ntodos", 7, 2, "TodoWrite", "TodoWrite", "t3", entry="u7"),
+        Passage(CALLED, "", 8, 3, id="t4", entry="u8"),
+        Passage(RESULT, refused, 9, 3, id="t4", entry="u9"),
+        Passage(ADDED, "/shop/b.js\nfile\nconst b = 2", 10, 3, "/shop/b.js", "/shop/b.js", file=True, entry="u10"),
+        Passage(ADDED, "one\ntwo", 11, 3, entry="u11"),
+        Passage(ADDED, "three", 12, 3, entry="u12"),
+        Passage(ADDED, "It is done.", 13, 3, entry="u13"),
+        Passage(ADDED, "c.js\n2: c", 14, 3, entry="u14"),
+        Passage(WROTE, "Hm.", 15, 4, entry="u15"),
+        Passage(WROTE, "Hm.", 16, 5, entry="u16"),
+        Passage(WROTE, "Done.", 17, 6, entry="u17"),
+    ])  # fmt: skip
+
+
+def test_a_line_beside_the_chain_is_told_where_its_call_is_of_the_branch(tmp_path: Path) -> None:
+    lines = Lines()
+    first = lines.prompt("go")
+    lines.bash("t0", "ls", "rewound", parent=first)
+    called = lines.use("t1", "Bash", {"command": "ls"}, parent=first)
+    lines.use("t2", "Bash", {"command": "pwd"}, message="m-t1")
+    lines.result("t1", "a.js", parent=called)  # the next line hangs on this one
+    back = lines.last
+    lines.result("t2", "/shop")
+    del lines.entries[-1]["uuid"]
+    lines.last = back
+    lines.compact(logical=back)
+    before = only(lines, tmp_path).before
+    assert [(passage.text, passage.entry) for passage in before] == [
+        ("go", "u1"), ("ls", "u4"), ("pwd", "u5"), ("a.js", "u6"), ("/shop", ""),
+    ]  # fmt: skip
+
+
+def test_blocks_of_other_types_and_results_of_no_call_say_nothing(tmp_path: Path) -> None:
+    lines = Lines()
+    said = "The user doesn't want to proceed. To tell you how, the user said:\nNo."
+    blocks = [
+        {"type": "thinking", "text": "hm"}, {"type": "text"}, {"type": "tool_use", "id": "t1", "name": "Bash", "input": "ls"},
+        {"type": "tool_result", "content": said, "is_error": True}, {"type": "hologram", "id": "h", "content": said, "is_error": True},
+    ]  # fmt: skip
+    for role in ("assistant", "user"):
+        lines.add(role, message={"role": role, "content": blocks})
+    lines.prompt("go")
+    lines.compact(logical=lines.last)
+    assert [passage.text for passage in only(lines, tmp_path).before] == ["go"]
+
+
+@pytest.mark.parametrize("names", ["allUuids", "uuids"])
+def test_kept_messages_are_named_by_either_field(worked: Rewritten, tmp_path: Path, names: str) -> None:
     worked.compact()
-    added = [passage for passage in only(worked, tmp_path).before if passage.kind == ADDED]
-    assert [(passage.subject, passage.label, passage.file) for passage in added] == [("/shop/a.js", "/shop/a.js", True), ("", "", False)]
+    worked.entries[-2]["compactMetadata"] = {"preservedMessages": {names: ["u1", 1]}}
+    assert only(worked, tmp_path).after == [RULE, "summary"]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "asked", "tokens"),
+    [
+        ({"trigger": "manual", "preTokens": 900}, True, 900),
+        ({"trigger": "auto", "preTokens": "900"}, False, 0),
+        ({"trigger": "else"}, None, 0),
+        (None, None, 0),
+    ],
+)
+def test_the_boundary_says_when_and_why_it_was_compacted(tmp_path: Path, metadata: object, asked: bool | None, tokens: int) -> None:
+    lines = Lines()
+    lines.prompt("go")
+    lines.add("system", parent=None, subtype="compact_boundary", logicalParentUuid="u1", compactMetadata=metadata)
+    found = only(lines, tmp_path)
+    assert (found.line, found.at, found.asked, found.tokens) == (2, 1_767_607_201.0, asked, tokens)
+
+
+@pytest.mark.parametrize(
+    ("behind", "is_summary", "without_model", "is_partly_known"),
+    [("go", True, False, True), ("so far", True, False, False), ("go", False, True, False)],
+)
+def test_a_summary_that_only_quotes_what_stood_before_is_partly_known(
+    tmp_path: Path, behind: str, is_summary: bool, without_model: bool, is_partly_known: bool
+) -> None:
+    lines = Lines()
+    lines.prompt("go")
+    lines.compact(logical="u1")
+    lines.entries.pop()
+    lines.prompt(behind, isCompactSummary=is_summary)
+    found = only(lines, tmp_path)
+    assert (found.without_model, found.is_partly_known) == (without_model, is_partly_known)
+
+
+def test_another_hosts_recording_tells_the_same_with_its_index_and_without(tmp_path: Path) -> None:
+    rollout = Rollout()
+    rollout.say(RULE)
+    for _ in range(2):
+        rollout.run("cat a.js", f"const {NAME} = 1")
+        rollout.answer("I see.")
+        rollout.compact("So far.")
+        rollout.say("Go on.")
+    path = str(rollout.write(tmp_path))
+    both = [
+        [(found.line, fields(found.before), found.after) for found in compactions(path, index)] for index in (None, transcript.index(path))
+    ]
+    assert both[0] == both[1]
+    assert [passage[Passage.__slots__.index("text")] for passage in both[0][0][1]][-1] == "I see."
+    assert len(both[0]) == 2
 
 
 def test_a_summary_loses_the_persons_words_names_and_open_errors(worked: Rewritten, tmp_path: Path) -> None:
@@ -115,8 +250,8 @@ def test_ours_and_what_the_host_only_writes_down_are_no_loss(worked: Rewritten, 
             "attachment", attachment={"type": kind, "content": content, "hookName": "SessionStart:startup", "stdout": "their_output"}
         )
     worked.compact()
-    before = "\n".join(passage.text for passage in only(worked, tmp_path).before)
-    assert "const of_b = 1" in before
+    before = "|".join(passage.text for passage in only(worked, tmp_path).before)
+    assert "|const of_b = 1\n|" in before
     for word in ("PopKit", "name_beside_it", "twenty_names", "listed.js", "a_snapshot", "an_offer", "SessionStart", "their_output"):
         assert word not in before, word
 
@@ -228,6 +363,23 @@ def test_a_call_is_named_by_its_file_alone_where_that_is_its_subject(tmp_path: P
         "Bash npm test": ("npm test", False),
         "mcp__demo__look": ("", False),
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "label"),
+    [
+        ("cd a && cd b; npm test", "npm test"),
+        ("cd a\nnpm test", "npm test"),
+        ("cd a && ls; pwd", "ls; pwd"),
+        ("cd a", "cd a"),
+        ("ls && pwd", "ls && pwd"),
+    ],
+)
+def test_a_command_is_named_without_the_folders_it_goes_to_first(tmp_path: Path, line: str, label: str) -> None:
+    lines = Lines()
+    lines.bash("t1", line, "shown")
+    lines.compact(logical=lines.last)
+    assert [passage.label for passage in only(lines, tmp_path).before] == [f"Bash {label}"] * 2
 
 
 def test_what_the_host_says_in_a_persons_name_is_no_sentence_of_theirs(tmp_path: Path) -> None:

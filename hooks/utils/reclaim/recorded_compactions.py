@@ -95,7 +95,7 @@ def _branch(read: Iterable[Entry]) -> tuple[Uuids, set[str]]:
     """Return the uuids and the calls of the active branch of a recording, which has no side chains."""
     chain = Chain()
     for entry in read:
-        if isinstance(entry.get("uuid"), str) and not entries.is_side(entry):
+        if isinstance(entry.get("uuid"), str):
             chain.add(entry, 0)
     chain.close()
     return chain.uuids(), chain.calls()
@@ -111,7 +111,7 @@ class _Reader:
         self.open: RecordedCompaction | None = None  # behind which no request has been answered
         self.calls: dict[str, tuple[Tool, str, str, bool]] = {}  # id -> tool, subject, label, whether the subject is a file
         self.requests = 0
-        self.message = ""
+        self.message: object = None
 
     def take(self, number: int, entry: Entry) -> Iterator[RecordedCompaction]:
         if not self._is_of_branch(entry):
@@ -127,7 +127,7 @@ class _Reader:
                 self.open = None
             id = entries.message_of(entry).get("id")
             if not id or id != self.message:
-                self.requests, self.message = self.requests + 1, id or ""
+                self.requests, self.message = self.requests + 1, id
         try:
             passages = list(self._passages(number, entry))
         except RecursionError:  # a value that is nested hundreds deep says nothing that anybody looks for
