@@ -53,7 +53,7 @@ def test_the_summariser_is_told_what_is_dead_and_what_must_survive(working: Shop
     keep, _, dead = advice.partition("Outdated:")
     assert "old.ts" in dead
     assert "app.ts" in dead
-    assert "lib.ts" in keep, "pinned"
+    assert 'Pinned by the user, keep what is still needed: "Read lib.ts"\n' in keep
     assert "no such place: shop" in keep, "an error, word for word"
     assert "which one?" in keep, "a decision"
     assert code(3) not in advice, "by name, not content"

@@ -55,3 +55,8 @@ def test_a_path_means_nothing_of_another_project(shop: Shop, db: Connection, els
     assert matching(db, "lib.ts", "", f"{shop.project}-old") == []
     with pytest.raises(ContentNotFound, match=r'nothing cleared is called "lib.ts"'):
         records_for(db, "lib.ts", "another", elsewhere)
+
+
+def test_a_word_that_means_nothing_is_repeated_as_one_short_line(db: Connection) -> None:
+    with pytest.raises(ContentNotFound, match=r'called "a\?b\?c' + "c" * 35 + r'"\.'):
+        records_for(db, "a\x1bb\n" + "c" * 99, "another", "/nowhere")

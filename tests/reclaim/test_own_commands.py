@@ -67,7 +67,7 @@ def test_what_the_assistant_says_and_results_stand_whatever_they_quote():
 
 
 @pytest.mark.parametrize(
-    ("before", "stays"), [("", False), ("\x1b[2m", False), ("\x1b[38;5m", False), ("It's all ", True), ("Nothing was ", True)]
+    ("before", "stays"), [("", False), ("\x1b[2m", False), ("\x1b[38;51m", False), ("It's all ", True), ("Nothing was ", True)]
 )
 def test_a_compaction_is_told_by_its_word_behind_the_codes_of_a_terminal(before: str, stays: bool):
     printed = f"<local-command-stdout>{before}Compacted</local-command-stdout>"

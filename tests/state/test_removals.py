@@ -96,3 +96,4 @@ def test_a_clear_is_known_by_exactly_its_results() -> None:
     assert removals.cleared_tokens(entries_of([*ODD, *clears, other, {"event": "clear", "ids": "ab"}]), ["b", "a"]) == 7
     assert removals.cleared_tokens(entries_of([*clears, {**clears[0], "tokens": None}]), ["a", "b"]) == 0
     assert removals.cleared_tokens(entries_of([*clears, {**clears[0], "event": "back"}]), ["a"]) == 0
+    assert removals.cleared_tokens(entries_of([{"event": "clear", "ids": [], "tokens": 5}]), []) == 0, "of calls whatever they are"

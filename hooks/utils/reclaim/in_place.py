@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json  # noqa: TID253  only the helper comes here
 from contextlib import nullcontext
+from itertools import takewhile
 
 from .. import archive
 from ..errors import PopkitError
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from ..policy.shapes import MessageRow
     from ..state.site import Site
 
-_TAIL_BYTES = 256 * 1024
 # Why a conversation was compacted, in the journal.
 ASKED, MANUAL, AUTO, COLD, LONG = "asked", "manual", "auto", "cold", "long"
 # For which reason a live result leaves, where it is not to make room.
@@ -144,8 +144,6 @@ def answer(
             )  # fmt: skip
     except ClearRefused as error:
         raise AnswerDeclined(str(error)) from None
-    except errors() as error:
-        raise AnswerDeclined(f"the archive cannot be read: {error}") from None
     if not done.left or done.before - done.after < wanted.least:
         raise AnswerDeclined("too little would leave" if done.left else "nothing would leave")
     done.left += keeper.shown
@@ -179,7 +177,7 @@ def _conversation(site: Site, agent_id: str, transcript_path: str, current: Sequ
     conversation.observe(events.Tick(now))
     lines = journal.read(paths)
     conversation.entered = journal.SortedEntries(lines, set()).entered
-    newest = usage.newest_usage(transcript_path, _TAIL_BYTES)
+    newest = usage.newest_usage(transcript_path)
     if newest is not None:
         known = state.calibration
         conversation.sent(newest)
@@ -190,8 +188,8 @@ def _conversation(site: Site, agent_id: str, transcript_path: str, current: Sequ
             conversation.compact(newest.compacted_at)
             conversation.carry((removals.stood_after(lines, newest.compacted_at) or 0) - conversation.base)
     conversation.places = {shown.id: Place(0, 0) for message in current for shown in message.results}
-    last = max((at for at, message in enumerate(current) if message.role == messages.ASSISTANT), default=-1)
-    conversation.unseen = {shown.id for message in current[last + 1 :] for shown in message.results}
+    behind = takewhile(lambda message: message.role != messages.ASSISTANT, reversed(current))
+    conversation.unseen = {shown.id for message in behind for shown in message.results}
     return conversation
 
 
@@ -216,7 +214,6 @@ def _with_back(
 ) -> Answer:  # fmt: skip
     """Return the conversation with what these handles name in its place again. What shows more than text cannot be handed back: it keeps
     its placeholder, or leaves one."""
-    before = compacting.tokens_of(current, conversation)
     with Opened(site.home) as db:
         contents = {handle: _content(content_of(db, handle)) for handle in _with_lists(db, current, handles)}
         records = [record for record in map(archive.record, [db] * len(contents), contents) if record and contents[record.id] is not None]
@@ -234,12 +231,13 @@ def _with_back(
     if [message.to_json() for message in back] == [message.to_json() for message in current]:
         is_gone = all(contents[handle] is None for handle in handles)
         raise AnswerDeclined(f"the {'archive has no content' if is_gone else 'conversation has no placeholder'} for it any more")
+    grown = compacting.tokens_of(back, conversation) - compacting.tokens_of(current, conversation)
     done = compacting.compact(back, conversation, shipped.need_soon_model(), _NO_TARGET, keeper.name, (), sent.lost)
     left = done.left + keeper.shown
     if left:
         _keep(keeper, left, conversation.state)
     back = done.messages
-    sizes = sizes_of(conversation, current, handed_sent, before, compacting.tokens_of(back, conversation))
+    sizes = sizes_of(conversation, current, handed_sent, done.before - grown, done.after)
     window = context_of(conversation, site.session, now)
     if window and sizes.after > _MOST_OF_WINDOW * window["window"]:
         raise AnswerDeclined(f"with it the context would have {sizes.after:,} tokens, which is more than fits")

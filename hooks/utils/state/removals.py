@@ -79,5 +79,5 @@ def compacted(journal: Sequence[Entry]) -> Iterator[list[str]]:
 def cleared_tokens(journal: Sequence[Entry], ids: list[str]) -> int:
     """Return the tokens that were noted for the newest clear of exactly these results; 0 where there is none."""
     clears = ((entry, entry.get("ids")) for entry in reversed(journal) if entry["event"] == "clear")
-    tokens = next((entry.get("tokens") for entry, listed in clears if listed is not None and sorted(listed) == sorted(ids)), None)
+    tokens = next((entry.get("tokens") for entry, listed in clears if listed and sorted(listed) == sorted(ids)), None)
     return tokens or 0

@@ -1,0 +1,500 @@
+"""What is answered to the compaction of a small conversation: each row has what stays and is not as it was, what left, the sizes, and what
+the journal says once it is done; or why there is no answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+import pytest
+
+from popkit_retention.core import archive
+from popkit_retention.core.errors import PopkitError
+from popkit_retention.core.policy.remaining import CALLS
+from popkit_retention.core.reclaim import in_place
+from popkit_retention.core.reclaim.access import Opened, chain_of
+from popkit_retention.core.reclaim.in_place import ASKED, AUTO, CompactionTask, Handover
+from popkit_retention.core.state import journal, reconciling, store
+from popkit_retention.core.state.site import Site
+from tests.reclaim.sending import Block, Said
+from tests.reclaim.test_story import LINE, Session, picture
+
+OF_A = LINE * 60
+TWO_TEXTS = [{"type": "text", "text": LINE * 9}, {"type": "text", "text": "whole"}]
+TWO_TEXTS = [{"type": "text", "text": LINE * 9}, {"type": "text", "text": "whole"}]
+FIRST = CompactionTask(ASKED, ids=["toolu_1"])
+
+
+def answered(session: Session, wanted: CompactionTask, is_followed: bool = False) -> Iterator[str]:
+    """Answers once the hooks have seen all that the transcript has, and has it done."""
+    if not is_followed:
+        follow(session)
+    site, paths = session.site, session.site.paths()
+    noted = len(journal.read(paths))
+    handed, now = Handover(session.client.rows(), session.client.handed(), True), session.newest + 1
+    try:
+        done = in_place.answer(site, str(session.transcript), "", handed, wanted, now)
+    except PopkitError as error:
+        yield str(error)
+        return
+    done.note(False)()
+    stood = [*map(_row, handed.rows)]
+    yield from (row for row in map(_row, done.rows) if row not in stood)
+    yield from (f"left {one.kind} {one.id}" for one in done.left)
+    yield from [f"back {' '.join(done.back)}"] * bool(done.back)
+    yield f"sizes {done.sizes.before} {done.sizes.after} {done.sizes.left}"
+    yield from map(_entry, journal.read(paths)[noted:])
+    session.client.compacted(done.rows)
+
+
+def follow(session: Session) -> None:
+    reconciling.rebuild_if_small(session.site, session.site.paths(), str(session.transcript))
+
+
+def _row(row: Block) -> str:
+    uses = [f"{use['tool_use_id']} {' '.join(use['input'].values())}" for use in row["toolUses"]]
+    results = [f"{one['tool_use_id']} {one['text']}" for one in row["toolResults"]]
+    told = " | ".join([row["role"], *filter(None, [row["text"]]), *uses, *results])
+    return re.sub(f"({LINE})+", lambda found: f"<{len(found[0]) // len(LINE)} lines>", told)
+
+
+def _entry(entry: journal.Entry) -> str:
+    told = ("why", "id", "ids", "leans_on", "chars", "entered_chars", "before", "after", "beside", "tokens", "stands")
+    return " ".join([entry["event"], *(f"{name} {entry[name]}" for name in told if entry.get(name) not in (None, []))])
+
+
+def edited(session: Session) -> Session:
+    """A file that was edited after it was read."""
+    session.prompt("go")
+    session.call("Read", OF_A, file_path="/shop/a.js")
+    session.call("Edit", "ok", file_path="/shop/a.js", old_string="1", new_string="2")
+    session.rest(5)
+    session.answer()
+    return session
+
+
+def leaning(session: Session, whole: object = None, id: str = "toolu_2", leans_on: Collection[str] = ("toolu_1",)) -> CompactionTask:
+    """A result that entered with a reference to the one before it, which is asked to leave; `whole`: what is archived of it."""
+    session.prompt("go")
+    session.call("Read", OF_A, file_path="/shop/a.js")
+    session.call("Read", "[lines 1-9 as in your Read of a.js above]", file_path="/shop/b.js")
+    session.rest(1)
+    session.answer()
+    session.answer("And more.")
+    handle, paths = "abcd2345", session.site.paths()
+    if whole is not None:
+        [handle] = archived(session, archive.NewRecord(id, "read", "Read b.js", json.dumps(whole)))
+    Path(paths.folder).mkdir(parents=True)
+    store.journal(paths, journal.entered(id, leans_on, handle, 400, 41, 12, ["why"], session.newest))
+    return FIRST
+
+
+def archived(session: Session, *records: archive.NewRecord, session_id: str = "") -> list[str]:
+    site = Site({"POPKIT_HOME": str(session.home)}, session_id, "/shop") if session_id else session.site
+    with Opened(str(session.home), create=True) as db:
+        return archive.add_records(db, chain_of(site, str(session.transcript)), records)
+
+
+def all_said(session: Session) -> CompactionTask:
+    session.prompt("go")
+    return CompactionTask(AUTO)
+
+
+def just_enough(session: Session) -> CompactionTask:
+    edited(session)
+    return CompactionTask(AUTO, least=1_083)
+
+
+def one_too_little(session: Session) -> CompactionTask:
+    edited(session)
+    return CompactionTask(AUTO, least=1_084)
+
+
+def only_pictures(session: Session) -> CompactionTask:
+    session.prompt("go")
+    session.call("Read", [picture("image", "iVBP")], file_path="/shop/logo.png")
+    session.answer()
+    return CompactionTask(AUTO)
+
+
+def unknown_picture(session: Session) -> CompactionTask:
+    """It is sent, but no line tells of it."""
+    edited(session)
+    written = session.transcript.read_text()
+    only_pictures(session)
+    session.transcript.write_text(written)
+    return CompactionTask(AUTO)
+
+
+def conservative(session: Session) -> CompactionTask:
+    """Short results live longer."""
+    paths = session.site.paths()
+    Path(paths.folder).mkdir(parents=True)
+    store.journal(paths, journal.profile_chosen("conservative", 1.0))
+    session.prompt("go")
+    session.call("Grep", "src/a.ts\n" * 60, pattern="describe", path="src")
+    session.rest(6)
+    session.answer()
+    return CompactionTask(AUTO)
+
+
+def in_mid_turn(session: Session) -> CompactionTask:
+    """What no request has shown yet stays."""
+    session.prompt("go")
+    for turn in "ab":
+        ids = [f"{turn}{number}" for number in range(5)]
+        uses = [{"type": "tool_use", "id": id, "name": "Read", "input": {"file_path": f"{id}.js"}} for id in ids]
+        session.client.add(Said("assistant", uses))
+        for id in ids:
+            session.client.add(Said("user", [{"type": "tool_result", "tool_use_id": id, "content": f"{id}\n{LINE * 180}"}]))
+    return CompactionTask(AUTO, 0.1)
+
+
+def unanswered(session: Session) -> CompactionTask:
+    """What stands behind a compaction that no request has followed yet is what its note says."""
+    edited(session)
+    session.call("Read", LINE * 80, file_path="/shop/b.js")
+    session.answer()
+    assert "sizes 34273 33190 1083" in [*answered(session, FIRST)]
+    before, boundary, behind = session.transcript.read_text().rpartition('"compact_boundary"')
+    session.transcript.write_text(before + boundary + behind.replace("claude-opus-5-5", "<synthetic>"))
+    return CompactionTask(ASKED, ids=["toolu_8"])
+
+
+def taken_out(session: Session) -> list[str]:
+    """The handle of a result that has left, and one that nothing has."""
+    told = [*answered(edited(session), FIRST)]
+    session.prompt("what was it?")
+    session.answer()
+    return [_handle_in(told[0]), "zzzz2345"]
+
+
+def back(session: Session) -> CompactionTask:
+    return CompactionTask(ASKED, back=taken_out(session))
+
+
+def back_unknown(session: Session) -> CompactionTask:
+    return CompactionTask(ASKED, back=taken_out(session)[1:])
+
+
+def back_beside_a_picture(session: Session) -> CompactionTask:
+    """A picture that was looked at since then leaves with any compaction."""
+    handles = taken_out(session)
+    session.call("Read", [picture("image", "iVBP")], file_path="/shop/logo.png")
+    session.answer()
+    return CompactionTask(ASKED, back=handles)
+
+
+def back_beyond_the_window(session: Session) -> CompactionTask:
+    session.site.remember(window_tokens=33_000)
+    return back(session)
+
+
+def back_of_blocks(session: Session) -> CompactionTask:
+    session.prompt("go")
+    session.call("Read", [{"type": "text", "text": OF_A}, {"type": "text", "text": "and more"}], file_path="/shop/a.js")
+    session.rest(5)
+    session.answer()
+    told = [*answered(session, FIRST)]
+    return CompactionTask(ASKED, back=[_handle_in(told[0])])
+
+
+def back_of_a_call(session: Session) -> CompactionTask:
+    """What a call was made with has no size that was noted of it."""
+    session.prompt("go")
+    session.call("Write", "File created", file_path="/shop/a.js", content=LINE * 900)
+    session.rest(8)
+    session.answer()
+    told = [*answered(session, CompactionTask(AUTO, 0.1))]
+    return CompactionTask(ASKED, back=[_handle_in(told[0])])
+
+
+def many(session: Session) -> CompactionTask:
+    """So many long calls that the older ones are only listed."""
+    for _ in range(9):
+        session.call("mcp__demo__look", "seen", at=LINE * 150)
+    return CompactionTask(AUTO, 0.01)
+
+
+def listed_twice(session: Session) -> CompactionTask:
+    """The list of an earlier compaction is held by the next one beside it."""
+    session.prompt("go")
+    for _ in range(2):
+        assert "left calls " in [*answered(session, many(session))]
+    return many(session)
+
+
+def back_of_lists(session: Session) -> CompactionTask:
+    """A call in a list that another one holds comes back with both."""
+    session.prompt("go")
+    first, second = ([*answered(session, many(session))] for _ in range(2))
+    assert [row for row in second if row.startswith("left")] == ["left calls "] * 2
+    return CompactionTask(ASKED, back=[_handle_in(first[0])])
+
+
+def quoted(session: Session) -> CompactionTask:
+    """Lists of which none is of this session's stay as they are."""
+    records = [archive.NewRecord("", type, "1 call", "[]") for type in (CALLS, "read")]
+    handles = [*archived(session, records[0], session_id="another"), *archived(session, records[1]), "abcd2345"]
+    for handle in handles:
+        session.prompt(f"[PopKit left out Bash ls: popkit restore {handle}]")
+    return many(session)
+
+
+def _handle_in(row: str) -> str:
+    return row.rpartition("popkit restore ")[2][:8]
+
+
+ROWS: dict[str, tuple[Callable[[Session], CompactionTask], list[str]]] = {
+    "nothing but words": (
+        all_said,
+        [
+            "nothing would leave",
+        ],
+    ),
+    "as much as has to leave": (
+        just_enough,
+        [
+            "user | toolu_1 [PopKit cleared Read a.js (edited later). To see it: popkit restore fhdrasxz]",
+            "left result toolu_1",
+            "sizes 32694 31611 1083",
+            "compact why auto before 1792 after 709 beside 30902",
+            "clear ids ['toolu_1'] tokens 1083",
+        ],
+    ),
+    "a token less than has to leave": (
+        one_too_little,
+        [
+            "too little would leave",
+        ],
+    ),
+    "nothing but pictures": (
+        only_pictures,
+        [
+            "user | toolu_1 [PopKit cleared Read logo.png (unused for 0 calls). To see it: popkit restore jpd6yud4]",
+            "left result toolu_1",
+            "sizes 32594 31034 1560",
+            "compact why auto before 1692 after 132 beside 30902",
+            "clear ids ['toolu_1'] tokens 1560",
+        ],
+    ),
+    "a picture that no line tells of": (
+        unknown_picture,
+        [
+            "a result that shows a picture is not known to the tracker",
+        ],
+    ),
+    "a short result in a profile in which it lives longer": (
+        conservative,
+        [
+            "nothing would leave",
+        ],
+    ),
+    "in mid-turn, what no request has had": (
+        in_mid_turn,
+        [
+            "user | [PopKit left out Read a0.js; Read a1.js; Read a2.js; Read a3.js; Read a4.js: popkit restore z37cxhap]",
+            "assistant | b0 b0.js | b1 b1.js | b2 b2.js | b3 b3.js | b4 b4.js",
+            "user | b0 b0\n<180 lines> | b1 b1\n<180 lines> | b2 b2\n<180 lines> | b3 b3\n<180 lines> | b4 b4\n<180 lines>",
+            "left result a0",
+            "left result a1",
+            "left result a2",
+            "left result a3",
+            "left result a4",
+            "left calls ",
+            "sizes 65313 48145 17168",
+            "compact why auto before 34411 after 17243 beside 30902",
+            "clear ids ['a0', 'a1', 'a2', 'a3', 'a4'] tokens 17168",
+        ],
+    ),
+    "behind a compaction that no request has followed": (
+        unanswered,
+        [
+            "assistant | done | toolu_8 /shop/b.js",
+            "user | toolu_8 [PopKit cleared Read b.js (unused for 0 calls). To see it: popkit restore musdzlcm]",
+            "left result toolu_8",
+            "sizes 33190 31738 1452",
+            "compact why asked before 2288 after 836 beside 30902",
+            "clear ids ['toolu_8'] tokens 1452",
+        ],
+    ),
+    "what a result refers to": (
+        lambda session: leaning(session, f"{LINE * 9}whole"),
+        [
+            "user | toolu_1 [PopKit cleared Read a.js (unused for 2 calls). To see it: popkit restore fhdrasxz]",
+            "user | toolu_2 <9 lines>whole",
+            "assistant | done\nAnd more.",
+            "left result toolu_1",
+            "sizes 32306 31384 922",
+            "entered id toolu_2 chars 374 entered_chars 374 tokens 113",
+            "compact why asked before 1404 after 482 beside 30902",
+            "clear ids ['toolu_1'] tokens 922",
+        ],
+    ),
+    "what a result of two texts refers to": (
+        lambda session: leaning(session, TWO_TEXTS),
+        [
+            "user | toolu_1 [PopKit cleared Read a.js (unused for 2 calls). To see it: popkit restore fhdrasxz]",
+            "user | toolu_2 <9 lines>\nwhole",
+            "assistant | done\nAnd more.",
+            "left result toolu_1",
+            "sizes 32306 31384 922",
+            "entered id toolu_2 chars 375 entered_chars 375 tokens 113",
+            "compact why asked before 1404 after 482 beside 30902",
+            "clear ids ['toolu_1'] tokens 922",
+        ],
+    ),
+    "what a result refers to that is archived as no text": (
+        lambda session: leaning(session, {"file_path": "/shop/b.js"}),
+        [
+            "user | toolu_1 [PopKit cleared Read a.js (unused for 2 calls). To see it: popkit restore fhdrasxz]",
+            "assistant | done\nAnd more.",
+            "left result toolu_1",
+            "sizes 32306 31226 1080",
+            "compact why asked before 1404 after 324 beside 30902",
+            "clear ids ['toolu_1'] tokens 1080",
+        ],
+    ),
+    "what a result refers to where nothing is archived": (
+        leaning,
+        [
+            "nothing has been archived yet",
+        ],
+    ),
+    "a reference of a result that is not there": (
+        lambda session: leaning(session, id="toolu_9"),
+        [
+            "user | toolu_1 [PopKit cleared Read a.js (unused for 2 calls). To see it: popkit restore fhdrasxz]",
+            "assistant | done\nAnd more.",
+            "left result toolu_1",
+            "sizes 32313 31233 1080",
+            "compact why asked before 1411 after 331 beside 30902",
+            "clear ids ['toolu_1'] tokens 1080",
+        ],
+    ),
+    "a result that refers to nothing any more": (
+        lambda session: leaning(session, leans_on=()),
+        [
+            "user | toolu_1 [PopKit cleared Read a.js (unused for 2 calls). To see it: popkit restore fhdrasxz]",
+            "assistant | done\nAnd more.",
+            "left result toolu_1",
+            "sizes 32306 31226 1080",
+            "compact why asked before 1404 after 324 beside 30902",
+            "clear ids ['toolu_1'] tokens 1080",
+        ],
+    ),
+    "a result comes back, and what nobody knows does not": (
+        back,
+        [
+            "user | toolu_1 <60 lines>",
+            "back toolu_1",
+            "sizes 31616 32699 -1083",
+            "undo ids ['toolu_1'] tokens 1083",
+            "back stands 32699",
+        ],
+    ),
+    "what nobody knows comes back": (
+        back_unknown,
+        [
+            "the archive has no content for it any more",
+        ],
+    ),
+    "a result comes back beside a picture": (
+        back_beside_a_picture,
+        [
+            "user | toolu_1 <60 lines>",
+            "assistant | done | toolu_8 /shop/logo.png",
+            "user | toolu_8 [PopKit cleared Read logo.png (unused for 0 calls). To see it: popkit restore nrs7g5tw]",
+            "left result toolu_8",
+            "back toolu_1",
+            "sizes 33307 32830 477",
+            "undo ids ['toolu_1'] tokens 1083",
+            "back stands 32830",
+            "clear ids ['toolu_8'] tokens 0",
+        ],
+    ),
+    "more comes back than fits": (
+        back_beyond_the_window,
+        [
+            "with it the context would have 32,699 tokens, which is more than fits",
+        ],
+    ),
+    "a result of two texts comes back": (
+        back_of_blocks,
+        [
+            "user | toolu_1 <60 lines>\nand more",
+            "back toolu_1",
+            "sizes 31490 32574 -1084",
+            "undo ids ['toolu_1'] tokens 1084",
+            "back stands 32574",
+        ],
+    ),
+    "what a call was made with comes back": (
+        back_of_a_call,
+        [
+            "assistant | toolu_1 /shop/a.js <900 lines>",
+            "back toolu_1",
+            "sizes 31800 47801 -16001",
+            "undo tokens 16001",
+            "back stands 47801",
+        ],
+    ),
+    "calls beside earlier lists": (
+        listed_twice,
+        [
+            "user | [PopKit left out demo.look (23 times): popkit restore gm2rnld5]",
+            "left calls ",
+            "left calls ",
+            "sizes 66767 41954 24813",
+            "compact why auto before 35865 after 11052 beside 30902",
+            "clear tokens 24813",
+        ],
+    ),
+    "a list comes back that another one holds": (
+        back_of_lists,
+        [
+            "assistant | toolu_1 <150 lines>",
+            "user | toolu_1 seen",
+            "assistant | toolu_2 <150 lines>",
+            "user | toolu_2 seen",
+            "assistant | toolu_3 <150 lines>",
+            "user | toolu_3 seen",
+            "assistant | toolu_4 <150 lines>",
+            "user | toolu_4 seen",
+            "assistant | toolu_5 <150 lines>",
+            "user | toolu_5 seen",
+            "user | [PopKit left out demo.look (9 times): popkit restore n2t73nbq]",
+            "back toolu_1 toolu_2 toolu_3 toolu_4 toolu_5",
+            "sizes 41954 55739 -13785",
+            "undo tokens 13785",
+            "back stands 55739",
+        ],
+    ),
+    "lists that are quoted": (
+        quoted,
+        [
+            "user | [PopKit left out demo.look (5 times): popkit restore 5rghqpql]",
+            "left calls ",
+            "sizes 55716 41954 13762",
+            "compact why auto before 24870 after 11108 beside 30846",
+            "clear tokens 13762",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_small_conversation_is_answered_as_its_row_says(tmp_path: Path, row: str) -> None:
+    arranged, outcome = ROWS[row]
+    session = Session(tmp_path)
+    assert [*answered(session, arranged(session))] == outcome
+
+
+def test_what_a_session_has_learnt_of_its_tokens_holds_whatever_the_newest_request_says(tmp_path: Path) -> None:
+    session = edited(Session(tmp_path))
+    follow(session)
+    state = Path(session.site.paths().folder, "main.state.json")
+    state.write_text(state.read_text().replace('"calibration":1.0', '"calibration":1.3'))
+    assert "sizes 33232 31824 1408" in [*answered(session, FIRST, is_followed=True)]
