@@ -307,4 +307,28 @@ ARGUMENTS = [
         "0 -> (-1)",
         "what ends before it begins is too short",
     ),
+    *(
+        Argument("hooks/utils/reclaim/in_place.py", "def __init__(", change, "whether one token leaves or none is nobody's question")
+        for change in ("0 -> 1", "0 -> (-1)")
+    ),
+    Argument(
+        "hooks/utils/reclaim/in_place.py",
+        'if window and sizes.after > _MOST_OF_WINDOW * window["window"]:',
+        "sizes.after > _MOST_OF_WINDOW * window[\"window\"] -> (sizes.after >= _MOST_OF_WINDOW * window['window'])",
+        "the share is a round one, and the sizes are estimates",
+    ),
+    *(
+        Argument(
+            "hooks/utils/reclaim/in_place.py",
+            "entries = [journal.undone(ids, noted or max(0, grown), now), journal.put_back(handles, now, sizes.after)]",
+            change,
+            "what comes back is longer than the words in its place",
+        )
+        for change in ("0 -> 1", "0 -> (-1)")
+    ),
+    Argument("hooks/utils/reclaim/in_place.py", 'content = content_of(db, at) or ""', "\"\" -> 'mutant'", "neither has a handle in it"),
+    *(
+        Argument("hooks/utils/reclaim/recorded_compactions.py", "chain.add(entry, 0)", change, "nobody asks where a boundary ends")
+        for change in ("0 -> 1", "0 -> (-1)")
+    ),
 ]

@@ -118,10 +118,10 @@ class Session:
         yield from _new(before, [*self.kept()], "")
         between = [*self.kept()]
         rest()
-        yield from _new(between, [*self.kept()], "afterwards: ")
         if not summarised:
             in_place.note_for_next_start(site, agent_id, NOW)
             self.client.compacted(done.rows)
+        yield from _new(between, [*self.kept()], "afterwards: ")
 
     def kept(self) -> Iterator[str]:
         """All that is on disk of the session, but for its state."""

@@ -7,7 +7,7 @@ The answer is whole or there is none: whatever is not understood is left to the 
 from __future__ import annotations
 
 import json  # noqa: TID253  only the helper comes here
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from itertools import takewhile
 
 from .. import archive
@@ -17,7 +17,7 @@ from ..hosts.transcripts import as_sent, usage
 from ..hosts.transcripts.attachments import Attachments
 from ..policy import compacting, events, lists, messages
 from ..policy.context import ContextState
-from ..policy.conversation import Conversation, Place
+from ..policy.conversation import Conversation
 from ..policy.list_text import handle_of_list
 from ..policy.messages import Message
 from ..policy.occasions import CLEARED_BY_USER
@@ -62,7 +62,8 @@ class CompactionTask:
     __slots__ = ("asked", "back", "ids", "least", "target", "why")
 
     def __init__(
-        self, why: str, target: float = 1.0, least: int = 0, ids: Collection[str] = (), back: Collection[str] = (), asked: bool = False
+        self, why: str, target: float = _NO_TARGET, least: int = 0, ids: Collection[str] = (), back: Collection[str] = (),
+        asked: bool = False,
     ) -> None:  # fmt: skip
         self.why = why
         self.target = target
@@ -136,7 +137,7 @@ def answer(
         if wanted.back:
             return _with_back(site, agent_id, current, wanted.back, conversation, sent, keeper, now, handed.sent)
         ours = _our_lists(site, current)
-        with Opened(site.home) if _leans(conversation) else nullcontext() as db:
+        with Opened(site.home) if _leans(conversation, current) else nullcontext() as db:
             wholes = _wholes(db, conversation)
             done = compacting.compact(
                 current, conversation, shipped.need_soon_model(), share, keeper.name, only, sent.lost, found_in, wholes,
@@ -186,16 +187,18 @@ def _conversation(site: Site, agent_id: str, transcript_path: str, current: Sequ
         conversation.base = usage.base_tokens(transcript_path)
         if newest.compacted_at:
             conversation.compact(newest.compacted_at)
-            conversation.carry((removals.stood_after(lines, newest.compacted_at) or 0) - conversation.base)
-    conversation.places = {shown.id: Place(0, 0) for message in current for shown in message.results}
+            stood = removals.stood_after(lines, newest.compacted_at)
+            if stood is not None:
+                conversation.carry(stood - conversation.base)
     behind = takewhile(lambda message: message.role != messages.ASSISTANT, reversed(current))
     conversation.unseen = {shown.id for message in behind for shown in message.results}
     return conversation
 
 
-def _leans(conversation: Conversation) -> bool:
+def _leans(conversation: Conversation, current: Sequence[Message]) -> bool:
     """Return whether a result that refers to another may stay."""
-    return any(event.leans_on and id in conversation.places for id, event in conversation.entered.items())
+    entered = conversation.entered
+    return any(shown.id in entered and entered[shown.id].leans_on for message in current for shown in message.results)
 
 
 def _wholes(db: Connection | None, conversation: Conversation) -> Callable[[str], str]:
@@ -245,7 +248,7 @@ def _with_back(
     # What a clear was noted with comes back with the undo of it: an estimate of now would be on another scale.
     noted = removals.cleared_tokens(journal.read(site.paths(agent_id)), ids)
     handles = [record.id for record in records]
-    entries = [journal.undone(ids, noted or max(0, -sizes.left), now), journal.put_back(handles, now, sizes.after)]
+    entries = [journal.undone(ids, noted or max(0, grown), now), journal.put_back(handles, now, sizes.after)]
 
     def note(_summarised: bool) -> Callable[[], None]:
         paths = site.paths(agent_id)
@@ -255,7 +258,7 @@ def _with_back(
             store.journal(paths, journal.cleared(list(reasons), 0, reasons, now))
         if not agent_id:
             note_size(site, sizes.after, now)
-        return keeper.take_in if left else lambda: None
+        return keeper.take_in
 
     listed = [row for record in records if record.type == compacting.CALLS for row in contents[record.id]]
     calls = {record.tool_use_id for record in records} - {""} | {use["tool_use_id"] for row in listed for use in row["toolUses"]}
@@ -280,17 +283,13 @@ def _our_lists(site: Site, current: Sequence[Message]) -> dict[str, list[str]]:
     archive cannot be read, no list is known, and they stay as they are."""
     handles = list(filter(None, map(handle_of_list, current)))
     ours: dict[str, list[str]] = {}
-    if not handles:
-        return ours
-    try:
-        with Opened(site.home) as db:
+    if handles:
+        with suppress(ClearRefused), Opened(site.home) as db:
             for handle in handles:
                 record = archive.record(db, handle)
                 chain = archive.chain(db, record.task_id) if record is not None and record.type == compacting.CALLS else None
                 if chain is not None and chain.session_id == site.session_id:
                     ours[handle] = lists.held_by(_content(content_of(db, handle)))
-    except ClearRefused:
-        return {}
     return ours
 
 
@@ -349,7 +348,7 @@ def _note(
     beside = min(conversation.base, sizes.after)
     entry = journal.compacted(why, sizes.before - beside, sizes.after - beside, handles, now, beside, summarised)
     store.journal(paths, entry)
-    store.journal(paths, journal.cleared([one.id for one in results], max(0, sizes.left), reasons, now))
+    store.journal(paths, journal.cleared([one.id for one in results], sizes.left, reasons, now))
     if not agent_id and not summarised:
         note_size(site, sizes.after, now)
 

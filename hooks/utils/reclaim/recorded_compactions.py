@@ -92,12 +92,12 @@ def _entries(path: str, size: int) -> Iterator[tuple[int, Entry]]:
 
 
 def _branch(read: Iterable[Entry]) -> tuple[Uuids, set[str]]:
-    """Return the uuids and the calls of the active branch of a recording, which has no side chains."""
+    """Return the uuids and the calls of the active branch of a recording: it has no side chains, and no entry comes before the
+    one that it follows."""
     chain = Chain()
     for entry in read:
         if isinstance(entry.get("uuid"), str):
             chain.add(entry, 0)
-    chain.close()
     return chain.uuids(), chain.calls()
 
 
