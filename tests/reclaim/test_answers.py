@@ -124,6 +124,15 @@ def one_too_little(session: Session) -> CompactionTask:
     return CompactionTask(AUTO, least=1_084)
 
 
+def between_answers(session: Session) -> CompactionTask:
+    """Our own command goes, and what the assistant said before and behind it is one."""
+    edited(session)
+    session.prompt("<command-name>/popkit</command-name>")
+    session.prompt("<local-command-stdout>94 results left</local-command-stdout>")
+    session.answer("And more.")
+    return FIRST
+
+
 def only_pictures(session: Session) -> CompactionTask:
     session.prompt("go")
     session.call("Read", [picture("image", "iVBP")], file_path="/shop/logo.png")
@@ -236,6 +245,15 @@ def back_of_lists(session: Session) -> CompactionTask:
     return CompactionTask(ASKED, back=[_handle_in(first[0])])
 
 
+def back_from_within_lists(session: Session) -> CompactionTask:
+    """What had left before its call was listed comes back with the lists around it."""
+    session.prompt("go")
+    session.call("mcp__demo__look", OF_A, at="first")
+    session.rest(1)
+    cleared, *_ = [[*answered(session, FIRST)], *([*answered(session, many(session))] for _ in range(2))]
+    return CompactionTask(ASKED, back=[_handle_in(cleared[0])])
+
+
 def quoted(session: Session) -> CompactionTask:
     """Lists of which none is of this session's stay as they are."""
     records = [archive.NewRecord("", type, "1 call", "[]") for type in (CALLS, "read")]
@@ -278,6 +296,17 @@ ROWS: dict[str, tuple[Callable[[Session], CompactionTask], list[str]]] = {
         one_too_little,
         [
             "too little would leave",
+        ],
+    ),
+    "a command of ours between two answers": (
+        between_answers,
+        [
+            "user | toolu_1 [PopKit cleared Read a.js (edited later). To see it: popkit restore fhdrasxz]",
+            "assistant | done\nAnd more.",
+            "left result toolu_1",
+            "sizes 32697 31614 1083",
+            "compact why asked before 1795 after 712 beside 30902",
+            "clear ids ['toolu_1'] tokens 1083",
         ],
     ),
     "nothing but pictures": (
@@ -502,6 +531,30 @@ ROWS: dict[str, tuple[Callable[[Session], CompactionTask], list[str]]] = {
             "sizes 41954 55762 -13808",
             "undo tokens 13808",
             "back stands 55762",
+        ],
+    ),
+    "what a list within a list holds comes back": (
+        back_from_within_lists,
+        [
+            "assistant | toolu_1 first",
+            "user | toolu_1 <60 lines>",
+            "assistant | toolu_2 mkdir -p out/1",
+            "user | toolu_2 made 0",
+            "assistant | toolu_3 <150 lines>",
+            "user | toolu_3 seen",
+            "assistant | toolu_4 <150 lines>",
+            "user | toolu_4 seen",
+            "assistant | toolu_5 <150 lines>",
+            "user | toolu_5 seen",
+            "assistant | toolu_6 <150 lines>",
+            "user | toolu_6 seen",
+            "assistant | toolu_7 <150 lines>",
+            "user | toolu_7 seen",
+            "user | [PopKit left out demo.look (9 times): popkit restore m5w36yjm]",
+            "back toolu_1 toolu_2 toolu_3 toolu_4 toolu_5 toolu_6 toolu_7",
+            "sizes 41968 57032 -15064",
+            "undo ids ['toolu_1'] tokens 927",
+            "back stands 57032",
         ],
     ),
     "lists that are quoted": (
