@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from popkit_retention.core.policy.least_needed import COLD_TARGET, LONG
 from popkit_retention.core.reclaim import auto_compaction
+from popkit_retention.core.state import reconciling
 from tests.reclaim.shops import Shop, worked
 
 
@@ -41,6 +43,13 @@ def test_where_compactions_are_off_none_happens_by_itself(shop: Shop) -> None:
     auto_compaction.choose(shop.site(), True)
     shop.configure(compact="off")
     assert auto_compaction.setting(shop.site()) == auto_compaction.OFF
+
+
+def test_between_turns_a_long_conversation_has_a_share_of_its_own(shop: Shop) -> None:
+    rebuilt = reconciling.reconcile(shop.site(), str(shop.transcript))
+    goal = auto_compaction.goal(shop.site(), rebuilt, [])
+    assert goal is not None
+    assert (goal.share, goal.left, goal.long) == (COLD_TARGET, 0, LONG)
 
 
 @pytest.mark.parametrize("most", [0, 1.0, 4])

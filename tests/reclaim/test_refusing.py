@@ -145,9 +145,11 @@ def test_a_mark_may_be_written_only_where_no_result_got_it(session: Session):
     assert said[0].startswith("PopKit stopped this call before it wrote anything: it has the words «part of this result's text», which")
     assert said[1:] == ["- " + cleared("abcd2345")[1:], "Write this without the words and their brackets."]
     assert session.of_text(own_lines.MARK + cleared("zzzz2345")) == ""
-    long = own_lines.MARK + cleared("abcd2345", "Read " + "x" * 300)
-    session.entered("t2", session.archived(), long)
-    assert session.of_text(long).split("\n")[1] == "- " + long[len(own_lines.MARK) + 1 :][:240] + "…"
+    for chars, is_cut in ((240, False), (241, True)):
+        quoted = cleared("abcd2345", "Read " + "x" * (chars - len(cleared("abcd2345", "Read ")) + 1))
+        session.entered(f"t{chars}", session.archived(), own_lines.MARK + quoted)
+        shown = session.of_text(own_lines.MARK + quoted).split("\n")[1]
+        assert shown == "- " + (quoted[1:241] + "…" if is_cut else quoted[1:])
     kept = own_lines.MARK + cleared("mnop2345")
     session.entered("t3", session.archived(), own_lines.MARK + kept)
     assert session.of_text(kept) == "", "the file has the mark itself: that part has it twice when it enters"
