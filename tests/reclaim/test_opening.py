@@ -25,11 +25,12 @@ def test_before_anything_is_archived_there_is_nothing_to_open(shop: Shop) -> Non
     assert not (shop.home / "archive.sqlite").exists()
 
 
-def test_an_archive_is_made_where_that_is_asked_for(shop: Shop) -> None:
-    with Opened(str(shop.home), create=True) as db:
-        assert archive.handles_of(db, "a") == []
-    with Opened(str(shop.home)) as db:
-        assert archive.handles_of(db, "a") == []
+def test_an_archive_is_made_where_that_is_asked_for_in_folders_of_ours_alone(shop: Shop) -> None:
+    home = shop.home / "of" / "another"
+    for create in (True, False):
+        with Opened(str(home), create=create) as db:
+            assert archive.handles_of(db, "a") == []
+    assert [path.stat().st_mode & 0o777 for path in (home, home.parent)] == [0o700] * 2
 
 
 def test_a_file_that_is_no_archive_is_refused_and_stays(shop: Shop) -> None:

@@ -72,8 +72,6 @@ class Opened:
     def __enter__(self) -> Connection:
         self._began = time.monotonic()
         try:
-            if self._create:
-                files.make_private_folder(self._path.rpartition("/")[0])
             self._db = archive.open_archive(self._path, create=self._create, busy_s=files.patience.next_s())
         except FileNotFoundError:
             raise ClearRefused("nothing has been archived yet") from None

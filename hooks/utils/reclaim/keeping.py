@@ -83,7 +83,6 @@ class Keeper:
         if watched_files.file_stamp(self.path):
             files.make_private_file(self.path, create=False)  # an error for anything else than a file
         else:
-            files.make_private_folder(self.path.rpartition("/")[0])
             archive.open_archive(self.path).close()
         known = {**state.expired, **state.live}
         records = []
