@@ -331,4 +331,18 @@ ARGUMENTS = [
         Argument("hooks/utils/reclaim/recorded_compactions.py", "chain.add(entry, 0)", change, "nobody asks where a boundary ends")
         for change in ("0 -> 1", "0 -> (-1)")
     ),
+    *(
+        Argument(
+            "hooks/utils/reclaim/recorded_compactions.py",
+            "if index is None and entries.host_of(path) != CLAUDE_CODE:",
+            change,
+            "a recording is translated once or twice: it tells the same",
+        )
+        for change in (
+            "index is None -> (index is not None)",
+            "index is None and entries.host_of(path) != CLAUDE_CODE -> (index is None or entries.host_of(path) != CLAUDE_CODE)",
+            "index is None and entries.host_of(path) != CLAUDE_CODE -> (not (index is None and entries.host_of(path) != CLAUDE_CODE))",
+            "entries.host_of(path) != CLAUDE_CODE -> (entries.host_of(path) == CLAUDE_CODE)",
+        )
+    ),
 ]
