@@ -11,6 +11,7 @@ from .context_carrier import HookContext, ToolResultMeta
 from .hosts.tools import tools_of
 from .hosts.transcripts import outcomes
 from .hosts.transcripts.outcomes import hash_content
+from .io.codec import as_object
 from .policy import engine, kinds, lifecycle, parts
 from .policy.calls import Call, Outcome
 from .policy.classify import classify
@@ -104,7 +105,7 @@ class RetentionTracker:
 
     def get_tier(self, tool_name: str, tool_input: dict[str, Any]) -> str:
         """Return the tier of a successful call of this tool with this input."""
-        call = Call("", TOOLS.of(tool_name), tool_input if isinstance(tool_input, dict) else {}, Outcome())
+        call = Call("", TOOLS.of(tool_name), as_object(tool_input), Outcome())
         return classify(call, self.state.cwd, self.rules).tier
 
     def get_expiry_trigger(self, tier: str, ctx: HookContext) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..io.row_chain import FIRST_PREV_HASH
-from .content import as_text, plain
+from .content import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def chain(db: Connection, task_id: str) -> Chain | None:
     row = db.execute(
         "SELECT task_id, session_id, agent_id, project, transcript FROM chains WHERE task_id = ?", (plain(task_id),)
     ).fetchone()
-    return Chain(*map(as_text, row)) if row else None
+    return Chain(*map(str, row)) if row else None
 
 
 def ensure_chain(db: Connection, chain: Chain) -> tuple[int, str]:

@@ -43,11 +43,6 @@ def to_text(data: bytes) -> str:
         raise RetentionIntegrityError("stored bytes are not text") from None
 
 
-def as_text(value: Any) -> str:
-    """Return a text out of a column; any other value as Python writes it."""
-    return value if isinstance(value, str) else str(value)
-
-
 def as_count(value: Any) -> int:
     """Return a number out of a column; 0 for anything else."""
     return value if isinstance(value, int) else 0

@@ -7,7 +7,7 @@ import time
 from ..io.row_chain import COMPACT, link_hash
 from ..io.sqlite_file import Transaction
 from .chains import HASHED, Chain, ensure_chain
-from .content import RetentionIntegrityError, as_count, as_text, hash_content, names_of, plain, read_json, stamp, subjects_of, to_bytes
+from .content import RetentionIntegrityError, as_count, hash_content, names_of, plain, read_json, stamp, subjects_of, to_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ class Record:
                  place: int, tool_use_id: str, label: str, subjects: str, tokens: int, size: int, content_hash: str,
                  source: str | None) -> None:  # fmt: skip
         # Any column may hold anything: SQLite asks for no type, and the file may have been edited.
-        self.id, self.type, self.task_id, self.agent_id = as_text(id), as_text(type), as_text(task_id), as_text(agent_id)
-        self.timestamp, self.created_at, self.tool_use_id = as_text(timestamp), as_text(created_at), as_text(tool_use_id)
-        self.label, self.content_hash = as_text(label), as_text(content_hash)
+        self.id, self.type, self.task_id, self.agent_id = str(id), str(type), str(task_id), str(agent_id)
+        self.timestamp, self.created_at, self.tool_use_id = str(timestamp), str(created_at), str(tool_use_id)
+        self.label, self.content_hash = str(label), str(content_hash)
         self.place, self.tokens, self.size = as_count(place), as_count(tokens), as_count(size)
-        self.zone = as_text(zone or "hot")
+        self.zone = str(zone or "hot")
         # JSON is parsed when it is asked for: a restore by handle does not need it.
         self._subjects, self._source = subjects, source
 

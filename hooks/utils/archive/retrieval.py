@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..io.codec import as_object
 from .content import RetentionIntegrityError, decompress_content, hash_content, plain, to_text
 
 TYPE_CHECKING = False
@@ -19,7 +20,7 @@ class RecordInput:
     @staticmethod
     def parse(value: object) -> dict[str, str]:
         """Return {"id"}, other keys left out; ValueError for what is no object, or has no id that is a text and not empty."""
-        id = value.get("id") if isinstance(value, dict) else None
+        id = as_object(value).get("id")
         if not isinstance(id, str) or not id:
             raise ValueError("a record's id has to be a text that is not empty")
         return {"id": id}

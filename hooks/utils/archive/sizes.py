@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .content import as_text
 from .retrieval import RETENTION_ZONES
 
 TYPE_CHECKING = False
@@ -35,8 +34,8 @@ def stats(db: Connection) -> dict[str, Any]:
         "stored_bytes": stored,
         "original_bytes": original,
         "file_bytes": pages[0] * pages[1],
-        "oldest": oldest and as_text(oldest),
-        "newest": newest and as_text(newest),
+        "oldest": oldest and str(oldest),
+        "newest": newest and str(newest),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..hosts.transcripts import outcomes
 from ..hosts.transcripts.blocks import text_of_blocks
-from ..io.codec import text_in_field
+from ..io.codec import as_list, as_object, text_in_field
 from ..policy import masking, own_lines
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ class ArrivingCall:
         redacted = call.get("redacted")
         self.tool = text_in_field(call, "tool")
         self.input = outcomes.input_of(call.get("input"))
-        self.redacted = redacted if isinstance(redacted, dict) else {}
+        self.redacted = as_object(redacted)
 
     def learn(self) -> None:
         """Take in what the client would mask, so that labels are kept without it."""
@@ -39,9 +39,8 @@ def calls_of(value: object) -> dict[str, ArrivingCall]:
 def uses_of(messages: object) -> dict[str, ArrivingCall]:
     """Return the calls in a host's messages, by id."""
     calls = {}
-    for message in messages if isinstance(messages, list) else []:
-        uses = message.get("toolUses") if isinstance(message, dict) else None
-        for use in uses if isinstance(uses, list) else []:
+    for message in as_list(messages):
+        for use in as_list(as_object(message).get("toolUses")):
             if isinstance(use, dict) and isinstance(use.get("input"), dict):
                 calls[str(use.get("tool_use_id"))] = ArrivingCall(use)
     return calls
@@ -86,7 +85,7 @@ def _texts(content: Any) -> list[int]:
     """Return the places of the text blocks; none where anything but texts and images is among them."""
     if not isinstance(content, list):
         return []
-    kinds = [block.get("type") if isinstance(block, dict) else None for block in content]
+    kinds = [as_object(block).get("type") for block in content]
     if not all(kind in ("text", "image") for kind in kinds):
         return []
     return [at for at, block in enumerate(content) if kinds[at] == "text" and isinstance(block.get("text"), str)]
@@ -101,7 +100,7 @@ class Row:
     def __init__(self, message: object) -> None:
         is_sent = isinstance(message, dict) and (message.get("role") or "type" not in message)
         blocks = message.get("content") if isinstance(message, dict) and is_sent else None
-        self.blocks: list[Any] = blocks if isinstance(blocks, list) else []
+        self.blocks: list[Any] = as_list(blocks)
         self.results = [
             ArrivingResult(at, block["tool_use_id"], block.get("content"), block.get("is_error") is True)
             for at, block in enumerate(self.blocks)

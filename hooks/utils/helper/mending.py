@@ -10,6 +10,7 @@ import json  # noqa: TID253  only the helper comes here
 from .. import archive
 from ..hosts.transcripts.blocks import text_of_blocks
 from ..io import home
+from ..io.codec import as_text
 from ..state import journal, noting
 from ..state.archived import content_of, errors
 
@@ -50,4 +51,4 @@ def _text(content: str | None) -> str:
         return ""
     if isinstance(value, list) and all(isinstance(block, dict) and block.get("type") == "text" for block in value):
         return text_of_blocks(value)[0]
-    return value if isinstance(value, str) else ""
+    return as_text(value)

@@ -4,7 +4,7 @@ once, here: of another type it is as good as none."""
 from __future__ import annotations
 
 from ..hosts.guests import ReportedResult
-from ..io.codec import text_list, texts, whole
+from ..io.codec import as_list, as_object, as_text, text_list, texts, whole
 from .arriving import Row, calls_of
 from .compactions import CompactionRequest
 from .served_session import Session
@@ -18,12 +18,12 @@ _MOST_CELLS = 1_000
 # Type of a parameter -> what reads a value as one.
 _READERS: dict[str, Callable[[Any], object]] = {
     "object": lambda value: value,
-    "str": lambda value: value if isinstance(value, str) else "",
+    "str": as_text,
     "bool": lambda value: value is True,
     "list[str]": texts,
     "list[str] | None": text_list,
-    "list[Any]": lambda value: value if isinstance(value, list) else [],
-    "dict[str, Any]": lambda value: value if isinstance(value, dict) else {},
+    "list[Any]": as_list,
+    "dict[str, Any]": as_object,
     "float | None": lambda value: value if isinstance(value, float) and 0 < value <= 1 else None,
     "Columns": lambda value: whole(value, _MOST_CELLS) or 70,
     "Rows": lambda value: whole(value, _MOST_CELLS) or 40,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ..hosts.transcripts import entries, usage
 from ..hosts.transcripts.blocks import text_of_blocks
+from ..io.codec import as_object
 from ..policy import door
 from ..policy.door import Lines
 from ..policy.hashed import Numbers
@@ -168,7 +169,7 @@ def resumed_context(
 def _arrival(site: Site, result: Result, block: dict[str, Any], tool_input: object, cwd: str) -> door.Arrival:
     """Return a result as it arrived. `block`: its block, {} for one that is shown no more (its call is still named); `tool_input`: of its
     call."""
-    fields, tool = tool_input if isinstance(tool_input, dict) else {}, site.tools.of(result.tool)
+    fields, tool = as_object(tool_input), site.tools.of(result.tool)
     text = text_of_blocks(block.get("content"))[0]
     return door.Arrival(
         result.id, tool, fields, result.kind, door.name_of(tool, fields, cwd), text,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..io.codec import as_text
 from ..policy.calls import Call, Outcome
 from .own_memory import OwnMemory
 from .transcripts.blocks import text_of_blocks
@@ -40,7 +41,7 @@ def completed_call(reported: ReportedResult, tools: Tools, outcome_of: Callable[
         return None
     tool = tools.of(reported.tool)
     cwd = reported.input.get("workdir") or reported.cwd
-    return Call(reported.id, tool, reported.input, outcome_of(tool), now, cwd if isinstance(cwd, str) else "")
+    return Call(reported.id, tool, reported.input, outcome_of(tool), now, as_text(cwd))
 
 
 def call_of(payload: dict[str, Any], now: float) -> Call | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 _SPACE = " \t\n\r"
 _TOO_DEEP, _TOO_LONG = "nested too deeply", "a number has too many digits"
@@ -104,6 +104,26 @@ def text_list(value: object) -> list[str] | None:
 def texts(value: object) -> list[str]:
     """Return the texts in a list of a document, without anything else in it; [] for any other value."""
     return text_list(value) or []
+
+
+def as_text(value: object) -> str:
+    """Return a text of a document; "" for any other value."""
+    return value if isinstance(value, str) else ""
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """Return an object of a document; {} for any other value."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """Return a list of a document; [] for any other value."""
+    return value if isinstance(value, list) else []
+
+
+def as_objects(value: object) -> list[dict[str, Any]]:
+    """Return the objects in a list of a document, without anything else in it; [] for any other value."""
+    return [item for item in as_list(value) if isinstance(item, dict)]
 
 
 def _in_our_words(error: ValueError) -> ValueError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..hosts import is_kept, kept_by, protocol
-from ..io.codec import dumps, loads
+from ..io.codec import as_text, dumps, loads
 from ..reclaim.access import ClearRefused
 from ..state import asking, sockets
 from ..state.noted import ONLY, Noted
@@ -58,7 +58,7 @@ class ThroughHelper:
         cancelled = self._ask({"cancel": True}).get("cancelled")
         if cancelled is True:  # a helper of an earlier version, which cancels nothing else
             return ONLY
-        return cancelled if isinstance(cancelled, str) else ""
+        return as_text(cancelled)
 
     def _ask(self, body: dict[str, object]) -> dict[str, object]:
         try:

@@ -15,6 +15,7 @@ from ..errors import PopkitError
 from ..hosts import name_of
 from ..hosts.transcripts import as_sent, usage
 from ..hosts.transcripts.attachments import Attachments
+from ..io.codec import as_text
 from ..policy import compacting, events, lists, messages
 from ..policy.context import ContextState
 from ..policy.conversation import Conversation
@@ -206,7 +207,7 @@ def _wholes(db: Connection | None, conversation: Conversation) -> Callable[[str]
 
     def whole_of(id: str) -> str:
         content = _content(content_of(db, conversation.entered[id].handle)) if db else None
-        return content if isinstance(content, str) else ""
+        return as_text(content)
 
     return whole_of
 

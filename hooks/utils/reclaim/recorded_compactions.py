@@ -11,9 +11,10 @@ from ..hosts.tools import tool as tool_named
 from ..hosts.transcripts import entries, fates, transcript
 from ..hosts.transcripts.attachments import RENEWED, SAID_AGAIN, typed
 from ..hosts.transcripts.blocks import text_of_blocks
-from ..hosts.transcripts.boundaries import metadata_of, preserved_in
+from ..hosts.transcripts.boundaries import kept_in, metadata_of
 from ..hosts.transcripts.chain import Chain
 from ..hosts.transcripts.stamps import seconds_of
+from ..io.codec import text_in_field
 from ..policy import own_lines
 from ..policy.losses import ADDED, CALLED, RESULT, SAID, WROTE, Passage
 from ..policy.messages import texts_in
@@ -146,9 +147,7 @@ class _Reader:
         return any(isinstance(id, str) and id in self.called for id in ids)
 
     def _begin(self, number: int, boundary: Entry) -> None:
-        kept = preserved_in(boundary)
-        uuids = kept.get("allUuids") or kept.get("uuids") if isinstance(kept, dict) else None
-        wanted = {uuid for uuid in uuids if isinstance(uuid, str)} if isinstance(uuids, list) else set()
+        wanted = set(kept_in(metadata_of(boundary)))
         self.open = RecordedCompaction(number, boundary, self.passages)
         self.passages = [passage for passage in self.passages if passage.entry in wanted]
         self.open.after = [passage.text for passage in self.passages]
@@ -214,8 +213,7 @@ class _Reader:
             return
         sent = _SENT.get(kind)
         text = "\n".join(texts_in([value for name, value in attached.items() if name == sent or (not sent and name != "type")]))
-        path = attached.get("filename")
-        subject = path if isinstance(path, str) else ""
+        subject = text_in_field(attached, "filename")
         yield Passage(ADDED, text, number, self.requests, subject, subject, "", False, bool(subject))
 
 

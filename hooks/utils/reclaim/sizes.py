@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..io.codec import as_objects
 from ..policy import messages
 
 TYPE_CHECKING = False
@@ -52,6 +53,6 @@ def _since_request(current: Sequence[Message], conversation: Conversation) -> in
 
 def _thought_in(sent: object) -> int:
     """Return the estimated tokens of the thinking in messages as they are sent."""
-    contents = [message.get("content") for message in sent if isinstance(message, dict)] if isinstance(sent, list) else []
+    contents = [message.get("content") for message in as_objects(sent)]
     blocks = [block for content in contents if isinstance(content, list) for block in content if isinstance(block, dict)]
     return sum(map(messages.thinking_tokens, blocks))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..io import files, home
-from ..io.codec import dumps, loads
+from ..io.codec import as_list, dumps, loads
 from ..io.system import join
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ def is_collection_wanted(popkit_home: str) -> bool:
 
 def _objects(value: object) -> list[dict[str, Any]]:
     """Return the objects among the values of an object, or in a list."""
-    values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    values = value.values() if isinstance(value, dict) else as_list(value)
     return [each for each in values if isinstance(each, dict)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..io.codec import loads
+from ..io.codec import as_object, loads
 from . import journal, journal_bookings, store
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ def editing_of(environ: Mapping[str, str]) -> Editing | None:
 
 def _value_of(setting: object, otherwise: int) -> int:
     """Return the number that a setting of context editing has; `otherwise` where it has none."""
-    value = setting.get("value") if isinstance(setting, dict) else None
+    value = as_object(setting).get("value")
     return value if type(value) is int and value >= 0 else otherwise
 
 

@@ -7,7 +7,7 @@ entry, except for receipts (receipts.py).
 
 from __future__ import annotations
 
-from ..io.codec import text_list, whole
+from ..io.codec import as_object, text_list, whole
 from ..policy import events
 from ..policy.estimate import CHARS_PER_TOKEN, TOKENIZER, tokens_of
 from . import store
@@ -75,7 +75,7 @@ def entries_of(lines: Iterable[object]) -> list[Entry]:
 def entry_of(line: object) -> Entry | None:
     """Return the entry of a stored line, without fields that are not known; one of another type than it is written in is None. None for a
     line that is no entry."""
-    event = line.get("event") if isinstance(line, dict) else None
+    event = as_object(line).get("event")
     if not isinstance(line, dict) or not isinstance(event, str):
         return None
     entry: Any = {name: _FIELDS[name](value) for name, value in line.items() if name in _FIELDS}

@@ -6,7 +6,7 @@ The checkout in which memory was switched on (`root` of the settings) may use it
 from __future__ import annotations
 
 from ..errors import PopkitError
-from ..io.codec import texts
+from ..io.codec import text_in_field, texts
 from ..io.proof import are_one
 
 TYPE_CHECKING = False
@@ -33,8 +33,7 @@ class CheckoutNotJoined(PopkitError, OSError):
 
 def owner_of(settings: Mapping[str, Any]) -> str:
     """Return the checkout in which memory was switched on; "" where it never was: the first to do so owns it."""
-    root = settings.get("root")
-    return root if isinstance(root, str) else ""
+    return text_in_field(settings, "root")
 
 
 def is_owned_by(settings: Mapping[str, Any], repository: Repository) -> bool:

@@ -7,7 +7,7 @@ one line.
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import dumps, loads, number
+from ..io.codec import as_object, dumps, loads, number
 from ..policy import kinds
 from ..policy.calls import TEXT_CHARS, Call, Outcome, verdict_of
 from ..policy.classify import COMMAND_CHARS, MOST_FILES, classify
@@ -102,7 +102,7 @@ def _observation_in(path: str) -> Observation | None:
         return None
     seen = value.get("seen")
     prompted = number(value.get("prompted"), _LATEST) or 0.0
-    return Observation(path, value["entries"], prompted, value.get("call"), seen if isinstance(seen, dict) else {})
+    return Observation(path, value["entries"], prompted, value.get("call"), as_object(seen))
 
 
 def entries(waiting: list[Observation]) -> list[Entry]:

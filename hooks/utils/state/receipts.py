@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..io.codec import whole
+from ..io.codec import as_list, as_object, whole
 from ..policy.messages import Use, result_tokens
 from ..policy.tools import Tool
 from .journal import LATEST, bounded_time, seconds, time_of
@@ -173,8 +173,8 @@ def _clear(entry: Entry, receipts: list[Receipt], calls: dict[float, list[Call]]
 def _calls(listed: object) -> list[Call]:
     """Return the calls of a line that can be understood."""
     calls = []
-    for call in listed if isinstance(listed, list) else []:
-        left = call.get("left") if isinstance(call, dict) else None
+    for call in as_list(listed):
+        left = as_object(call).get("left")
         parts = [_part(*each) for each in left if isinstance(each, list) and len(each) == 3] if isinstance(left, list) else []
         if parts:
             number, tokens = whole(call.get("number"), LATEST), whole(call.get("tokens"), LATEST)

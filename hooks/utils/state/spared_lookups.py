@@ -13,6 +13,7 @@ from __future__ import annotations
 from ..hosts.transcripts.blocks import dumps_or_nothing, text_of_blocks
 from ..hosts.transcripts.entries import blocks_of, message_of
 from ..hosts.transcripts.stamps import seconds_of
+from ..io.codec import text_in_field
 from ..policy import kinds
 from ..policy.bookings import Spared
 from ..policy.placeholder import handle_in
@@ -52,7 +53,7 @@ class Listener:
     def listen(self, entry: Entry, on_branch: bool) -> None:
         """Take an entry; `on_branch`: on the branch that goes on."""
         if self._recall is None:
-            self._recall = Recall(self._deliveries, entry["cwd"] if isinstance(entry.get("cwd"), str) else "")
+            self._recall = Recall(self._deliveries, text_in_field(entry, "cwd"))
         kind = entry.get("type")
         if kind == "assistant":
             if on_branch:
@@ -86,7 +87,7 @@ class Listener:
             content = block.get("content")
             handle = handle_in(content)
             yield (self._original(handle) or "") if handle and self._original else text_of_blocks(content)[0]
-            yield block["text"] if isinstance(block.get("text"), str) else ""
+            yield text_in_field(block, "text")
 
 
 class Recall:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import dumps, loads
+from ..io.codec import as_object, dumps, loads
 
 
 class Watched:
@@ -77,4 +77,4 @@ def changed_files(watched: Watched, most: int) -> dict[str, str]:
 
 def _watched_table(data: bytes) -> dict[str, object]:
     known = loads("{" + files.text_of(data) + "}")
-    return known if isinstance(known, dict) else {}
+    return as_object(known)

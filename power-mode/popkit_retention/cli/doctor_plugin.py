@@ -7,6 +7,7 @@ import shlex
 
 from popkit_retention.core.hosts import is_guest
 from popkit_retention.core.io import files, foreign, home
+from popkit_retention.core.io.codec import as_object, as_text
 from popkit_retention.core.io.findings import OK, PROBLEM, WARNING, Check
 from popkit_retention.core.state import session, stored_contexts
 from popkit_retention.core.text import listed
@@ -75,9 +76,9 @@ def _last_hook(popkit_home: str) -> float | None:
 def _source(folder: str, marketplace: str) -> str:
     """Return the folder of a local marketplace; "" for one that came by git."""
     known = files.read_object(os.path.join(folder, "plugins", "known_marketplaces.json")).get(marketplace)
-    source = known.get("source") if isinstance(known, dict) else None
+    source = as_object(known).get("source")
     path = source.get("path") if isinstance(source, dict) and source.get("source") == "directory" else None
-    return path if isinstance(path, str) else ""
+    return as_text(path)
 
 
 def _registered(folder: str, settings: list, events: int, last: str, recent: bool, facts: dict, environ: Mapping[str, str]) -> Check:

@@ -10,7 +10,7 @@ import sys
 
 from popkit_retention.core.hosts.transcripts import usage
 from popkit_retention.core.io import home, hook_log
-from popkit_retention.core.io.codec import loads, number, text_in_field, whole
+from popkit_retention.core.io.codec import as_object, loads, number, text_in_field, whole
 from popkit_retention.core.io.system import now as time_of_day
 from popkit_retention.core.policy import compaction_point
 from popkit_retention.core.policy.limits import windows
@@ -101,7 +101,7 @@ class ClientReport:
 
 def _object(values: dict, name: str) -> dict:
     value = values.get(name)
-    return value if isinstance(value, dict) else {}
+    return as_object(value)
 
 
 def line_for(data: str, environ: Mapping[str, str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from popkit_retention.core.io.codec import as_object
+
 # Both packages give their errors the same names. Statuses that the packages retry: too slow, a conflict, too many requests; from 500 on
 # the provider failed.
 _STATUSES = frozenset({408, 409, 429})
@@ -20,7 +22,6 @@ def may_pass_elsewhere(error: BaseException) -> bool:
     if isinstance(status, int) and status >= 400:
         return status in _STATUSES or status >= _FIRST_OF_THE_PROVIDERS_OWN
     body = getattr(error, "body", None)
-    outer = body if isinstance(body, dict) else {}
-    inner = outer.get("error")
-    names = [holder.get(name) for holder in (outer, inner if isinstance(inner, dict) else {}) for name in ("type", "code")]
+    outer = as_object(body)
+    names = [holder.get(name) for holder in (outer, as_object(outer.get("error"))) for name in ("type", "code")]
     return any(name in _TYPES for name in names if isinstance(name, str))

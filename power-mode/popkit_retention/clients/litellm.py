@@ -23,6 +23,8 @@ import anyio.to_thread
 from fastapi import HTTPException
 from litellm.integrations.custom_logger import CustomLogger
 
+from popkit_retention.core.io.codec import as_object
+
 from ..context.build_types import ContextTier
 from ..context.configured_service import default_service
 from ..context.provider_forms import Provider
@@ -146,8 +148,7 @@ def _keep(held: OrderedDict[str, Any], data: Mapping[str, Any], value: object) -
 
 def user_of(key: Any, data: Mapping[str, Any]) -> str:
     """Return the user of a request: that of its key, else the one that it names, the same in every session; "" for none."""
-    metadata = data.get("metadata")
-    in_metadata = metadata.get("user_id") if isinstance(metadata, dict) else None
+    in_metadata = as_object(data.get("metadata")).get("user_id")
     named = (getattr(key, "user_id", None), getattr(key, "end_user_id", None), data.get("user"), in_metadata)
     return next((person_of(user) for user in named if isinstance(user, str) and user not in ("", _EVERYBODY)), "")
 

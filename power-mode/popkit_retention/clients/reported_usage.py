@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
 
+from popkit_retention.core.io.codec import as_text
+
 from ..context.provider_forms import Provider
 from ..context.requests import Used
 from .coverage import costs
@@ -108,7 +110,7 @@ def _unreported(item: Any, before: Used | None) -> Used | None:
 
 def _id_of(answer: object) -> str:
     value = getattr(answer, "id", None)
-    return value if isinstance(value, str) else ""
+    return as_text(value)
 
 
 def _count(holder: object, name: str) -> int:

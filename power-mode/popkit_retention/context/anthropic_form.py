@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from popkit_retention.core.io.codec import as_object
 from popkit_retention.core.policy.messages import thinking_tokens
 
 from .content_blocks import blocks_of, is_thinking, kind_of, own_blocks, plain, role_of, text_blocks, text_of
@@ -43,8 +44,7 @@ def parse_anthropic(message: Any) -> Parsed | None:
 
 
 def _tool_use_of(block: dict[str, Any]) -> ToolUse:
-    tool_input = block.get("input")
-    return ToolUse(block["id"], str(block.get("name") or ""), tool_input if isinstance(tool_input, dict) else {})
+    return ToolUse(block["id"], str(block.get("name") or ""), as_object(block.get("input")))
 
 
 def _result_of(block: dict[str, Any]) -> ToolResult:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from popkit_retention.core.io.codec import as_object, text_in_field
+
 
 def plain(value: Any) -> Any:
     """Return an SDK's model as the plain values that the SDK would send; any other value as it is."""
@@ -33,8 +35,7 @@ def is_thinking(block: Any) -> bool:
 
 def role_of(message: Any) -> str:
     """Return the role of a plain message; "" for a value that is not a message."""
-    role = message.get("role") if isinstance(message, dict) else None
-    return role if isinstance(role, str) else ""
+    return text_in_field(as_object(message), "role")
 
 
 def tool_calls_of(message: dict[str, Any]) -> list[Any]:
@@ -57,7 +58,7 @@ def thinking_beside(message: dict[str, Any]) -> list[Any]:
 
 def text_of(block: Any) -> str | None:
     """Return the text of a block; None for one that has none, such as an image."""
-    text = block.get("text") if isinstance(block, dict) else None
+    text = as_object(block).get("text")
     return text if isinstance(text, str) else None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from popkit_retention.core.io.codec import as_list, as_object
 from popkit_retention.core.policy.messages import thinking_tokens
 
 from .content_blocks import is_thinking, kind_of, plain, thinking_beside, tool_calls_of
@@ -98,7 +99,7 @@ class Meter:
 
     def _document(self, source: object) -> int:
         """Count a document by its contents; a PDF as one page, since its pages cannot be counted without reading it."""
-        source = source if isinstance(source, dict) else {}
+        source = as_object(source)
         if source.get("type") == "text":
             return self.text(source.get("data"))
         return self._content(source["content"]) if source.get("content") else self._estimate(_PDF_TOKENS)
@@ -122,7 +123,8 @@ class Meter:
         """Count the parts of OpenAI's messages beside their content."""
         total = sum(map(self._block, thinking_beside(message))) + self.text(message.get("name")) + self.text(message.get("refusal"))
         for call in tool_calls_of(message):
-            called = call.get("function") or call.get("custom") if isinstance(call, dict) else None
+            call = as_object(call)
+            called = call.get("function") or call.get("custom")
             if isinstance(called, dict):
                 call_input = called.get("arguments", called.get("input"))
                 total += self.text(called.get("name")) + self.text(call_input) + _CALL_TOKENS
@@ -130,5 +132,5 @@ class Meter:
 
 
 def _is_text(part: object) -> bool:
-    blocks = part if isinstance(part, list) else []
+    blocks = as_list(part)
     return isinstance(part, str) or (bool(blocks) and all(kind_of(block) == "text" for block in blocks))

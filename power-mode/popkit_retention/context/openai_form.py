@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from popkit_retention.core.io.codec import as_object
 from popkit_retention.core.policy.messages import thinking_tokens
 
 from .content_blocks import (
@@ -60,7 +61,7 @@ def _use_of(call: Any) -> ToolUse | None:
         return None
     function, custom = plain(call.get("function")), plain(call.get("custom"))
     is_function = isinstance(function, dict)
-    called = function if is_function else custom if isinstance(custom, dict) else {}
+    called = function if is_function else as_object(custom)
     text = called.get("arguments", called.get("input"))
     parsed = _object_of(text)
     tool_input = parsed if parsed is not None else {"arguments": text} if isinstance(text, str) else {}

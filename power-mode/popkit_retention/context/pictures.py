@@ -6,6 +6,7 @@ import base64
 import math
 import struct
 
+from popkit_retention.core.io.codec import as_object
 from popkit_retention.core.policy.estimate import IMAGE_TOKENS, image_tokens
 
 _HEAD_CHARS = 64 * 1_024  # of base64: in a JPEG, a thumbnail may come before the size
@@ -15,7 +16,7 @@ _LOW_TOKENS, _TILE_TOKENS, _TILE, _LARGEST, _SHORT_SIDE = 85, 170, 512, 2_048, 7
 
 def anthropic_tokens(source: object) -> int:
     """Return the tokens of an image block's `source`: as many as the largest picture has where the size is unknown."""
-    return image_tokens(*_size(source.get("data") if isinstance(source, dict) else None))
+    return image_tokens(*_size(as_object(source).get("data")))
 
 
 def openai_tokens(image: object) -> int:

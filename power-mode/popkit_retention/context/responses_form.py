@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from popkit_retention.core.io.codec import as_text
+
 from .content_blocks import blocks_of, kind_of, plain, role_of, text_of
 from .message_records import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Parsed, ToolResult, ToolUse
 from .shortening import short
@@ -42,13 +44,13 @@ def result_id(item: dict[str, Any]) -> str:
     if not str(item.get("type")).endswith("_output"):
         return ""
     id = item.get("call_id") or (item.get("id") if item["type"] == "local_shell_call_output" else None)
-    return id if isinstance(id, str) else ""
+    return as_text(id)
 
 
 def call_id(item: dict[str, Any]) -> str:
     """Return the id of the call that a plain item is, whose result the caller sends; "" for any other item."""
     id = item.get("call_id") if str(item.get("type")).endswith("_call") else None
-    return id if isinstance(id, str) else ""
+    return as_text(id)
 
 
 def join(items: Sequence[Any]) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from popkit_retention.core.hosts import recorded_sessions
 from popkit_retention.core.hosts.transcripts import usage
+from popkit_retention.core.io.codec import as_text
 from popkit_retention.core.state import session, store, stored_contexts
 from popkit_retention.core.views import phrases
 
@@ -77,7 +78,7 @@ def project_of(app_state: AppState, known: Known) -> str:
     project = known.project or (head_of(known.transcript).project if known.transcript else "")
     if not project:
         stored = session.read(app_state.home, known.id).get("project")
-        project = stored if isinstance(stored, str) else ""
+        project = as_text(stored)
     return shown(project, _NAMED)
 
 

@@ -11,6 +11,7 @@ from popkit_retention.core import text
 from popkit_retention.core.hosts import recordings
 from popkit_retention.core.hosts.transcripts import entries
 from popkit_retention.core.io import files
+from popkit_retention.core.io.codec import text_in_field
 from popkit_retention.core.policy.masking import mask
 
 TYPE_CHECKING = False
@@ -83,7 +84,7 @@ def _read(path: str) -> Head:
         if entry.get("type") == "custom-title" and isinstance(entry.get("customTitle"), str):
             name = entry["customTitle"][: 4 * TITLE]
         if project is None and isinstance(entry.get("uuid"), str) and entry.get("type") in _OF_A_CONVERSATION:
-            project = entry["cwd"] if isinstance(entry.get("cwd"), str) else ""
+            project = text_in_field(entry, "cwd")
         if entries.is_prompt(entry):
             own = _own(_words(entry))
             if own:

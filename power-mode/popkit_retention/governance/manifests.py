@@ -16,6 +16,7 @@ import re
 import stat
 from dataclasses import dataclass, field
 
+from popkit_retention.core.io.codec import as_object
 from popkit_retention.core.io.storage import Storage
 
 from .errors import BadRequest, GovernanceDamaged, GovernanceTooNew, ResourceNotFound
@@ -172,7 +173,7 @@ def manifest_of(data: bytes, archive_id: str) -> Manifest:
     if hashlib.sha256(body).hexdigest() != sha256:
         raise ValueError("is not as it was written: its hash does not match")
     value = json_of(body, LARGEST_MANIFEST)
-    version = value.get("version") if isinstance(value, dict) else None
+    version = as_object(value).get("version")
     if type(version) is int and version > VERSION:
         raise GovernanceTooNew(f"archive {archive_id} was written by a later PopKit (version {version} of the manifest). Update PopKit")
     manifest = _manifest(value, sha256)

@@ -22,6 +22,7 @@ from popkit_retention.core.hosts.transcripts.entries import ASKING, is_answer
 from popkit_retention.core.hosts.transcripts.spans import LineNotUnderstood, content_spans
 from popkit_retention.core.hosts.transcripts.stamps import seconds_of
 from popkit_retention.core.hosts.transcripts.usage import compacted_at, usage_of
+from popkit_retention.core.io.codec import as_object, as_text, text_in_field
 from popkit_retention.core.policy.calls import Call
 from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.core.policy.events import Compacted, Prompted
@@ -237,12 +238,12 @@ class _Reading:
                 thought.thinking = round(thought.estimate * self.session.factor)
             elif block.get("type") == "tool_use":
                 self.current.calls = block.get("name") not in ASKING
-                tool_input = block.get("input") if isinstance(block.get("input"), dict) else {}
+                tool_input = as_object(block.get("input"))
                 if isinstance(block.get("id"), str):
                     self.pending[block["id"]] = (str(block.get("name") or ""), outcomes.input_of(block.get("input")))
                     self.calls[block["id"]] = entry["uuid"]
                 call = self._answer(block, json.dumps(tool_input, ensure_ascii=False), texts_in(tool_input))
-                call.asks = block["id"] if isinstance(block.get("id"), str) else ""
+                call.asks = text_in_field(block, "id")
 
     def _begin(self, entry: dict, name: str, at: float) -> None:
         self._follow(entry)
@@ -252,7 +253,7 @@ class _Reading:
         self.current = Request(len(session.requests) + 1, name, self.last_at or at)
         model = entry["message"].get("model")
         if not session.requests:
-            self._count_as(model if isinstance(model, str) else "")
+            self._count_as(as_text(model))
         if self.opens:
             self.openings.append((self.current, sum(block.tokens for block in self.blocks)))
             self.opens = False

@@ -8,6 +8,7 @@ from collections import deque
 from typing import Any
 
 from popkit_retention.core.errors import PopkitError
+from popkit_retention.core.io.codec import as_object
 
 from . import json_rpc, revisions
 from .json_rpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message, ProtocolFault, shown
@@ -273,7 +274,7 @@ class Server:
             raise ProtocolFault(INVALID_REQUEST, "another request with this id is still running. Give each its own id", message.id)
 
         def work(call: Call) -> Answer:
-            progress = Progress(call, meta.get("progressToken") if isinstance(meta, dict) else None, self._send)
+            progress = Progress(call, as_object(meta).get("progressToken"), self._send)
             result = self._toolbox.call(name, arguments or {}, dialect, progress)
             return json_rpc.result(message.id, dialect.result(result, self._about))
 

@@ -11,6 +11,7 @@ import os
 import time
 
 from popkit_retention.core.errors import PopkitError
+from popkit_retention.core.io.codec import as_objects
 from popkit_retention.core.retention_kit.holds import Held, Hold
 
 from .stored_lessons import read_lesson
@@ -76,7 +77,7 @@ def touch_marks(batch: Batch) -> None:
 
 def entries(value: object) -> list[Mapping[str, object]]:
     """Return all holds, past and present, as the store has them."""
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+    return [*as_objects(value)]
 
 
 def in_words(hold: Hold) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from popkit_retention.core.io.codec import as_objects
+
 from . import holds, job, learning, published_marks, stored_lessons, transitions, valuation
 from .items import TIERS, Item
 from .valuation import DAY_S
@@ -55,7 +57,7 @@ def status(store: Store, project: str, now: float) -> dict[str, object]:
         accesses += sum(at >= week for at in item.accesses)
     run = job.last_run(store)
     alerts = run.get("alerts") if run else None
-    known = [alert for alert in alerts if isinstance(alert, dict)] if isinstance(alerts, list) else []
+    known = as_objects(alerts)
     taught = stored_lessons.read_lessons(store, project).values()
     return {
         "project": project,

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from popkit_retention.core.io import home
+from popkit_retention.core.io.codec import as_text
 from popkit_retention.core.io.storage import LOGS, Storage
 
 from ..cli.host_settings import HostSettings
@@ -50,7 +51,7 @@ def _user_folder(environ: Mapping[str, str]) -> str:
 def plugin_named(plugin: object) -> str:
     """Return what an entry of the list names: a text, or a pair of it and the plugin's options."""
     named = plugin[0] if isinstance(plugin, list) and plugin else plugin
-    return named if isinstance(named, str) else ""
+    return as_text(named)
 
 
 def is_ours(plugin: object) -> bool:

@@ -11,7 +11,7 @@ from popkit_retention.core.errors import PopkitError
 from popkit_retention.core.hosts import recorded_sessions, recordings
 from popkit_retention.core.hosts.recordings import session_id_of
 from popkit_retention.core.hosts.transcripts import entries, projects
-from popkit_retention.core.io.codec import loads
+from popkit_retention.core.io.codec import loads, text_in_field
 from popkit_retention.core.text import clean
 
 from ..parallel.sources import find
@@ -176,8 +176,7 @@ def check(path: str) -> str:
             lines += bool(line.strip())
             entry = _conversation_entry(line)
             if entry is not None:
-                cwd = entry.get("cwd")
-                return cwd if isinstance(cwd, str) else ""
+                return text_in_field(entry, "cwd")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise NoSession(f"{clean(path)}: cannot be read: {clean(why)}") from None

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from popkit_retention.core.io.codec import as_object
 from popkit_retention.core.io.system import day_of, days_before
 
 from ..dashboard.catalog import RUNS_S
@@ -230,5 +231,5 @@ def _point(snapshot: Snapshot, number: int) -> Point:
 
 
 def _tokens(share: object) -> int:
-    tokens = share.get("tokens") if isinstance(share, dict) else None
+    tokens = as_object(share).get("tokens")
     return tokens if isinstance(tokens, int) else 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from popkit_retention.core.hosts.transcripts.stamps import seconds_of
-from popkit_retention.core.io.codec import loads
+from popkit_retention.core.io.codec import as_object, loads
 
 from .records import TRANSCRIPT, Tokens, Used, usd_of
 
@@ -36,7 +36,7 @@ def used_of(line: bytes, session_id: str, user: str, project: str, models: Model
 
 def _answer(entry: Any) -> tuple[str, str, float, Tokens] | None:
     message = entry.get("message") if isinstance(entry, dict) and entry.get("type") == "assistant" else None
-    usage = message.get("usage") if isinstance(message, dict) else None
+    usage = as_object(message).get("usage")
     if not isinstance(message, dict) or not isinstance(usage, dict):
         return None
     id, model, at = message.get("id"), message.get("model"), seconds_of(entry.get("timestamp"))

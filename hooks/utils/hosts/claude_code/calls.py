@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...io import home
-from ...io.codec import text_in_field
+from ...io.codec import as_text, text_in_field
 from ...policy.calls import Call
 from ..transcripts.outcomes import input_of, outcome_of, outcome_of_error
 from . import TOOLS
@@ -50,4 +50,4 @@ def _as_recorded(tool_input: dict[str, Any]) -> dict[str, Any]:
 def output_of(payload: dict[str, Any]) -> str:
     response = payload.get("tool_response")
     output = response.get("stdout") if isinstance(response, dict) else response
-    return output if isinstance(output, str) else ""
+    return as_text(output)

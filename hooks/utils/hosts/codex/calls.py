@@ -10,7 +10,7 @@ import json
 import re
 import shlex
 
-from ...io.codec import texts
+from ...io.codec import as_object, as_text, text_in_field, texts
 from .patches import input_of_patch, patch_in_line
 from .scripts import calls_of
 
@@ -46,8 +46,7 @@ class Call:
         self.id = id
         self.tool = tool
         self.input = input
-        folder = input.get("workdir")
-        self.cwd = folder if isinstance(folder, str) else ""
+        self.cwd = text_in_field(input, "workdir")
 
 
 def call_of(item: Item) -> Call | None:
@@ -61,10 +60,9 @@ def call_of(item: Item) -> Call | None:
     if kind == "web_search_call":
         return Call(id, "web_search", _object(item.get("action")))
     name = "tool_search" if kind == "tool_search_call" else item.get("name")
-    name = name if isinstance(name, str) else ""
+    name = as_text(name)
     if kind == "custom_tool_call":
-        text = item.get("input")
-        return Call(id, *_custom(name, text if isinstance(text, str) else ""))
+        return Call(id, *_custom(name, text_in_field(item, "input")))
     space = item.get("namespace")
     if isinstance(space, str) and space.startswith("mcp__"):
         name = f"{space.rstrip('_')}__{name}"
@@ -105,7 +103,7 @@ def _shell(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     folder = arguments.get("workdir") or arguments.get("working_directory")
     patch = _patched(arguments.get(field), line)
     if patch is not None:
-        within = patch[1] or (folder if isinstance(folder, str) else "")
+        within = patch[1] or as_text(folder)
         return _PATCH, {**input_of_patch(patch[0]), **({"workdir": within} if within else {})}
     rest = {key: value for key, value in arguments.items() if key not in (field, "working_directory", "type", "env", "user")}
     return name.replace("container.exec", "shell"), {field: line, **rest, **({"workdir": folder} if isinstance(folder, str) else {})}
@@ -155,7 +153,7 @@ def _unwrapped(text: str) -> tuple[str, int]:
             value = json.loads(text)
         except (ValueError, RecursionError):
             return text, 0
-        about = value.get("metadata") if isinstance(value, dict) else None
+        about = as_object(value).get("metadata")
         if isinstance(about, dict) and isinstance(value["output"], str):
             code = about.get("exit_code")
             return value["output"], code if type(code) is int and abs(code) < 100_000 else 0

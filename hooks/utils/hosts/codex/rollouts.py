@@ -6,6 +6,7 @@ import os
 import re
 
 from ...io import home
+from ...io.codec import as_object
 from ...io.system import join
 from .. import recording_files
 from ..transcripts import usage
@@ -50,7 +51,7 @@ def newest_usage(path: str) -> Usage | None:
         if record.get("type") == "compacted":
             return None
         info = payload.get("info")
-        counts = usage_of(payload.get("usage")) or usage_of(info.get("last_token_usage") if isinstance(info, dict) else None)
+        counts = usage_of(payload.get("usage")) or usage_of(as_object(info).get("last_token_usage"))
         if counts is not None:
             counts["context_window"] = window_in(payload) or window_in(info)
             return usage.usage_of({"type": "assistant", "timestamp": record.get("timestamp"), "message": {"usage": counts}})

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 
+from ...io.codec import as_list, as_object, as_text, text_in_field
 from ..recorded_values import count_of, objects
 from . import calls
 
@@ -111,7 +112,7 @@ class _Reading:
         if kind in _TELL_WINDOW:
             self.window = window_in(payload) or window_in(info) or self.window
         if kind == "token_count" and not self.has_records:
-            total = info.get("total_token_usage") if isinstance(info, dict) else None
+            total = as_object(info).get("total_token_usage")
             if isinstance(info, dict) and total is not None and total != self.total:  # it is said again with each change of a limit
                 self.total = total
                 yield from self._used(info.get("last_token_usage"))
@@ -235,8 +236,7 @@ class _Reading:
 
 
 def _kind(value: Entry) -> str:
-    kind = value.get("type")
-    return kind if isinstance(kind, str) else ""
+    return text_in_field(value, "type")
 
 
 def window_in(value: object) -> int:
@@ -268,7 +268,7 @@ def _content(content: object) -> list[Entry]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     blocks: list[Entry] = []
-    for one in content if isinstance(content, list) else ():
+    for one in as_list(content):
         if isinstance(one, dict) and isinstance(one.get("text"), str) and one["text"]:
             blocks.append({"type": "text", "text": one["text"]})
         elif isinstance(one, dict) and one.get("type") == "input_image":
@@ -283,10 +283,10 @@ def _texts(content: object) -> list[str]:
 def _kinds(item: Entry) -> list[str]:
     """Return what newer rollouts say of each part of a message: whose words it is; an empty list where they do not."""
     about, content = item.get("internal_chat_message_metadata_passthrough"), item.get("content")
-    kinds = about.get("content_item_kinds") if isinstance(about, dict) else None
+    kinds = as_object(about).get("content_item_kinds")
     if not isinstance(kinds, list) or not isinstance(content, list) or len(kinds) != len(_content(content)):
         return []
-    return [kind if isinstance(kind, str) else "" for kind in kinds]
+    return [as_text(kind) for kind in kinds]
 
 
 def _is_prompt(role: object, block: Entry, kind: str) -> bool:

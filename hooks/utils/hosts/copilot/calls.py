@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from ...io.codec import as_object, as_text, text_in_field
 from ...policy.tools import READ
 from ..codex.patches import input_of_patch
 from ..recorded_values import list_of
@@ -41,7 +42,7 @@ def _called(name: str, arguments: object) -> tuple[str, Item]:
     """Return the name of a call's tool, and its input."""
     if name == _PATCH:
         patch = arguments.get("input", arguments.get("patch")) if isinstance(arguments, dict) else arguments
-        return name, input_of_patch(patch if isinstance(patch, str) else "")
+        return name, input_of_patch(as_text(patch))
     if not isinstance(arguments, dict):
         return name, {} if arguments is None else {"arguments": arguments}
     command = arguments.get("command")
@@ -70,17 +71,13 @@ def _lines(view_range: object) -> dict[str, int]:
 
 def result_of(data: Item, call: Item) -> tuple[Any, bool, Item]:
     """Return (content, whether it is an error, what an entry says of it beside) of a call that is complete."""
-    result = data.get("result")
-    result = result if isinstance(result, dict) else {}
+    result = as_object(data.get("result"))
     error = data.get("error")
-    content = result.get("content")
-    text = content if isinstance(content, str) else ""
+    text = text_in_field(result, "content")
     if data.get("success") is False:
-        message = error.get("message") if isinstance(error, dict) else None
-        return text or (message if isinstance(message, str) else ""), True, {}
+        return text or text_in_field(as_object(error), "message"), True, {}
     ended = _ENDED.search(text)
-    shell = data.get("shellExecution")
-    code = shell.get("exitCode") if isinstance(shell, dict) else None
+    code = as_object(data.get("shellExecution")).get("exitCode")
     if ended:
         text, code = text[: ended.start()], int(ended[1])
     if type(code) is int and code and abs(code) < 100_000:
@@ -93,8 +90,7 @@ def result_of(data: Item, call: Item) -> tuple[Any, bool, Item]:
 
 def _shown(data: Item, call: Item, text: str) -> Item:
     """Return which lines of a file a view has shown, in the form in which Claude Code says so; nothing for a folder."""
-    told = data.get("toolTelemetry")
-    about = told.get("properties") if isinstance(told, dict) else None
+    about = as_object(data.get("toolTelemetry")).get("properties")
     if isinstance(about, dict) and about.get("viewType") == "directory":
         return {}
     first, asked = call["input"].get("offset", 1), call["input"].get("limit")

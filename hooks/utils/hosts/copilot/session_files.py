@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ...io import home
+from ...io.codec import as_object
 from ...io.system import join
 from .. import recording_files
 from ..transcripts import usage
@@ -43,8 +44,7 @@ def newest_usage(path: str) -> Usage | None:
             continue
         if event.get("type") == "session.compaction_complete" and data.get("success") is True:
             return None
-        used = data.get("usage")
-        used = used if isinstance(used, dict) else {}
+        used = as_object(data.get("usage"))
         counts = usage_of(used)
         if event.get("type") == "session.usage_record" and counts is not None:
             answer = {"model": used.get("model"), "usage": counts}

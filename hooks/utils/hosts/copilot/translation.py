@@ -7,7 +7,7 @@ compaction keeps every word that the person said, and what came while its summar
 
 from __future__ import annotations
 
-from ...io.codec import text_in_field
+from ...io.codec import as_list, text_in_field
 from ..recorded_values import NO_USAGE, count_of, objects
 from . import calls
 
@@ -136,8 +136,7 @@ class _Reading:
         blocks: list[Entry] = [{"type": "thinking", "thinking": thought, "signature": signature}] if thought or signature else []
         if text_in_field(data, "content"):
             blocks.append({"type": "text", "text": data["content"]})
-        requests = data.get("toolRequests")
-        called = [block for block in map(calls.call_of, requests if isinstance(requests, list) else ()) if block]
+        called = [block for block in map(calls.call_of, as_list(data.get("toolRequests"))) if block]
         self.calls.update((block["id"], block) for block in called)
         request = text_in_field(data, "apiCallId")
         usage = usage_of(self.usages.pop(request, None))

@@ -12,6 +12,7 @@ import os
 from contextlib import contextmanager
 
 from ...io import files
+from ...io.codec import as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def _writes_ahead(path: str) -> bool:
 def _text(value: object) -> str:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return value if isinstance(value, str) else ""
+    return as_text(value)
 
 
 def seconds_of(value: object) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...io import home
+from ...io.codec import as_object, as_text
 from ...io.storage import Storage
 from ..kept_transcripts import KeptTranscript, path_of, root_of
 from .translation import NAME, SESSION, Translator, is_whole
@@ -28,9 +29,8 @@ class Kept(KeptTranscript):
         super().__init__(path, Translator(session_id, cwd, agent_id), NAME)
 
     def id_of(self, message: Any) -> str:
-        info = message.get("info") if isinstance(message, dict) else None
-        id = info.get("id") if isinstance(info, dict) else None
-        return id if isinstance(id, str) else ""
+        id = as_object(as_object(message).get("info")).get("id")
+        return as_text(id)
 
     def is_whole(self, message: Any) -> bool:
         return is_whole(message)

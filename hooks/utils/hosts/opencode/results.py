@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...io.codec import as_object
 from ...policy.calls import Outcome
 from ..transcripts import outcomes
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def exit_of(metadata: object) -> int | None:
     """Return the exit code that OpenCode notes of a command; None where it notes none."""
-    code = metadata.get("exit") if isinstance(metadata, dict) else None
+    code = as_object(metadata).get("exit")
     return code if type(code) is int and -1_000 < code < 100_000 else None
 
 
@@ -34,7 +35,7 @@ def error_text(text: str, metadata: object) -> str:
 
 def shown_file(metadata: object) -> dict[str, Any] | None:
     """Return which lines of a file a read has shown, in the form in which Claude Code says so; None where OpenCode does not say."""
-    shown = metadata.get("display") if isinstance(metadata, dict) else None
+    shown = as_object(metadata).get("display")
     if not isinstance(shown, dict) or shown.get("type") != "file" or not isinstance(shown.get("text"), str):
         return None
     first, last, total = (shown.get(name) for name in ("lineStart", "lineEnd", "totalLines"))

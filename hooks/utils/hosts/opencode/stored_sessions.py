@@ -14,6 +14,7 @@ import re  # noqa: TID253  no hook on a tool call reads other hosts' records
 from typing import NamedTuple  # noqa: TID253
 
 from ...io import files, home
+from ...io.codec import as_object, as_text
 from ..recorded_values import stamp_of
 from ..transcripts import usage
 from . import database
@@ -87,8 +88,7 @@ def newest_usage(address: str) -> Usage | None:
     info = next((info for info in answers if usage_of(info.get("tokens")) is not None), None)  # else it has just begun
     if info is None or info.get("summary") is True:
         return None
-    times = info.get("time")
-    at = stamp_of(times.get("completed") if isinstance(times, dict) else None)
+    at = stamp_of(as_object(info.get("time")).get("completed"))
     message = {"model": info.get("modelID"), "usage": usage_of(info["tokens"])}
     return usage.usage_of({"type": "assistant", "timestamp": at, "message": message})
 
@@ -126,7 +126,7 @@ def described(stored: Stored) -> Stored:
     except OSError:
         return stored
     folder, parent = (info.get(name) for name in ("directory", "parentID"))
-    return stored._replace(project=folder if isinstance(folder, str) else "", parent=parent if isinstance(parent, str) else "")
+    return stored._replace(project=as_text(folder), parent=as_text(parent))
 
 
 def id_of(address: str) -> str:

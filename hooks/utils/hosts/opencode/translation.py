@@ -10,6 +10,7 @@ from __future__ import annotations
 import json  # noqa: TID253  no hook on a tool call reads other hosts' records
 import re  # noqa: TID253
 
+from ...io.codec import as_object, as_objects, as_text
 from ..recorded_values import MESSAGE, count_of, list_of, stamp_of
 from .results import error_text, exit_of, shown_file
 
@@ -42,7 +43,7 @@ class Translator:
         info, parts = (message.get("info"), message.get("parts")) if isinstance(message, dict) else (None, None)
         if not isinstance(info, dict) or not isinstance(info.get("id"), str):
             return
-        known = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+        known = as_objects(parts)
         for entry in self._user(info, known) if info.get("role") == "user" else self._assistant(info, known):
             entry[MESSAGE] = info["id"]
             yield entry
@@ -101,10 +102,10 @@ class Translator:
                 yield self._result(part, _folder(part, cwd), done)
 
     def _result(self, part: Entry, cwd: object, done: object) -> Entry:
-        state: Entry = part["state"] if isinstance(part.get("state"), dict) else {}
+        state: Entry = as_object(part.get("state"))
         metadata, failed = state.get("metadata"), state.get("status") != "completed"
         text = state.get("output") if not failed else state.get("error", _INTERRUPTED)
-        text = text if isinstance(text, str) else ""
+        text = as_text(text)
         if exit_of(metadata):
             failed, text = True, error_text(text, metadata)
         content: Any = text
@@ -129,7 +130,7 @@ class Translator:
 
 
 def is_whole(message: object) -> bool:
-    info = message.get("info") if isinstance(message, dict) else None
+    info = as_object(message).get("info")
     return isinstance(info, dict) and (info.get("role") == "user" or bool(_time(info, "completed")) or bool(info.get("error")))
 
 
@@ -137,8 +138,7 @@ def usage_of(tokens: object) -> dict[str, Any] | None:
     """Return what a request used, in Claude Code's names; None where OpenCode does not say, as of one that was broken off."""
     if not isinstance(tokens, dict):
         return None
-    cache = tokens.get("cache")
-    cache = cache if isinstance(cache, dict) else {}
+    cache = as_object(tokens.get("cache"))
     read, written = count_of(cache.get("read")), count_of(cache.get("write"))
     fresh, total = count_of(tokens.get("input")), count_of(tokens.get("total"))
     output = max(count_of(tokens.get("output")), total - fresh - read - written) if total else count_of(tokens.get("output"))
@@ -201,14 +201,13 @@ def _written(part: Entry) -> list[Entry]:
     """Return what the assistant wrote in a part, as blocks."""
     kind = part.get("type")
     if kind == "tool" and isinstance(part.get("callID"), str):
-        state = part.get("state")
-        arguments = state.get("input") if isinstance(state, dict) else None
+        arguments = as_object(part.get("state")).get("input")
         return [
             {
                 "type": "tool_use",
                 "id": part["callID"],
                 "name": _text(part, "tool"),
-                "input": arguments if isinstance(arguments, dict) else {},
+                "input": as_object(arguments),
             }
         ]
     if kind == "reasoning":
@@ -225,13 +224,12 @@ def _prompt_blocks(part: Entry) -> list[Entry]:
 
 def _folder(part: Entry, cwd: object) -> object:
     """Return the folder in which a call was made."""
-    state = part.get("state")
-    arguments = state.get("input") if isinstance(state, dict) else None
+    arguments = as_object(part.get("state")).get("input")
     return _text(arguments, "workdir") or cwd
 
 
 def _time(value: object, name: str) -> Any:
-    time = value.get("time") if isinstance(value, dict) else None
+    time = as_object(value).get("time")
     return time.get(name) if isinstance(time, dict) else None
 
 
@@ -241,4 +239,4 @@ def _id(part: Entry) -> str:
 
 def _text(value: object, name: str) -> str:
     text = value.get(name) if isinstance(value, dict) else None
-    return text if isinstance(text, str) else ""
+    return as_text(text)

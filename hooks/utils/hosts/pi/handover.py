@@ -8,7 +8,7 @@ results are named by a list; the call of one of them carries it, as its result.
 
 from __future__ import annotations
 
-from ...io.codec import text_in_field
+from ...io.codec import as_object, as_objects, text_in_field
 from ...policy.list_text import handle_of_fold
 from ...policy.messages import ASSISTANT, USER, MessagesNotUnderstood
 from .translation import ran
@@ -144,7 +144,7 @@ def _answered(message: Message) -> Iterator[Message]:
             arguments = block.get("arguments")
             yield {
                 "type": "tool_use", "id": text_in_field(block, "id"), "name": text_in_field(block, "name"),
-                "input": arguments if isinstance(arguments, dict) else {},
+                "input": as_object(arguments),
             }  # fmt: skip
 
 
@@ -241,4 +241,4 @@ def text_of(content: object) -> str:
 
 
 def _list(value: object) -> list[Message]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return as_objects(value)

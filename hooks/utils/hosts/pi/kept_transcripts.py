@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...io import home
+from ...io.codec import as_object, text_in_field
 from ...io.storage import Storage
 from ..kept_transcripts import KeptTranscript, path_of
 from ..recorded_values import MESSAGE
@@ -31,8 +32,7 @@ class Kept(KeptTranscript):
         super().__init__(path, Translator(session_id, cwd), NAME)
 
     def id_of(self, message: Any) -> str:
-        id = message.get("id") if isinstance(message, dict) else None
-        return id if isinstance(id, str) else ""
+        return text_in_field(as_object(message), "id")
 
     def is_whole(self, message: Any) -> bool:
         return isinstance(message, dict)  # pi hands over what it has stored

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json  # noqa: TID253  no hook on a tool call reads other hosts' records
 
-from ...io.codec import text_in_field
+from ...io.codec import as_object, text_in_field
 from ...policy.tools import READ
 from ..recorded_values import MESSAGE, NO_USAGE, count_of, list_of, objects, stamp_of
 from ..transcripts.blocks import text_of_blocks
@@ -262,8 +262,7 @@ def _written(block: object) -> Entry | None:
     if kind == "thinking":
         return {"type": "thinking", "thinking": text_in_field(block, "thinking"), "signature": text_in_field(block, "thinkingSignature")}
     if kind == "toolCall" and isinstance(block.get("id"), str):
-        arguments = block.get("arguments")
-        tool_input = arguments if isinstance(arguments, dict) else {}
+        tool_input = as_object(block.get("arguments"))
         return {"type": "tool_use", "id": block["id"], "name": text_in_field(block, "name"), "input": tool_input}
     return None
 

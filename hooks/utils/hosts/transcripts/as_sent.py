@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json  # noqa: TID253  only the helper comes here
 
+from ...io.codec import as_object
 from ...policy.messages import ASSISTANT, USER, Message, MessagesNotUnderstood, ShownResult, Use, message_of
 from .. import CLAUDE_CODE
 from .attachments import ADAPTIVE, RENEWED, SAID_AGAIN, Attachments
@@ -123,7 +124,7 @@ class _Reader:
         self.newest: dict[str, Message] = {}  # type -> what the client has said last of what it says anew
 
     def take(self, message: object) -> None:
-        blocks = message.get("content") if isinstance(message, dict) else None
+        blocks = as_object(message).get("content")
         if not isinstance(message, dict) or message.get("role") not in (USER, ASSISTANT) or not isinstance(blocks, list):
             raise MessagesNotUnderstood("a message has no known role, or no content")
         for block in blocks:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from ...io.codec import loads
+from ...io.codec import as_list, as_object, loads
 from ...policy.hashed import Numbers
 from .request_notes import is_of_conversation
 from .request_parts import REQUEST
@@ -81,8 +81,7 @@ class Attachments:
         """Note how a request of this context had the model think; those for titles and the like have it think otherwise."""
         request = object_of(line)
         if is_of_conversation(request) and self._is_own(request):
-            params = request.get("params")
-            thinking = params.get("thinking") if isinstance(params, dict) else None
+            thinking = as_object(request.get("params")).get("thinking")
             self.thinking = str(thinking.get("type") or "") if isinstance(thinking, dict) else ""
 
     def _is_own(self, request: dict[str, Any]) -> bool:
@@ -110,14 +109,14 @@ def object_of(line: bytes) -> dict[str, Any]:
         value = loads(line.decode("utf-8", "replace"))
     except ValueError:
         return {}
-    return value if isinstance(value, dict) else {}
+    return as_object(value)
 
 
 def _texts(content: object) -> list[str]:
     """Return the texts of a content, a string or blocks."""
     if isinstance(content, str):
         return [content]
-    blocks = content if isinstance(content, list) else []
+    blocks = as_list(content)
     return [str(block.get("text")) for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
 
 

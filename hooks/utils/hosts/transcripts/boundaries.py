@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ...io.codec import as_object, texts
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -9,10 +11,10 @@ if TYPE_CHECKING:
 
 def metadata_of(boundary: dict[str, Any]) -> dict[str, Any]:
     """Return what a boundary says of its compaction; {} where it says nothing."""
-    metadata = boundary.get("compactMetadata")
-    return metadata if isinstance(metadata, dict) else {}
+    return as_object(boundary.get("compactMetadata"))
 
 
-def preserved_in(boundary: dict[str, Any]) -> Any:
-    """Return what a boundary says of the messages that go on behind it; None where it says nothing."""
-    return metadata_of(boundary).get("preservedMessages")
+def kept_in(metadata: object) -> list[str]:
+    """Return the uuids of the messages that go on behind a boundary, from what it says of its compaction."""
+    kept = as_object(as_object(metadata).get("preservedMessages"))
+    return texts(kept.get("allUuids") or kept.get("uuids"))

@@ -6,6 +6,7 @@ Either may be of any type.
 
 from __future__ import annotations
 
+from ...io.codec import as_object
 from ...io.system import sha256
 from ...policy.calls import BACKGROUND, Outcome, number_in, text_in
 from ...policy.estimate import image_tokens, wide_chars
@@ -34,7 +35,7 @@ _EDITED_HEAD = 600  # characters in which it says so, behind a path
 def input_of(value: object) -> dict[str, Any]:
     """Return the input of a call, which is the same whether or not it says that the call runs in the foreground: a client that writes that
     down may not tell hooks of it."""
-    tool_input = value if isinstance(value, dict) else {}
+    tool_input = as_object(value)
     if tool_input.get("run_in_background") is False:
         return {name: argument for name, argument in tool_input.items() if name != "run_in_background"}
     return tool_input
@@ -133,8 +134,7 @@ def _read(response: dict[str, Any]) -> Outcome:
         return _outcome(dumps_or_nothing(response), 0)
     content = file.get("content")
     if not isinstance(content, str):  # an image, a PDF, a notebook
-        size = file.get("dimensions")
-        size = size if isinstance(size, dict) else {}
+        size = as_object(file.get("dimensions"))
         width, height = (size.get(name) if isinstance(size.get(name), (int, float)) else 0 for name in ("displayWidth", "displayHeight"))
         data = file.get("base64")
         outcome = Outcome(image_tokens=image_tokens(width or 0, height or 0), interval=[1, 0])

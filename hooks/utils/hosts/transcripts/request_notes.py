@@ -7,7 +7,7 @@ and what follows. An answer names its request. The note of a request may come be
 
 from __future__ import annotations
 
-from ...io.codec import loads
+from ...io.codec import as_object, as_objects, as_text, loads
 from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_OTHER, IN_SYSTEM, IN_TOOLS, Between
 from .usage import CLEAR
 
@@ -49,8 +49,8 @@ class _Note:
 
     def __init__(self, entry: dict[str, Any], base: _Note | None) -> None:
         shape, params = entry.get("shapeHash"), entry.get("params")
-        self.shape = shape if isinstance(shape, str) else ""
-        self.params = params if isinstance(params, dict) else {}
+        self.shape = as_text(shape)
+        self.params = as_object(params)
         self.messages, self.count = _went_on(entry, base)
 
     def inside(self, name: str, key: str) -> str:
@@ -207,4 +207,4 @@ def _sections(text: str) -> list[tuple[str, int]]:
 
 
 def _dicts(values: object) -> list[dict[str, Any]]:
-    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+    return as_objects(values)

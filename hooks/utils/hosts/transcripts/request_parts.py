@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json  # noqa: TID253  as in entries
 
+from ...io.codec import as_object, as_objects
 from ...policy.composition import ADDED, CALLED, RESULT, SAID, SUMMARY, THOUGHT, WROTE, Composition
 from ...policy.estimate import IMAGE_TOKENS, RESULT_TOKENS, content_of_path, estimate_tokens
 from ...policy.messages import call_tokens, thinking_tokens
@@ -15,6 +16,7 @@ from ...policy.tools import FIND, LIST, READ, SEARCH, SHELL
 from ..tools import tool as tool_named
 from . import entries
 from .blocks import dumps_or_nothing, text_of_blocks
+from .boundaries import kept_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,9 +96,7 @@ class Contents:
 
     def _compacted(self, metadata: object) -> None:
         """Leave out what a compaction took; the client names what it carried over."""
-        preserved = metadata.get("preservedMessages") if isinstance(metadata, dict) else None
-        uuids = preserved.get("allUuids") or preserved.get("uuids") if isinstance(preserved, dict) else None
-        self.composition.keep({uuid for uuid in uuids if isinstance(uuid, str)} if isinstance(uuids, list) else ())
+        self.composition.keep(set(kept_in(metadata)))
         self._known.clear()
         self._ends.clear()
         self._stands.clear()
@@ -111,7 +111,7 @@ class Contents:
             self.composition.add(WROTE, entries.text_tokens(block), uuid)
             return
         id, name, arguments = block.get("id"), block.get("name"), block.get("input")
-        arguments = arguments if isinstance(arguments, dict) else {}
+        arguments = as_object(arguments)
         self.composition.add(CALLED, call_tokens(arguments), uuid)
         if isinstance(id, str) and isinstance(name, str):
             tool = self._tools.get(name) or self._tools.setdefault(name, tool_named(name))
@@ -143,7 +143,7 @@ class Contents:
 
 def _attached_text(attached: dict[str, Any], rendered: object) -> str:
     """Return what of an attachment the model gets: as the client says that it was sent, else what its kinds hold."""
-    shown = [each.get("content") for each in rendered if isinstance(each, dict)] if isinstance(rendered, list) else []
+    shown = [each.get("content") for each in as_objects(rendered)]
     values = shown or [value for value in map(attached.get, _SHOWN) if value]
     return "\n".join(value if isinstance(value, str) else dumps_or_nothing(value) for value in values)
 

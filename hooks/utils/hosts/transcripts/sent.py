@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from itertools import islice
 
+from ...io.codec import as_object
 from ...policy.composition import THOUGHT
 from ...policy.estimate import IMAGE_TOKENS, estimate_tokens
 from ...policy.lost_cache import (
@@ -379,8 +380,7 @@ def _names(attached: dict[str, Any]) -> str:
 
 def _diagnosed(message: dict[str, Any], between: Between) -> None:
     """Note what the provider says of the request: it names the first part that is another."""
-    diagnoses = message.get("diagnostics")
-    reason = diagnoses.get("cache_miss_reason") if isinstance(diagnoses, dict) else None
+    reason = as_object(message.get("diagnostics")).get("cache_miss_reason")
     part = _DIAGNOSES.get(str(reason.get("type"))) if isinstance(reason, dict) else None
     if part:
         between.note({part}, {*PARTS} - {part})

@@ -11,6 +11,7 @@ import json
 from array import array
 
 from ...io import files
+from ...io.codec import as_text
 from ...io.system import os
 from ...policy.commits import Commits
 from ...policy.events import Call, Compacted, Prompted
@@ -21,6 +22,7 @@ from ..tools import tool as tool_named
 from ..tools import tools_of
 from . import entries, fates, outcomes, usage
 from .blocks import text_of_blocks
+from .boundaries import kept_in
 from .chain import Chain, Uuids
 from .entries import blocks_of, entry_of, is_compaction, is_torn, says_nothing
 from .responses import PERSISTED_CHARS
@@ -95,10 +97,7 @@ class _Carried:
 
     def over(self, uuid: str, chain: Uuids) -> tuple[str, ...]:
         """Return the ids of the results that are behind the boundary of this uuid, on the branch of this chain, and came before it."""
-        metadata = self.boundaries[uuid]
-        preserved = metadata.get("preservedMessages") if isinstance(metadata, dict) else None
-        uuids = preserved.get("allUuids") or preserved.get("uuids") if isinstance(preserved, dict) else None
-        wanted = {hash(uuid) for uuid in uuids if isinstance(uuid, str) and uuid} if isinstance(uuids, list) else ()
+        wanted = {hash(uuid) for uuid in kept_in(self.boundaries[uuid]) if uuid}
         named = [id for id, key in zip(self.ids, self.keys) if key in wanted] if wanted else []
         return tuple(dict.fromkeys([*named, *(id for id, written in self.again[uuid] if written in chain)]))
 
@@ -277,7 +276,7 @@ class Reader:
             outcome.image_tokens += images
         prompt, cwd = entry.get("promptId"), entry.get("cwd")
         completed = Call(
-            block["tool_use_id"], tool, tool_input, outcome, seconds_of(entry.get("timestamp")), cwd if isinstance(cwd, str) else "",
+            block["tool_use_id"], tool, tool_input, outcome, seconds_of(entry.get("timestamp")), as_text(cwd),
             prompt if isinstance(prompt, str) else None,
         )  # fmt: skip
         completed.committed = self.commits.files_of(completed, text)

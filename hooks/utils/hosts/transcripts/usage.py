@@ -9,7 +9,7 @@ from __future__ import annotations
 from sys import intern
 
 from ...io import files
-from ...io.codec import loads
+from ...io.codec import as_list, as_object, loads
 from ...io.system import os
 from ...policy import compaction_point
 from ...policy.estimate import estimate_tokens
@@ -54,7 +54,7 @@ def usage_of(entry: object) -> Usage | None:
     if not isinstance(entry, dict) or entry.get("type") != "assistant" or entry.get("isSidechain"):
         return None
     message = entry.get("message")
-    usage = message.get("usage") if isinstance(message, dict) else None
+    usage = as_object(message).get("usage")
     tokens = prompt_tokens(usage)
     if not (tokens and isinstance(message, dict) and isinstance(usage, dict)) or message.get("model") == "<synthetic>":
         return None
@@ -168,9 +168,8 @@ def base_tokens(path: str) -> int:
 
 def _said(entry: dict[str, Any]) -> int:
     """Return the estimated tokens of what an entry says, calls and brings."""
-    message = entry.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    blocks = [{"text": content}] if isinstance(content, str) else content if isinstance(content, list) else []
+    content = as_object(entry.get("message")).get("content")
+    blocks = [{"text": content}] if isinstance(content, str) else as_list(content)
     return sum([_tokens_of(block) for block in blocks if isinstance(block, dict)])
 
 

@@ -7,6 +7,8 @@ from datetime import datetime, timezone
 from operator import attrgetter
 from typing import NamedTuple
 
+from popkit_retention.core.io.codec import as_text
+
 from ..policies import LARGEST_CONTEXT_ID, LONGEST_ID, SOURCE_TYPES
 
 TYPE_CHECKING = False
@@ -137,7 +139,7 @@ def resource_of(value: object) -> Resource:
     return Resource(
         usable,
         created_at_of(value),
-        source_type if isinstance(source_type, str) else "",
+        as_text(source_type),
         (session_id,) if isinstance(session_id, str) else (),
         context_id if isinstance(context_id, int) and not isinstance(context_id, bool) else None,
         () if usable else (INVALID_RESOURCE,),

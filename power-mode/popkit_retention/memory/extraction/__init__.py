@@ -17,6 +17,7 @@ from popkit_retention.core.hosts.transcripts import entries, transcript
 from popkit_retention.core.hosts.transcripts.blocks import text_of_blocks
 from popkit_retention.core.hosts.transcripts.entries import is_answer
 from popkit_retention.core.hosts.transcripts.stamps import seconds_of
+from popkit_retention.core.io.codec import as_object, text_in_field
 from popkit_retention.core.policy import kinds
 from popkit_retention.core.policy.classify import classify
 from popkit_retention.core.policy.estimate import estimate_tokens
@@ -167,12 +168,12 @@ class _Reading:
         elif self.again or name != self.current:
             self.again = True
             return
-        cwd = entry["cwd"] if isinstance(entry.get("cwd"), str) else ""
+        cwd = text_in_field(entry, "cwd")
         for block in entries.blocks_of(entry):
             if block.get("type") == "text" and isinstance(block.get("text"), str):
                 yield AssistantText(at, cwd, "", {}, block["text"], len(self.messages))
             elif block.get("type") == "tool_use":
-                tool_input = block["input"] if isinstance(block.get("input"), dict) else {}
+                tool_input = as_object(block.get("input"))
                 tool = str(block.get("name") or "")
                 if isinstance(block.get("id"), str):
                     self.pending[block["id"]] = (tool, tool_input, cwd)

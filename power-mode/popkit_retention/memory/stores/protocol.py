@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from popkit_retention.core.errors import PopkitError
+from popkit_retention.core.io.codec import as_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ def write_all(store: Store, batch: Batch) -> None:
 
 def mapping(value: object) -> Mapping[str, object]:
     """Return a store's value if it is an object; {} for any other."""
-    return value if isinstance(value, dict) else {}
+    return as_object(value)
 
 
 def listed(value: object) -> list[str]:
