@@ -6,7 +6,7 @@ The file lies beside the breakdown of the project's prompts. One that cannot be 
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import dumps, number, text_in_field, whole
+from ..io.codec import as_object, dumps, number, text_in_field, whole
 from ..io.system import join, parent_of
 from .journal import LATEST
 from .prompt_breakdowns import BREAKDOWNS, READ_BYTES, load_breakdown, path_of
@@ -42,8 +42,8 @@ def project_of(popkit_home: str, folder: str) -> str:
 
 def hidden(popkit_home: str, project: str) -> dict[str, HiddenTool]:
     """Return what sessions of a project hide or defer, by the name of the tool, or how those of a server begin (it ends in `__`)."""
-    rows = files.read_object(path_of(popkit_home, project, "hidden"), READ_BYTES).get("hidden")
-    return {key: _tool(key, row) for key, row in rows.items() if isinstance(row, dict)} if isinstance(rows, dict) else {}
+    rows = as_object(files.read_object(path_of(popkit_home, project, "hidden"), READ_BYTES).get("hidden"))
+    return {key: _tool(key, row) for key, row in rows.items() if isinstance(row, dict)}
 
 
 def _tool(key: str, row: dict[str, Any]) -> HiddenTool:

@@ -7,7 +7,7 @@ entry, except for receipts (receipts.py).
 
 from __future__ import annotations
 
-from ..io.codec import as_object, text_list, whole
+from ..io.codec import as_object, text_in_field, text_list, whole
 from ..policy import events
 from ..policy.estimate import CHARS_PER_TOKEN, TOKENIZER, tokens_of
 from . import store
@@ -75,14 +75,15 @@ def entries_of(lines: Iterable[object]) -> list[Entry]:
 def entry_of(line: object) -> Entry | None:
     """Return the entry of a stored line, without fields that are not known; one of another type than it is written in is None. None for a
     line that is no entry."""
-    event = as_object(line).get("event")
-    if not isinstance(line, dict) or not isinstance(event, str):
+    fields = as_object(line)
+    event = text_in_field(fields, "event")
+    if not event:
         return None
-    entry: Any = {name: _FIELDS[name](value) for name, value in line.items() if name in _FIELDS}
+    entry: Any = {name: _FIELDS[name](value) for name, value in fields.items() if name in _FIELDS}
     entry["event"] = event
     if event == "entered" and "reasons" in entry:
-        entry["reasons"] = text_list(line["reasons"])
-    if event == "profile" and entry.get("target") is None and line.get("target") is not None:
+        entry["reasons"] = text_list(fields["reasons"])
+    if event == "profile" and entry.get("target") is None and fields.get("target") is not None:
         return None  # it does not say which one: null is the configured one
     checked: Entry = entry
     return checked

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..hosts.transcripts.stamps import seconds_of
 from ..io import files
-from ..io.codec import dumps, loads, number
+from ..io.codec import as_list, as_objects, dumps, loads, number
 from ..io.storage import LOGS, Storage
 from ..io.system import join
 from ..policy.limits import KINDS, Reading
@@ -33,7 +33,7 @@ def readings(popkit_home: str) -> list[Reading]:
         value = loads(files.read_text(join(popkit_home, LIMITS_FILE), MOST_BYTES + 1) or "[]")
     except (OSError, ValueError):
         return []
-    parsed = [_kept_reading(row) for row in value] if isinstance(value, list) else []
+    parsed = [_reading(*row) for row in as_list(value) if len(as_list(row)) == 4]
     return [reading for reading in parsed if reading is not None]
 
 
@@ -41,7 +41,7 @@ def note_limits(popkit_home: str, limits: object, now: float, fresh: bool) -> No
     """Keep what the client reports: [{`kind`, `percentUsed`, `resetsAt`}]. Anything else is ignored. `fresh`: an answer has just come. An
     idle session repeats the figures of its last answer, so a lower one than another session has seen since is not kept. OSError where the
     file cannot be written."""
-    reported = [_reported(limit, now) for limit in limits] if isinstance(limits, list) else []
+    reported = [_reported(limit, now) for limit in as_objects(limits)]
     new = [reading for reading in reported if reading is not None and reading.holds(now)]
     if not new:
         return
@@ -66,14 +66,8 @@ def _is_news(reading: Reading, before: Reading | None, fresh: bool) -> bool:
     return reading.percent > before.percent or reading.at - before.at >= EVERY_S
 
 
-def _reported(limit: object, now: float) -> Reading | None:
-    if not isinstance(limit, dict):
-        return None
+def _reported(limit: dict[str, Any], now: float) -> Reading | None:
     return _reading(limit.get("kind"), now, limit.get("percentUsed"), seconds_of(limit.get("resetsAt")))
-
-
-def _kept_reading(row: object) -> Reading | None:
-    return _reading(*row) if isinstance(row, list) and len(row) == 4 else None
 
 
 def _reading(kind: Any, at: Any, percent: Any, resets_at: Any) -> Reading | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ..io import files, home
-from ..io.codec import dumps, number
+from ..io.codec import as_object, as_objects, dumps, number, text_list
 from ..io.system import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import TypedDict
+    from typing import Any, TypedDict
 
     class Marked(TypedDict):
         """How many things of a project are marked (`by` whom), the ids of the first MARKED_NAMED, when (seconds) the first is deleted."""
@@ -66,18 +66,14 @@ def marked_of(popkit_home: str, project: str) -> list[tuple[str, Marked]]:
 
 def _marked_parts(path: str) -> dict[str, list[Marked]]:
     value = files.read_object(path)
-    parts = value.get("parts") if value.get("version") == _MARKED_VERSION else None
-    if not isinstance(parts, dict):
-        return {}
-    return {part: [row for row in rows if _is_marked(row)] for part, rows in parts.items() if isinstance(rows, list)}
+    parts = as_object(value.get("parts")) if value.get("version") == _MARKED_VERSION else {}
+    return {part: [row for row in map(_marked, as_objects(rows)) if row is not None] for part, rows in parts.items()}
 
 
-def _is_marked(row: object) -> bool:
-    return (
-        isinstance(row, dict)
-        and isinstance(row.get("project"), str)
-        and row.get("by") in (BY_TOOL, BY_JOB)
-        and all(number(row.get(name), _LARGEST_S) for name in ("count", "first"))
-        and isinstance(row.get("ids"), list)
-        and all(isinstance(id, str) for id in row["ids"])
-    )
+def _marked(row: dict[str, Any]) -> Marked | None:
+    """Return a row as it is stored; None for what is none."""
+    project, ids = row.get("project"), text_list(row.get("ids"))
+    count, first = number(row.get("count"), _LARGEST_S), number(row.get("first"), _LARGEST_S)
+    if not isinstance(project, str) or row.get("by") not in (BY_TOOL, BY_JOB) or ids is None or ids != row["ids"] or not count or not first:
+        return None
+    return {"project": project, "by": row["by"], "count": round(count), "ids": ids, "first": first}

@@ -10,7 +10,7 @@ import time
 
 from ..errors import PopkitError
 from ..io import files, home
-from ..io.codec import dumps, loads, texts
+from ..io.codec import as_object, dumps, loads, number, text_in_field, texts
 from ..io.proof import are_one
 from ..io.system import join, os
 from ..policy.estimate import estimate_tokens
@@ -33,6 +33,7 @@ DOCUMENT, ENTRIES, SETTINGS, LOCK = "MEMORY.md", "entries.json", "settings.json"
 MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000
 ENDED, _NOTED = "ended-", ".json"
 _NOTE_BYTES = 64 * 1024
+_LATEST_S = 1e12
 _ENTRIES_BYTES = 1 << 20
 # Paths of checkouts for which the user has been asked.
 ASKED = "asked"
@@ -180,15 +181,13 @@ class Project:
         """Return (the entries that `write_document` stored with this document, as JSON values of whatever version wrote them; the stamps
         that their files had in this checkout). None for either where none can be read, and for a document that was edited by hand."""
         try:
-            value = loads(files.text_of(_bytes_of(join(self.folder, ENTRIES), _ENTRIES_BYTES)))
+            value = as_object(loads(files.text_of(_bytes_of(join(self.folder, ENTRIES), _ENTRIES_BYTES))))
         except (OSError, ValueError):
             return None, None
-        if not isinstance(value, dict) or value.get("text") != _sum_of(document):
+        if value.get("text") != _sum_of(document):
             return None, None
-        checked = value.get("checked")
-        if not isinstance(checked, dict) or checked.get("root") != self.repository.root:
-            checked = {}
-        return value.get("entries"), checked.get("stamps")
+        checked = as_object(value.get("checked"))
+        return value.get("entries"), checked.get("stamps") if checked.get("root") == self.repository.root else None
 
     def note_ended(self, session_id: str, transcript_path: str, now: float) -> None:
         """Note that a session has something to teach, until it is learnt."""
@@ -199,23 +198,18 @@ class Project:
         """Return the transcripts that are still to be learnt, in the order in which they ended, without notes that cannot be read."""
         notes = []
         for name in self._notes():
-            try:
-                note = loads(files.read_text(join(self.folder, name), _NOTE_BYTES) or "")
-            except (OSError, ValueError):
-                continue
-            if isinstance(note, dict) and isinstance(note.get("transcript"), str) and isinstance(note.get("at"), (int, float)):
-                notes.append((note["at"], note["transcript"]))
+            note = files.read_object(join(self.folder, name), _NOTE_BYTES)
+            at, transcript = number(note.get("at"), _LATEST_S), text_in_field(note, "transcript")
+            if at is not None and transcript:
+                notes.append((at, transcript))
         return [transcript for _, transcript in sorted(notes)]
 
     def remove_note(self, transcript_path: str) -> None:
         """Delete the note of a transcript, whose session has been learnt or cannot be."""
         for name in self._notes():
             path = join(self.folder, name)
-            try:
-                note = loads(files.read_text(path, _NOTE_BYTES) or "")
-            except (OSError, ValueError):
-                note = None
-            if not isinstance(note, dict) or note.get("transcript") == transcript_path:
+            note = files.read_object(path, _NOTE_BYTES)
+            if not note or note.get("transcript") == transcript_path:
                 os.unlink(path)
 
     def _notes(self) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..io import files, home
-from ..io.codec import dumps, loads, text_in_field
+from ..io.codec import as_object, as_objects, dumps, loads, text_in_field
 from ..io.system import join
 from . import session, stored_contexts
 
@@ -36,11 +36,11 @@ def past(popkit_home: str) -> list[tuple[str, list[dict[str, Any]]]]:
     known: dict[str, tuple[str, list[dict[str, Any]]]] = {}
     for line in (files.read_text(join(popkit_home, PAST)) or "").splitlines():
         try:
-            entry = loads(line)
+            entry = as_object(loads(line))
         except ValueError:
             continue  # a line that a kill cut short
-        if isinstance(entry, dict) and isinstance(entry.get("session"), str) and isinstance(entry.get("contexts"), list):
-            contexts = [state for state in entry["contexts"] if isinstance(state, dict)]
-            known[entry["session"]] = text_in_field(entry, "project"), contexts
+        contexts = entry.get("contexts")
+        if text_in_field(entry, "session") and isinstance(contexts, list):
+            known[entry["session"]] = text_in_field(entry, "project"), as_objects(contexts)
     here = set(stored_contexts.folders(popkit_home))
     return [each for name, each in known.items() if name not in here]

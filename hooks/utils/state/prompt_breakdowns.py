@@ -7,7 +7,7 @@ The helper writes the files; no hook does. One that cannot be used counts as emp
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import dumps, number
+from ..io.codec import as_list, as_object, as_objects, as_text, dumps, number
 from ..io.storage import Storage
 from ..io.system import join, os, sha256
 from ..policy.composition import ADDED, CALLED, OTHER, RESULT, SAID, WROTE
@@ -73,19 +73,19 @@ def _messages(told: object) -> dict[str, int]:
 
 
 def _named(listed: object, key: str) -> list[tuple[str, int]]:
-    items = [item for item in listed[:_MOST_ITEMS] if isinstance(item, dict)] if isinstance(listed, list) else []
-    return [(_name(item.get("name")), _tokens(item.get(key)) or 0) for item in items]
+    return [(_name(item.get("name")), _tokens(item.get(key)) or 0) for item in as_objects(as_list(listed)[:_MOST_ITEMS])]
 
 
 def _items(holder: object, name: str, keys: dict[str, str], missing: list[str]) -> list[dict[str, Any]]:
-    listed = holder.get(name) if isinstance(holder, dict) else None
+    listed = as_object(holder).get(name)
     if not isinstance(listed, list):
         missing.append(name)
         return []
     rows: list[dict[str, Any]] = []
     for item in listed[:_MOST_ITEMS]:
-        row = {here: _name(item.get(key)) for key, here in keys.items()} if isinstance(item, dict) else {}
-        tokens = _tokens(item.get("tokens")) if row else None
+        item = as_object(item)
+        row = {here: _name(item.get(key)) for key, here in keys.items()}
+        tokens = _tokens(item.get("tokens"))
         if tokens is None or not row["name"]:
             missing.append(name)
             continue
@@ -96,7 +96,7 @@ def _items(holder: object, name: str, keys: dict[str, str], missing: list[str]) 
 
 
 def _name(value: object) -> str:
-    return value[:_LONGEST_NAME] if isinstance(value, str) else ""
+    return as_text(value)[:_LONGEST_NAME]
 
 
 def _tokens(value: object) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..io.codec import as_list, as_object, whole
+from ..io.codec import as_list, as_objects, as_text, whole
 from ..policy.messages import Use, result_tokens
 from ..policy.tools import Tool
 from .journal import LATEST, bounded_time, seconds, time_of
@@ -10,7 +10,7 @@ from .journal import LATEST, bounded_time, seconds, time_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import TypedDict
+    from typing import Any, TypedDict
 
     from ..policy.compacting import Removal
     from ..policy.context import ContextState, Result
@@ -124,10 +124,10 @@ def _calls_in(removal: Removal) -> Iterator[tuple[str, str, str | None, int]]:
             yield id, use["tool"], shown.get(id, ""), Use(id, Tool(""), use["input"]).tokens
 
 
-def receipts(journal: Sequence[Entry], noted: Sequence[object]) -> list[Receipt]:
+def receipts(journal: Sequence[Entry], noted: list[Any]) -> list[Receipt]:
     """Return the receipts of a journal and of the lines beside it, the newest first. Lines that cannot be understood are skipped."""
     receipts: list[Receipt] = []
-    calls = {bounded_time(seconds(line.get("at"))): _calls(line.get("calls")) for line in noted if isinstance(line, dict)}
+    calls = {bounded_time(seconds(line.get("at"))): _calls(line.get("calls")) for line in as_objects(noted)}
     out: list[tuple[Call, list[Part]]] = []  # of each call on a receipt, what is not back
     for entry in journal:
         kind = entry["event"]
@@ -173,9 +173,8 @@ def _clear(entry: Entry, receipts: list[Receipt], calls: dict[float, list[Call]]
 def _calls(listed: object) -> list[Call]:
     """Return the calls of a line that can be understood."""
     calls = []
-    for call in as_list(listed):
-        left = as_object(call).get("left")
-        parts = [_part(*each) for each in left if isinstance(each, list) and len(each) == 3] if isinstance(left, list) else []
+    for call in as_objects(listed):
+        parts = [_part(*each) for each in as_list(call.get("left")) if len(as_list(each)) == 3]
         if parts:
             number, tokens = whole(call.get("number"), LATEST), whole(call.get("tokens"), LATEST)
             calls.append(_call(_text(call.get("id")), number, _text(call.get("label")), tokens, parts))
@@ -204,4 +203,4 @@ def _put_back(entry: Entry, by_handle: bool, out: list[tuple[Call, list[Part]]])
 
 
 def _text(value: object) -> str:
-    return value[:_CHARS] if isinstance(value, str) else ""
+    return as_text(value)[:_CHARS]
