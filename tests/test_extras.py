@@ -23,7 +23,7 @@ ASKED = {
     "context": "from popkit_retention.context import build_context",
     "embeddings": "from popkit_retention.memory.minilm import MiniLmEmbedder; MiniLmEmbedder()",
     "langgraph": "import popkit_retention.adapters.langgraph",
-    "neo4j": "from popkit_retention.memory.stores.neo4j import Neo4jStore; Neo4jStore('bolt://127.0.0.1:1')",
+    "neo4j": "from popkit_retention.memory.stores.servers.neo4j import Neo4jStore; Neo4jStore('bolt://127.0.0.1:1')",
     "openai-agents": "import popkit_retention.adapters.openai_agents",
     "pgvector": "from popkit_retention.vector_stores import PgVectorStore; PgVectorStore('postgresql://dana@127.0.0.1:1/x')",
     "postgres": "from popkit_retention.usage import postgres; postgres.PostgresStore(type('Server', (), {'words': 'it'}))",

@@ -45,7 +45,7 @@ WITHIN_A_FUNCTION = {
     SERVICES / "popkit_retention" / "lab" / "parquet_rows.py": {"pyarrow"},
     SERVICES / "popkit_retention" / "parallel" / "cluster.py": {"distributed"},
     SERVICES / "popkit_retention" / "parallel" / "sources.py": {"fsspec"},
-    SERVICES / "popkit_retention" / "memory" / "stores" / "neo4j.py": {"neo4j"},
+    SERVICES / "popkit_retention" / "memory" / "stores" / "servers" / "neo4j.py": {"neo4j"},
     SERVICES / "popkit_retention" / "memory" / "minilm.py": {"numpy", "onnxruntime"},
     SERVICES / "popkit_retention" / "vector_stores" / "pgvector.py": {"pg8000"},
     SERVICES / "popkit_retention" / "vector_stores" / "sqlite_vec.py": {"pysqlite3", "sqlite_vec"},
@@ -212,7 +212,7 @@ FOR_OTHERS = {
     "urllib.parse", "uuid", "popkit_retention.core.hosts.codex", "popkit_retention.core.hosts.copilot",
     "popkit_retention.core.hosts.opencode", "popkit_retention.core.hosts.pi",
     "popkit_retention.lab",
-    "popkit_retention.memory.extraction", "popkit_retention.memory.stores.in_memory", "popkit_retention.memory.stores.neo4j",
+    "popkit_retention.memory.extraction", "popkit_retention.memory.stores.in_memory", "popkit_retention.memory.stores.servers.neo4j",
     "popkit_retention.parallel", "popkit_retention.usage",
 }  # fmt: skip
 COMMANDS = (
@@ -266,7 +266,9 @@ def test_only_the_store_that_the_settings_name_is_loaded(remembering: Rememberin
     }
     (remembering.home.path / "retention-config.json").write_text('{"memory": {"store": "neo4j://localhost:1"}}')
     loaded = _loaded_by_command(python, remembering, "memory status")
-    assert {name for name in loaded if name.startswith(stores)} == {stores + name for name in (*common, "neo4j", "neo4j_schema")}
+    assert {name for name in loaded if name.startswith(stores)} == {
+        stores + name for name in (*common, "servers", "servers.neo4j", "servers.neo4j_schema")
+    }
     assert "sqlite3" not in loaded
 
 

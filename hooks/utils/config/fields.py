@@ -162,7 +162,7 @@ _KEEP_ABOUT = {
 }
 MOST_MEMORY_TOKENS = 2_000
 _MEMORY = {
-    "store": described("Where memory is kept across sessions: `\"\"` for PopKit's folder, a file's path, `neo4j://…` for a server.", PROSE),
+    "store": described("Where memory is kept: `\"\"` for PopKit's folder, a file's path, or a server's URL, like `neo4j://…`.", PROSE),
     "tokens": whole(1, MOST_MEMORY_TOKENS, "The most tokens for `MEMORY.md`: every prompt of a session carries them."),
     "summariser": described('A command line that shortens the text on its standard input; `""`: PopKit picks sentences.', PROSE),
     "tiers": described("The bounds of memory's tiers; `popkit config schema` describes each.", MEMORY_TIERS),

@@ -16,9 +16,9 @@ import pytest
 from popkit_retention import conformance
 from popkit_retention.conformance import queries
 from popkit_retention.memory.stores.in_memory import InMemoryStore
-from popkit_retention.memory.stores.neo4j import Neo4jStore
-from popkit_retention.memory.stores.neo4j_schema import complaint_about, explained, parts_of, query_of, shelf_of
 from popkit_retention.memory.stores.opening import open_store
+from popkit_retention.memory.stores.servers.neo4j import Neo4jStore
+from popkit_retention.memory.stores.servers.neo4j_schema import complaint_about, explained, parts_of, query_of, shelf_of
 from popkit_retention.memory.stores.sqlite import SqliteStore
 from tests.memory.stores.faulty import FAULTY, Minimal, TellsNobody
 from tests.memory.stores.refusing import refused

@@ -19,9 +19,9 @@ from popkit_retention.core.retention_kit.holds import Hold
 from popkit_retention.governance.domains.memory import MemoryDomain
 from popkit_retention.memory.items import LEVELS
 from popkit_retention.memory.monitoring import Compressed, monitor
-from popkit_retention.memory.stores import neo4j_schema
-from popkit_retention.memory.stores.neo4j import Neo4jStore
 from popkit_retention.memory.stores.protocol import Change
+from popkit_retention.memory.stores.servers import neo4j_schema
+from popkit_retention.memory.stores.servers.neo4j import Neo4jStore
 from popkit_retention.memory.tier_manager import MemoryTierManager
 from tests.kit.crowds import all_do
 from tests.kit.forks import Forks, Function

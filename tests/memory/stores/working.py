@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from popkit_retention.conformance.checking import example
-from popkit_retention.memory.stores.neo4j import Neo4jStore
 from popkit_retention.memory.stores.protocol import Change
+from popkit_retention.memory.stores.servers.neo4j import Neo4jStore
 from popkit_retention.memory.stores.sqlite import SqliteStore
 
 

@@ -12,16 +12,16 @@ from typing import Any
 
 from popkit_retention.core.policy.estimate import estimate_tokens
 
-from ..filters import EQUAL, IN, SCOPES
-from ..items import ACCESSES_KEPT, AGENT, EMBEDDING, Item
-from ..terms import terms_of
-from .shared import FIELDS
+from ...filters import EQUAL, IN, SCOPES
+from ...items import ACCESSES_KEPT, AGENT, EMBEDDING, Item
+from ...terms import terms_of
+from ..shared import FIELDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..filters import Condition
+    from ...filters import Condition
 
 VERSION = 1  # of the statements below; a later PopKit counts up
 

@@ -10,13 +10,11 @@ from datetime import datetime, timezone
 from itertools import islice
 from typing import Any
 
-from ...extras import reach
-from ..filters import matches
-from ..items import ACCESSES_KEPT, BadItem
-from . import neo4j_schema as cypher
-from .neo4j_schema import complaint_about, explained, index_properties, item_of, parts_of, properties_of, query_of
-from .protocol import OF_EACH_KIND, WHOLE, Candidates, DuplicateId, Shortlist, StoreUnavailable, Total, check_expected
-from .shared import (
+from ....extras import reach
+from ...filters import matches
+from ...items import ACCESSES_KEPT, BadItem
+from ..protocol import OF_EACH_KIND, WHOLE, Candidates, DuplicateId, Shortlist, StoreUnavailable, Total, check_expected
+from ..shared import (
     FIELDS,
     as_json,
     check_change,
@@ -30,20 +28,21 @@ from .shared import (
     packed,
     storable_ids,
 )
+from . import neo4j_schema as cypher
+from .neo4j_schema import complaint_about, explained, index_properties, item_of, parts_of, properties_of, query_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType
 
-    from ..filters import Condition
-    from ..items import Item
-    from .protocol import Batch, Change
+    from ...filters import Condition
+    from ...items import Item
+    from ..protocol import Batch, Change
 
     # The work of a transaction, done as often as the driver tries.
     Work = Callable[[Any], Any]
 
-SCHEMES = frozenset(("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc"))
 CONNECT_S = 5.0
 TRY_S = 15.0  # how long requests that a busy server refuses are tried again
 STATEMENT_S = 60.0  # how long the server may take for one transaction
@@ -432,3 +431,6 @@ def _imported() -> ModuleType:
 
     logging.getLogger("neo4j").addHandler(logging.NullHandler())  # else Python prints a line for each retry
     return neo4j
+
+
+SERVES = dict.fromkeys(("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc"), Neo4jStore)
