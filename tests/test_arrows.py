@@ -7,6 +7,8 @@ from pathlib import Path
 import grimp
 import pytest
 
+from popkit_retention import features
+
 ROOT = Path(__file__).resolve().parents[1]
 PRODUCT = [path for folder in ("hooks", "power-mode/popkit_retention") for path in (ROOT / folder).rglob("*.py")]
 
@@ -50,6 +52,24 @@ def test_hooks_import_nothing_of_the_services() -> None:
     core = {"popkit_retention.core", *graph.find_descendants("popkit_retention.core")}
     assert len(core) > 1
     assert {f"{module} -> {other}" for module in core for other in graph.find_modules_directly_imported_by(module) - core} == set()
+
+
+# Features that all others may stand on, and rooms that stand on features; any other room is below them.
+SKINS, CLIENTS = {"dashboard", "mcp"}, {"adapters", "archive", "clients", "conformance", "vector_stores"}
+
+
+def test_a_feature_imports_no_other_but_what_it_needs_and_nothing_else_imports_it() -> None:
+    """What a single command needs is named in its row."""
+    needs = {each.name: {*each.needs, *(need for command in each.commands for need in command.needs)} for each in features.every()}
+    own = needs.keys() - SKINS
+    graph = grimp.build_graph("popkit_retention", cache_dir=None)
+    wrong = []
+    for module in graph.modules:
+        for other in graph.find_modules_directly_imported_by(module):
+            room, imported = ([*name.split("."), ""][1] for name in (module, other))
+            if room not in CLIENTS and imported in own | CLIENTS and imported not in {room, *needs.get(room, ())}:
+                wrong.append(f"{module} -> {other}")
+    assert sorted(wrong) == []
 
 
 @pytest.mark.parametrize(
