@@ -246,19 +246,19 @@ def _other(call: Call, cwd: str, rules: Ruleset) -> Classification:
     tool = call.tool
     tier = rules.tier_of_tool(tool)
     content = "dialogue" if call.operation in _DIALOGUE else "markup"
-    kind = kinds.OTHER
+    kind = own = call.traits.kind or kinds.OTHER
     if call.operation == tools.TASKS:
         kind, key = kinds.TASKS, "call:tasks"
     else:
         key = "call:" + tool + ":" + _identity(call.tool_input)
         if call.operation in _DECISIONS:
             kind = kinds.DECISION
-        elif tier == "ephemeral":
+        elif tier == "ephemeral" and own == kinds.OTHER:
             kind = kinds.ACK
     text = call.about
     label = tool.replace("mcp__", "").replace("__", ".") + (" " + mask(text) if text else "")
     classified = Classification(kind, tier, label, [(key, [])], [mask(text)] if text else [], content, action=key)
-    if kind == kinds.OTHER and not call.traits.is_getter:
+    if kind == own and not call.traits.is_getter:
         classified.ran = [parts.UNSURE]  # for the same input it may return something else: what is new, another answer
     return classified
 

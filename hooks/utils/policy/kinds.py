@@ -1,8 +1,8 @@
 """The one list of the kinds of results, with the properties of each. Pure, and part of every hook.
 
-A result's kind is one of these names; a run's may have its family behind it (`run:test`). To add a kind, add its row, and let `classify.py`
-or `commandline/bash.py` give it to results. Whatever a row leaves out has the careful answer: such a result enters whole, and nothing is
-known of it that is not known of any other.
+A result's kind is one of these names; a run's may have its family behind it (`run:test`). CONTRIBUTING.md says what gives a new one to
+results. Whatever a row leaves out has the careful answer: such a result enters whole; nothing is known of it that is not known of any
+other.
 """
 
 from __future__ import annotations

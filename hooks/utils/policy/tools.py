@@ -42,17 +42,17 @@ class Tool:
     or folder, of which the first counts that holds a text, the `line` that it runs or looks for (a command, a pattern), `written` texts as
     they are in the file afterwards, and those that are `on_disk` once the call has succeeded, so that a stub can take their place; in
     `others`, of an edit of several files, a list of all but the first. `lists_names`: a search with it names the files, unless it is asked
-    for their lines · `is_getter`: the same call returns the same thing as it is now, and changes nothing. `naming`, `files` and `asks`:
-    as `Tools` has them."""
+    for their lines · `kind` of its results, where its operation gives them none · `is_getter`: the same call returns the same thing as it
+    is now, and changes nothing. `naming`, `files` and `asks`: as `Tools` has them."""
 
     __slots__ = (
-        "asks", "files", "is_getter", "line", "lists_names", "name", "naming", "on_disk", "operation",
+        "asks", "files", "is_getter", "kind", "line", "lists_names", "name", "naming", "on_disk", "operation",
         "others", "paths", "written",
     )  # fmt: skip
 
     def __init__(
         self, name: str, operation: str = OTHER, paths: tuple[str, ...] = (), line: str = "", written: tuple[str, ...] = (),
-        on_disk: tuple[str, ...] = (), others: str = "", lists_names: bool = False,
+        on_disk: tuple[str, ...] = (), others: str = "", lists_names: bool = False, kind: str = "",
     ) -> None:  # fmt: skip
         self.name = name
         self.operation = operation
@@ -62,6 +62,7 @@ class Tool:
         self.on_disk = on_disk
         self.others = others
         self.lists_names = lists_names
+        self.kind = kind
         self.is_getter = operation in _GETTERS
         self.naming: tuple[str, ...] = ()
         self.files: tuple[str, ...] = ()
@@ -136,7 +137,4 @@ class Tools:
 
     def first(self, operation: str) -> str:
         """Return the name of the first tool that is listed for an operation, whose tier holds for whatever does the same; "" for none."""
-        for name, row in self.rows.items():
-            if row[0] == operation:
-                return name
-        return ""
+        return next((name for name, row in self.rows.items() if row[0] == operation), "")

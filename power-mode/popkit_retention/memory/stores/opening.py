@@ -30,8 +30,7 @@ def configured_store(environ: Mapping[str, str], create: bool = True) -> Store |
 
 def open_store(where: str = "", environ: Mapping[str, str] | None = None, create: bool = True) -> Store:
     """Open the store at a place: "" for the file in PopKit's folder, an absolute path (or one that begins with ~/), or the URL of a server,
-    whose credentials come from the environment. `create`: whether to create a missing file. Raise StoreUnavailable, which says what is
-    wrong."""
+    whose credentials come from the environment. `create`: whether to create a missing file. Raise StoreUnavailable."""
     environ = os.environ if environ is None else environ
     scheme, is_url, _ = where.partition("://")
     if is_url:

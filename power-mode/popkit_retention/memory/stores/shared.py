@@ -47,11 +47,7 @@ def check_change(change: Change) -> None:
         raise BadItem(f"{change.id!r:.40}: {wrong[0]!r:.60} cannot be changed like this")
     if any(not isinstance(by, int) or isinstance(by, bool) or abs(by) >= 2**53 for by in change.by.values()):
         raise BadItem(f"{change.id!r:.40}: counts change by whole numbers")
-    quick = _QUICK
-    for name, value in change.to.items():
-        if name not in quick or not quick[name](value):
-            break
-    else:
+    if all(name in _QUICK and _QUICK[name](value) for name, value in change.to.items()):
         return
     check(Item(**{"id": "-", "text": "-", **change.to}), math.inf)  # type: ignore[arg-type]
     as_json(change.to.get("details", {}), change.id)

@@ -207,12 +207,14 @@ class Neo4jStore:
                 items.update((item.id, item) for item in self._first(statement, where, of_each_kind, kind=kind, **chosen))
         return Shortlist([items[id] for id in sorted(items)], True)
 
-    def _first(self, statement: str, where: Sequence[Condition], most: int | None, **bound: object) -> list[Item]:
-        """Return the first items (None: all) that a statement finds and that meet the conditions, without their embeddings."""
+    def _first(
+        self, statement: str, where: Sequence[Condition], most: int | None, reading: str = _READ_BARE, **bound: object
+    ) -> list[Item]:
+        """Return the first items (None: all) that a statement finds and that meet the conditions."""
         found: list[Item] = []
         skipped = 0
         while most is None or len(found) < most:
-            items = self._items(statement, _READ_BARE, skipped=skipped, most=_SCANNED, **bound)
+            items = self._items(statement, reading, skipped=skipped, most=_SCANNED, **bound)
             found += [item for item in items if matches(item, where)]
             skipped += len(items)
             if len(items) < _SCANNED:
@@ -247,20 +249,8 @@ class Neo4jStore:
         elif not where:
             items = self._items(cypher.FIND, query=query, most=most)
         else:
-            items = self._found_in_scopes(query, most, where)
+            items = self._first(cypher.FIND_IN_SCOPES, where, most, _READ, query=query, scopes=cypher.scopes_of(where))
         return Candidates(items, total, length / total if total else 0.0, holding)
-
-    def _found_in_scopes(self, query: str, most: int, where: Sequence[Condition]) -> list[Item]:
-        """Return the first items that a query finds and that meet the conditions."""
-        found: list[Item] = []
-        skipped, scopes = 0, cypher.scopes_of(where)
-        while len(found) < most:
-            items = self._items(cypher.FIND_IN_SCOPES, query=query, scopes=scopes, skipped=skipped, most=_SCANNED)
-            found += [item for item in items if matches(item, where)]
-            skipped += len(items)
-            if len(items) < _SCANNED:
-                break
-        return found[:most]
 
     def around(self, places: Sequence[tuple[str, int]]) -> list[Item]:
         return self._items(cypher.AROUND, places=[list(place) for place in dict.fromkeys(places) if place[0]])

@@ -59,15 +59,14 @@ COMPONENTS = "CALL dbms.components() YIELD name, versions, edition RETURN name, 
 
 def reading(fields: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
     """Return the clause that reads a node's fields, a time as [seconds, nanoseconds] or null, the fields to leave out as null."""
-    return "RETURN " + ", ".join(
-        "null"
-        if name in without
-        else f"CASE WHEN n.{PROPERTIES.get(name, name)} IS NULL THEN null "
-        f"ELSE [n.{PROPERTIES.get(name, name)}.epochSeconds, n.{PROPERTIES.get(name, name)}.nanosecond] END"
-        if name in TIMES
-        else f"n.{PROPERTIES.get(name, name)}"
-        for name in fields
-    )
+
+    def read(name: str) -> str:
+        if name in without:
+            return "null"
+        at = "n." + PROPERTIES.get(name, name)
+        return f"CASE WHEN {at} IS NULL THEN null ELSE [{at}.epochSeconds, {at}.nanosecond] END" if name in TIMES else at
+
+    return "RETURN " + ", ".join(map(read, fields))
 
 
 ADD = "UNWIND $rows AS row CREATE (n:PopkitItem) SET n = row"
