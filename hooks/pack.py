@@ -1,5 +1,4 @@
-"""The hooks' modules in one file: finding, opening and checking thirty byte-code files, and what an `import` does besides running the
-module, cost a hook a third of a bare start.
+"""The hooks' modules in one file: loading thirty byte-code files one by one costs a hook a third of a bare start.
 
 The pack lies where Python keeps their byte code anyway. A module is taken from it only while its source has the time and size that it was
 packed with; a pack that is missing, foreign or unreadable is passed over, and the first hook that loads a module past it makes it again

@@ -1,4 +1,4 @@
-"""PreToolUse: `popkit restore HANDLE` needs no question to the user, and no call writes a line of ours into a file."""
+"""PreToolUse: the decision on a tool call before it runs."""
 
 from utils.handlers import run
 from utils.handlers.coming_calls import answer

@@ -1,4 +1,4 @@
-"""The types of arguments and flags: how a word is read, which words would be right, what a shell can complete. Pure."""
+"""The types of arguments: how a word is read, which words would be right, what a shell can complete. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data of a tool call as hooks pass it on, and the retention metadata of results, in the specification's form.
+"""The specification's records of a tool call.
 
 Hooks themselves do not import this: `dataclasses` costs more than a whole hook.
 """
@@ -29,7 +29,7 @@ class ToolResultMeta:
 
 @dataclass(frozen=True)
 class HookContext:
-    """One completed tool call, as hooks pass it on."""
+    """A completed tool call, as hooks pass it on."""
 
     session_id: str
     tool_name: str

@@ -1,4 +1,4 @@
-"""Figures on what retention did: read from the counters of stored contexts, summed per session, per project and over all.
+"""The figures of retention's effect, from the counters of stored contexts, summed per session, per project or over all.
 
 Nothing counts as reclaimed that a request has not shown to be gone (policy/settling.py). Other token figures are estimates, scaled by what
 the context's own usage says of them.

@@ -17,7 +17,7 @@ MANY = 10_000  # arguments: what a shell can give
 
 
 class Flag:
-    """One flag. `usage` is how it is written: its `name`, and the `label` of the value that follows it, if one does. `type`: of that value,
+    """A flag. `usage` is how it is written: its `name`, and the `label` of the value that follows it, if one does. `type`: of that value,
     None for a flag without a value. `many`: every word up to the next flag is a value. `default`: its value where it is not given.
     `needed`: it has to be given. `shell_only`: a session does not have it. `agent`: the name and type that tools of agents have for it."""
 
@@ -45,7 +45,7 @@ class Flag:
 
 
 class Operation:
-    """One operation. `usage` is how it is written: its `name`, and the `label` of its arguments. The name is a word or two, "" where the
+    """An operation. `usage` is how it is written: its `name`, and the `label` of its arguments. The name is a word or two, "" where the
     command alone means it, or a flag that tells it from the command's own; `ID` means one argument, `ID…` several, `[ID]` that there need
     be none. `help` says what it does, "" where the title of the command does; `more` what follows that sentence. `type`: of its arguments;
     `joined`: they are one text; `agent`: see Flag. `implied`: it is meant where the last word of its name is missing. `raw`: its words are

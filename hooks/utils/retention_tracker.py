@@ -1,5 +1,5 @@
-"""Track the tool results of a context: each completed call gets a tier, and ends what its lifetime, a newer run or search, an edit or a
-commit ends (policy/engine.py). The state is saved for each session and subagent (state/store.py). Hooks call this module.
+"""Track the tool results of a context: the facade of the engine (policy/engine.py) for hooks. The state is saved for each session and
+subagent (state/store.py). Hooks call this module.
 
 What a hook cannot add because another process holds the lock waits beside the state (state/pending.py).
 `python hooks/utils/retention_tracker.py --test` walks through the specification's timeline and checks it.

@@ -1,4 +1,4 @@
-"""Walk through the specification's eight-step timeline and check it."""
+"""Check the specification's eight-step timeline, step by step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands on the library of the hooks (`core`): the shell's commands, the lab and the services."""
+"""Everything above the hooks' library (`core`): commands and services."""
 
 from __future__ import annotations
 

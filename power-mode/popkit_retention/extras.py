@@ -1,5 +1,5 @@
-"""The packages that `popkit setup` installs in a virtual environment in our folder, for commands that need more than Python (hooks never
-use it), and how to find an interpreter that has them."""
+"""The extras: packages in a virtual environment in our folder, which `popkit setup` fills for commands that need more than Python (hooks
+never use it)."""
 
 from __future__ import annotations
 

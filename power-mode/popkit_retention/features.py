@@ -53,7 +53,7 @@ class Command:
 
 
 class SetUp:
-    """What `popkit setup NAME` sets up that is no package. `title`, `purpose`: in help and in the list · `more`: what help says of it ·
+    """A setup by `popkit setup NAME` that is no package. `title`, `purpose`: in help and in the list · `more`: what help says of it ·
     `does`: (undo, scope, yes, environ) -> exit code · `is_there`: (environ) -> whether it is set up."""
 
     __slots__ = ("does", "is_there", "more", "name", "purpose", "title")
@@ -68,10 +68,10 @@ class SetUp:
 
 
 class Feature:
-    """What a folder brings. `name`: the folder's · `rank`: its place among all · `needs`: features without which its commands say so, and
-    its tools and offers are left out · `stores`: its modules that declare a STORAGE · `tools`: the module whose TOOLS agents get, and whose
-    `advice(error)`, if it has one, gives the message for an error of its own · `tile`: its Tile of the page, as module:Class · `offers`: a
-    name of OFFERS -> module:function."""
+    """The contributions of a folder. `name`: the folder's · `rank`: its place among all · `needs`: features without which its commands say
+    so, and its tools and offers are left out · `stores`: its modules that declare a STORAGE · `tools`: the module whose TOOLS agents get,
+    and whose `advice(error)`, if it has one, gives the message for an error of its own · `tile`: its Tile of the page, as module:Class ·
+    `offers`: a name of OFFERS -> module:function."""
 
     __slots__ = ("commands", "name", "needs", "offers", "rank", "setups", "stores", "tile", "tools")
 

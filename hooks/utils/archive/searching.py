@@ -1,4 +1,4 @@
-"""Search the archive: which contents hold the words of a question, and the lines that do."""
+"""Search the archive for the lines that hold the words of a question."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ MANAGED = "managed"  # of the organisation, above all others; most machines have
 
 
 class Layer:
-    """One file of the configuration.
+    """A file of the configuration.
 
     `values` are the usable settings; `error` says why the file as a whole could not be used (None also for a file that
     does not exist), `ignored` holds the key paths of values that were left out, `gone` the names (gone.py) of

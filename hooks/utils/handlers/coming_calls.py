@@ -1,5 +1,5 @@
-"""Answer before a tool call runs: `popkit restore HANDLE`, which a placeholder tells the model to run, is allowed without a question to the
-user, and writing a line of ours into a file is refused."""
+"""Decide on tool calls before they run: `popkit restore HANDLE`, which a placeholder tells the model to run, is allowed without a question
+to the user; writing a line of ours into a file is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read what a client hands over of results that are about to enter: their row and their calls. Anything else is passed over."""
+"""The results that are about to enter, as a client hands them over. Anything else is passed over."""
 
 from __future__ import annotations
 

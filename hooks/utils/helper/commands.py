@@ -1,5 +1,5 @@
-"""Run commands of `popkit` for the pane (`bill`, `bill limits` …), in processes of their own: what they read (transcripts, of the newest
-sessions or of all) would fill the helper's memory and takes up to a minute.
+"""Run commands of `popkit` for the pane (`bill`, `bill limits` …), in processes of their own: the transcripts that they read would fill the
+helper's memory.
 """
 
 from __future__ import annotations

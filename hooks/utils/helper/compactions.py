@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from ..state.site import Site
 
     class CompactionAnswer(TypedDict, total=False):
-        """What the mod does with a compaction: `rows` replace the conversation, and these tools stay `loaded`; with `hand_on` they go to
-        the summariser; with `behind`, these rows follow its summary. `skip`: it is not done at all. {}: it is the host's. `notice`: a line
-        for the person."""
+        """The mod's instructions for a compaction: `rows` replace the conversation, and these tools stay `loaded`; with `hand_on` they go
+        to the summariser; with `behind`, these rows follow its summary. `skip`: it is not done at all. {}: it is the host's. `notice`: a
+        line for the person."""
 
         rows: list[MessageRow]
         loaded: list[str]
@@ -49,7 +49,7 @@ _OLDER = 0.6
 
 
 class CompactionRequest(Handover):
-    """What the client asks for: with its `trigger`, the `instructions` for a summariser, and whether it is our `own`."""
+    """The client's request for a compaction: with its `trigger`, the `instructions` for a summariser, and whether it is our `own`."""
 
     __slots__ = ("agent_id", "instructions", "own", "trigger")
 

@@ -1,4 +1,4 @@
-"""Draw from one look at a context: the band above the prompt, and the pages of the pane.
+"""Draw a look at a context: the band above the prompt, the pages of the pane.
 
 A look holds every result of the session, each several times, and little of that memory comes back afterwards. So of a long transcript it
 is taken in a process of its own, which ends with it.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..views.shapes import AutoCompaction, Report, ResultRow
 
     class Drawing(TypedDict):
-        """What a look gives: `band`, `line`, `status`, `pane` and `cache_until` as the mod has them, tokens that were `kept_out`, the
+        """The result of a look: `band`, `line`, `status`, `pane` and `cache_until` as the mod has them, tokens that were `kept_out`, the
         `model` that answered last ("" where that is not known), what would leave the `cold` cache now, and which results (`ids`), until
         what `share` of the conversation stays, if it is at `least` so many tokens; and the number of `calls`."""
 

@@ -34,8 +34,8 @@ _EXIT = "exit"  # why a session ends, in the words of Claude Code
 
 
 class Guest:
-    """One session of such a host. `site()`: its site, with the configuration of now · `later(work, *what)` does what need not be done
-    before an answer, in order. Not for several threads at once, but for what is put off."""
+    """A session of such a host. `site()`: its site, with the configuration of now · `later(work, *what)` does what need not be done before
+    an answer, in order. Not for several threads at once, but for what is put off."""
 
     def __init__(self, door: Door, site: Callable[[], Site], later: Callable[..., None]) -> None:
         self.door = door

@@ -1,5 +1,4 @@
-"""Detect whether this process still runs the code on disk: the plugin's folder may be updated while the process lives, and hooks start anew
-each time."""
+"""Detect whether this process still runs the code on disk: the plugin's folder may be updated while the process lives."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Answer what a person asks the mod for: the band above the prompt, the pages of the live pane, words and buttons. The mod adds no rule
-of its own."""
+"""Answer a person's requests to the mod, in the band above the prompt or in the live pane. The mod adds no rule of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assemble requests and answers that are longer than Claude Code hands over at once."""
+"""Assemble messages that are longer than Claude Code hands over at once."""
 
 from __future__ import annotations
 

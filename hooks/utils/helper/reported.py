@@ -1,5 +1,5 @@
-"""Note what the client reports of its session: how large the window is, what was paid, how full the limits of the plan are, and whether the
-line under the prompt is ours to draw."""
+"""Note the client's reports on its session: the size of the window, the costs, the use of the plan's limits, the owner of the line under
+the prompt."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ _CALL = "compact"  # tells the mod that a compaction is to be started
 
 
 class Session:
-    """One session: its door, its pane and its work. `version` of the plugin, for /health."""
+    """A session: its door, its pane and its work. `version` of the plugin, for /health."""
 
     def __init__(self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, version: str) -> None:
         self.environ = environ
@@ -88,7 +88,7 @@ class Session:
         sweeping.sweep_memory(self._site())
 
     def _run_hourly(self) -> None:
-        """Every hour let a child learn what the session has taught so far and run the jobs that are due, as one does at its end."""
+        """Let a child process learn from the session every hour, as at its end, and run the jobs that are due."""
         while True:
             time.sleep(_seconds(self.environ.get("POPKIT_HOURLY_S")) or _HOUR_S)
             site = self._site()

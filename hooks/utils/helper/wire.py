@@ -1,4 +1,4 @@
-"""Read requests and write answers over a socket: as much of HTTP/1.1 as those speak who ask the helper.
+"""Serve a connection to the helper: as much of HTTP/1.1 as its callers speak.
 
 Why not by Python's own server: docs/decisions/door/helper-reads-http.md.
 """
@@ -12,7 +12,7 @@ _TOGETHER = 65_536  # bytes of an answer up to which it is sent with its head
 
 
 class Handler(socketserver.StreamRequestHandler):
-    """One connection. Of the request that is being answered: its `path`, its `headers` (names in small letters), and whether the connection
+    """A connection. Of the request that is being answered: its `path`, its `headers` (names in small letters), and whether the connection
     `stays` for another one."""
 
     disable_nagle_algorithm = False  # there is none on a Unix socket

@@ -1,4 +1,4 @@
-"""The hosts: what a coding agent gives and what it takes, one folder each. Outside of them no tool's name is compared."""
+"""The hosts: coding agents, a folder for each. Outside of them no tool's name is compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all hosts are alike in that run no hooks of ours: their extension reports to the helper, which does the hooks' work."""
+"""Hosts that run no hooks of ours: their extension reports to the helper, which does the hooks' work."""
 
 from __future__ import annotations
 

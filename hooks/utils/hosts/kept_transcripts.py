@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Translator(Protocol):
-        """What turns the messages of one session into entries, in order. `before`: uuid of the entry that the next one follows."""
+        """A translator of the messages of one session into entries, in order. `before`: uuid of the entry that the next one follows."""
 
         before: str | None
 

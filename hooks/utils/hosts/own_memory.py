@@ -1,4 +1,4 @@
-"""The memory that a host keeps itself, and gives its sessions."""
+"""The memory that a host itself gives to its sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol of a host, and the host of each session.
+"""The protocol that every host implements.
 
 A host gives calls, its tools, and what it says of itself. Its sessions are recorded in one form, or translated into it (recordings.py):
 `transcripts` reads the events, the usage, the requests and the places of results of them all. To add a host, make a folder with a module

@@ -1,4 +1,4 @@
-"""The files in which hosts record their sessions: found in a folder, and read from their ends. Read, never changed."""
+"""The files in which hosts record their sessions, the newest first. Read, never changed."""
 
 from __future__ import annotations
 

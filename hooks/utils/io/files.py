@@ -169,8 +169,8 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 class Patience:
-    """How long this process still waits for locks in all (seconds). A command waits without end; a hook gives up early, and its work is
-    done at the next chance."""
+    """The time that this process still has for waiting on locks (seconds). A command waits without end; a hook gives up early, and its work
+    is done at the next chance."""
 
     __slots__ = ("left_s",)
 

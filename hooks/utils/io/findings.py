@@ -1,4 +1,4 @@
-"""What `popkit doctor` finds."""
+"""The findings of `popkit doctor`."""
 
 from __future__ import annotations
 

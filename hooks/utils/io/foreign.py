@@ -1,5 +1,4 @@
-"""Recognise paths that a repository could have chosen in the user's place: those into the current project, and those that are not the
-user's.
+"""Recognise paths that a repository could have chosen in the user's place.
 
 A project's settings may set the environment of all that runs in a session. What that names may be anything; but a repository does not know
 where else something of its own lies, so nothing within it is trusted. Links are followed by asking the system, from folder to folder

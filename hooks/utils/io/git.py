@@ -1,4 +1,4 @@
-"""Ask git what a commit holds, and whether it keeps a file's bytes."""
+"""Ask git about the contents of commits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A SQLite file of ours: opened privately, its tables made and brought up to date, its transactions.
+"""A SQLite file of ours, opened privately, with its tables brought up to date.
 
 A store is a `Schema`: its name, the id of its file, and the ordered list of its migrations. `sqlite3` is loaded when a file is opened.
 """

@@ -25,7 +25,7 @@ _BEHIND = (".missed-", ".tmp-")
 
 
 class Storage:
-    """What a store keeps. `title`: as a person reads it, shared by stores that are shown as one · `files`: folder below ours ("" for our
+    """The files of a store. `title`: as a person reads it, shared by stores that are shown as one · `files`: folder below ours ("" for our
     own) -> a regular expression of the paths in it · `check`: what doctor calls · `keep`: how to keep it before it is deleted, in words,
     and the command or the folder for that ({} is our folder) · `stays`: it is the user's, and uninstall leaves it · `proof`: a file of ours
     without which nothing there is ours."""

@@ -1,5 +1,4 @@
-"""The folders of sessions under a data rule, in file systems kept in memory: their files never reach a disk, and are gone with the session
-or with the power.
+"""The folders of sessions under a data rule, in file systems kept in memory: their files never reach a disk.
 
 They lie at places that no environment names, so that all processes of a session find the same one, and no repository chooses it. A place
 counts only while the system says that memory is what is mounted there; a folder, only while it is ours alone.

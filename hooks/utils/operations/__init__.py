@@ -1,4 +1,4 @@
-"""The operations that a person asks for, in any skin: each answers with data and a view of it.
+"""The operations that a person asks for, in any skin.
 
 The operations of /popkit:context, which are those of `popkit context`, too, are in this table.
 """

@@ -1,4 +1,4 @@
-"""Answer `memory`: on and off here, every other word by `popkit memory` in a process of its own. Its marks and alerts are shown unasked."""
+"""Answer `memory`: on or off here, every other word by `popkit memory` in a process of its own. Its marks and alerts are shown unasked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look up what has left a context, call by call, and whether it can be restored."""
+"""Look up the receipts of what has left a context, call by call."""
 
 from __future__ import annotations
 

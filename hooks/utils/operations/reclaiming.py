@@ -1,4 +1,4 @@
-"""Take results out of a context and bring them back: `clear`, `undo`, `restore`."""
+"""Reclaim room in a context: `clear`, `undo`, `restore`."""
 
 from __future__ import annotations
 

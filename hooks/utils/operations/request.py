@@ -1,4 +1,4 @@
-"""One request for an operation on a context, with its answer: text for the hook and the pane, text or data for the shell and the page."""
+"""A request for an operation on a context, with its answer: text for the hook and the pane, text or data for the shell and the page."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _NEEDED = ("index", "turn", "epoch", "pins")
 
 
 class Result:
-    """One tool result: its content, its tier, and how it ended if it did."""
+    """A tool result: its content, its tier, and how it ended if it did."""
 
     __slots__ = (*_COLUMNS, "pinned", "stored")
 

@@ -1,4 +1,4 @@
-"""Fold what happened in a conversation into the engine's state, its requests, and the place of each result. Pure.
+"""Fold the events of a conversation into the engine's state. Pure.
 
 A driver (a transcript, the lab, code inside the host) tells it in order: events of the engine, what the user and the assistant wrote,
 the requests with their usage. All get the same, also what the model has not seen yet, and how much was thought behind a place. Tokens

@@ -70,8 +70,8 @@ def prices_of(model: Model, cache_ttl_s: float) -> Prices:
 
 
 class Change:
-    """What a clear changes in the prompt of the newest request: `prompt`, its tokens · `base`, those of system and tools, which every
-    change leaves in the cache · `prefix`, those up to the last request that ended before the first change · `requests_back`: how many
+    """The change that a clear makes in the prompt of the newest request: `prompt`, its tokens · `base`, those of system and tools, which
+    every change leaves in the cache · `prefix`, those up to the last request that ended before the first change · `requests_back`: how many
     requests have ended since then · `leaving`, `staying`: tokens of the results that leave, and of what takes their place · `thinking`:
     tokens of thinking behind the first change, where the model binds it, else 0 · `warm`: whether the cache is."""
 
@@ -102,7 +102,7 @@ def kept_prefix(prefix: int, base: int, requests_back: int) -> int:
 
 
 class Sum:
-    """What a clear does to the requests from now on.
+    """The effect of a clear on the requests from now on.
 
     `leaves`: tokens that the prompt loses, placeholders subtracted, thinking apart (negative where these are larger) · `share`: of the
     context, 0 to 1 · `rewritten`: tokens that are written again, placeholders included, where the cache is warm ·

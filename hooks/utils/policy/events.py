@@ -1,4 +1,4 @@
-"""What happens in a context beside calls, as drivers tell the engine, which reads it by `name`. Times are seconds since the epoch."""
+"""The events of a context beside calls, as drivers tell the engine, which reads it by `name`. Times are seconds since the epoch."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ FILES, FILE_TOKENS = 5, 5_000
 
 
 class Host:
-    """What the host does by itself: it compacts a conversation whose next prompt would have `threshold` tokens (0 where that is not known)
+    """The host's own compactions: it compacts a conversation whose next prompt would have `threshold` tokens (0 where that is not known)
     and goes on with `base` tokens of system and tools, a `summary` of so many tokens, and the files."""
 
     __slots__ = ("base", "summary", "threshold")

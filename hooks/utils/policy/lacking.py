@@ -24,8 +24,8 @@ _BEFORE_S = 0.001
 
 
 class Editing:
-    """What the provider is asked to leave out: results once a prompt has more tokens than its `trigger`, but for so many of the newest
-    (`keep`), where they have tokens enough (`at_least`), and but for those of some tools (`spared`)."""
+    """The provider's instructions on omitting results: results once a prompt has more tokens than its `trigger`, but for so many of the
+    newest (`keep`), where they have tokens enough (`at_least`), and but for those of some tools (`spared`)."""
 
     __slots__ = ("at_least", "keep", "spared", "trigger")
 

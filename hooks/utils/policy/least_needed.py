@@ -54,9 +54,9 @@ LONG = Long(100_000, 0.2, 60_000)
 
 
 class Goal:
-    """What stays of a conversation that is compacted between turns, system and tools apart: of a `long` one its share, with a cold cache of
-    any other this `share` (None: none counts as long); and never less than `left`, what the last compaction left, with what it
-    may grow by · `caution`: the share of the thinking that is thought again."""
+    """The remainder of a conversation that is compacted between turns, system and tools apart: of a `long` one its share, with a cold cache
+    of any other this `share` (None: none counts as long); and never less than `left`, what the last compaction left, with what it may grow
+    by · `caution`: the share of the thinking that is thought again."""
 
     __slots__ = ("caution", "left", "long", "share")
 

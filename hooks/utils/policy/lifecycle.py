@@ -28,8 +28,8 @@ _CONTENT_STILL_TRUE = frozenset(("ttl_calls", "ttl_seconds", "committed", "chang
 
 
 class Decision:
-    """One decision about a result, with its reasons. `action`: expire, supersede, revive (a pin, a restore or an undo
-    brings it back), release (no pin holds it any more, so it has ended as before) or compact."""
+    """A decision about a result, with its reasons. `action`: expire, supersede, revive (a pin, a restore or an undo brings it back),
+    release (no pin holds it any more, so it has ended as before) or compact."""
 
     __slots__ = ("action", "by", "id", "index", "reasons", "tier", "tokens", "trigger")
 

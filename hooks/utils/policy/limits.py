@@ -20,7 +20,7 @@ _SAME_S = 1_800.0
 
 
 class Reading:
-    """One reading of a window: its `kind`, the `percent` used, `at` which time, and when it resets (`resets_at`, 0.0 where that is not
+    """A reading of a window: its `kind`, the `percent` used, `at` which time, and when it resets (`resets_at`, 0.0 where that is not
     known). Times in seconds."""
 
     __slots__ = ("at", "kind", "percent", "resets_at")

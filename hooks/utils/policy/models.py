@@ -19,7 +19,7 @@ OUTPUT_UNITS = 5.0
 
 
 class Model:
-    """One model. What the table does not say of it is taken as the most cautious case; `known` tells whether it names the model at all.
+    """A model. What the table does not say of it is taken as the most cautious case; `known` tells whether it names the model at all.
 
     `id`: as it was asked for · `read`, `write_5m`, `write_1h`: units a token · `input_usd`, `output_usd`: dollars a million tokens, None
     where the price is not known · `long_input_usd`, `long_output_usd`: the prices of a prompt of more than `long_prompt_tokens`, None

@@ -1,4 +1,4 @@
-"""Find the results that come again although the context had them before: cleared ones, and those that did not enter whole. Pure.
+"""Find the results that come again although the context had them before, cleared since or not whole. Pure.
 
 Content comes again as the same content, or as the same file that a read shows; tests that run again are wanted for how they go now, not for
 how they went.

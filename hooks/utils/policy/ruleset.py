@@ -111,7 +111,7 @@ DECISION_WORD = "decision"
 
 
 class TierRule:
-    """How results of one tier end: `ttl_calls` tool calls, `ttl_s` seconds (None: never by age), and `events`."""
+    """The endings of a tier's results: `ttl_calls` tool calls, `ttl_s` seconds (None: never by age), and `events`."""
 
     __slots__ = ("events", "ttl_calls", "ttl_s")
 

@@ -49,7 +49,7 @@ class Takes(Sums):
 
 
 class Context(TypedDict):
-    """How full a context is, and where its window is known from. `measured`: whether a request has shown its tokens; if not, they are an
+    """The fill of a context, and the source of its window's size. `measured`: whether a request has shown its tokens; if not, they are an
     estimate of what a compaction left."""
 
     tokens: int
@@ -98,8 +98,8 @@ class WeighedResult(TypedDict):
 
 
 class KindRow(TypedDict, total=False):
-    """What conversations were made of: a kind of composition.py, `result` of the tool of this `name`, or `server` for the tools of an MCP
-    server, its `parts` · `tokens` over all requests · `used`: [times, when last] of calls, None for all but results."""
+    """A part of conversations: a kind of composition.py, `result` of the tool of this `name`, or `server` for the tools of an MCP server,
+    its `parts` · `tokens` over all requests · `used`: [times, when last] of calls, None for all but results."""
 
     kind: str
     name: str

@@ -61,7 +61,7 @@ def _first(use: Use, fields: Sequence[str]) -> str:
 
 
 class Variant:
-    """One variant of a pair: its `tokens` (estimated; `names` of them may be absent: an outline is shorter, a line names many calls), its
+    """A variant of a pair: its `tokens` (estimated; `names` of them may be absent: an outline is shorter, a line names many calls), its
     `worth`, how much of the `result` stays (WHOLE, OUTLINED, NOTICED), and how much of the `input` (WHOLE, WRITTEN, STUBBED). `listed`:
     neither, but a line that names the call."""
 

@@ -1,1 +1,1 @@
-"""Take results out of the context and bring them back: placeholders, the surgery on transcripts, and the operations made of both."""
+"""Reclaim room in a context: placeholders, the surgery on transcripts, the operations made of both."""

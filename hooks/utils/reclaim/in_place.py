@@ -1,5 +1,5 @@
-"""A compaction that is answered without a model: what stays is decided from the tracker's state and the host's own messages, what leaves
-is archived, and the journal says what was done. The conversation is what the host sends (`hosts/transcripts/as_sent.py`).
+"""A compaction that is answered without a model: what stays is decided from the tracker's state and the host's own messages. The
+conversation is what the host sends (`hosts/transcripts/as_sent.py`).
 
 The answer is whole or there is none: whatever is not understood is left to the host.
 """

@@ -1,5 +1,5 @@
-"""Look at one context: how full it is, and what a clear would take of it, now and once the cache is cold. Answers, notices and the status
-line are drawn from it. Reconciles once; writes nothing but the tracker's own state.
+"""Look at one context: how full it is, with the clears that could be made of it. Answers, notices and the status line are drawn from it.
+Reconciles once; writes nothing but the tracker's own state.
 """
 
 from __future__ import annotations

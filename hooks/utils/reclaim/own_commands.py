@@ -1,5 +1,4 @@
-"""Leave our own commands and compactions out of a conversation, with their output: they tell the model nothing, and would grow with each
-compaction. Pure."""
+"""Leave our own commands, compactions included, out of a conversation, with their output: they tell the model nothing. Pure."""
 
 from __future__ import annotations
 

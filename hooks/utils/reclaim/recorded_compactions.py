@@ -1,4 +1,4 @@
-"""The compactions of a transcript, each with the passages that stood before it and the texts that stand behind it. Reads only.
+"""The compactions of a transcript, with the texts that they replaced. Reads only.
 
 What stands is what the first request behind a compaction was sent: the summary or the conversation that was written again, what the host
 added to it, and the messages that it kept. Where no request has come yet, it is all that is there.

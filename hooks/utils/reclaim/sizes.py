@@ -1,4 +1,4 @@
-"""How large a context is before and after a change of its messages, system and tools included. Pure."""
+"""The size of a context around a change of its messages, system and tools included. Pure."""
 
 from __future__ import annotations
 

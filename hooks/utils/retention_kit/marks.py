@@ -1,4 +1,4 @@
-"""What a mark for deletion is, in any store, and when it is due. Pure."""
+"""The mark for deletion that all stores share. Pure."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     class Marked(TypedDict):
-        """How many things of a project are marked (`by` whom), the ids of the first MARKED_NAMED, when (seconds) the first is deleted."""
+        """The marked things of a project: how many, `by` whom, the ids of the first MARKED_NAMED, when (seconds) the first is deleted."""
 
         project: str
         by: str

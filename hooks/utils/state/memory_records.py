@@ -56,7 +56,7 @@ class Verdict(tuple[str, str]):
 
 
 class Entry:
-    """What MEMORY.md lists of an item, or of several that are the same. `home`: the folder of a path, the file of a name, what a command
+    """The entry in MEMORY.md of an item, or of several that are the same. `home`: the folder of a path, the file of a name, what a command
     is for (one of PURPOSES). `facts`: what has to be so for it to be listed. `changed`: whether its file has changed since."""
 
     __slots__ = ("changed", "facts", "held", "home", "ids", "kind", "text", "weight")

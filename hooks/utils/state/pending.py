@@ -28,8 +28,8 @@ _KEPT = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", 
 
 
 class Observation:
-    """What a hook saw while another process held the lock, as the `file` of its note has it: lines for the journal, when the user spoke
-    (seconds; 0.0 where not), the row of a call, path -> stamp of a file at that time."""
+    """The observation of a hook while another process held the lock, as the `file` of its note has it: lines for the journal, when the user
+    spoke (seconds; 0.0 where not), the row of a call, path -> stamp of a file at that time."""
 
     __slots__ = ("call", "entries", "file", "prompted", "seen")
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         left: list[list[str]]
 
     class Part(TypedDict):
-        """What left of a call: its `kind` (result, input, calls, shown, reminders), its handle, and why."""
+        """A part of a call that left: its `kind` (result, input, calls, shown, reminders), its handle, and why."""
 
         kind: str
         handle: str

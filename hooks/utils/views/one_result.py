@@ -1,4 +1,4 @@
-"""One result with its reasons (`why`). A report in, lines out."""
+"""A result with its reasons (`why`). A report in, lines out."""
 
 from __future__ import annotations
 

@@ -136,13 +136,12 @@ class HostReductions(TypedDict):
 
 
 class Report(TypedDict):
-    """One context. `profile_source`: session or configuration · `context`: None before the first request · `calibration`: tokens for one
-    that is estimated, of which `scaled` is what the session's own usage shows beyond what its model is known for, 1.0 where that was not
+    """A context. `profile_source`: session or configuration · `context`: None before the first request · `calibration`: tokens for one that
+    is estimated, of which `scaled` is what the session's own usage shows beyond what its model is known for, 1.0 where that was not
     measured · `expired`: still in the context · `cleared`: archived, with a placeholder in its place · `figures`: what PopKit did in this
     session, its subagents included; {} where nothing was ever booked · `compacted`: results that have left, whole or in part, by whatever ·
-    `compactions`: by the host or instead of it, without clears and their undos; None without a transcript ·
-    `abandoned`: results on a rewound branch · `results` by number · `doubt`: what of the transcript is not understood, so that PopKit does
-    not change it."""
+    `compactions`: by the host or instead of it, without clears and their undos; None without a transcript · `abandoned`: results on a
+    rewound branch · `results` by number · `doubt`: what of the transcript is not understood, so that PopKit does not change it."""
 
     schema: int
     session: str
@@ -198,8 +197,8 @@ class ColdTakes(Takes):
 
 
 class Clear(TypedDict):
-    """What a clear did or would do. `tier`, `ids`, `pattern`, `now`: what was asked for · `items`: results that are known to leave ·
-    `further`: of the `tokens` those of what is needed least · `pictures`: numbers of those that show more than text, `shown`: how
+    """The effect of a clear, done or planned. `tier`, `ids`, `pattern`, `now`: what was asked for · `items`: results that are known to
+    leave · `further`: of the `tokens` those of what is needed least · `pictures`: numbers of those that show more than text, `shown`: how
     many pictures and documents of the person's leave, too; an undo puts neither back · `usd`: dollars that it saves, None where it leaves
     no cold cache · `later`: it begins as the session is resumed · `kept`: reason -> what of the expired stays, or was named and is pinned ·
     `wait_s`: until the cache is cold."""
@@ -279,9 +278,9 @@ class LossRow(TypedDict):
 
 
 class CompactionLosses(TypedDict):
-    """What a compaction lost: where it is (`transcript`, `line`), of which host, its time, whether a person `asked` for it, `why` PopKit
-    did it ("" where it did not), whether it was `without_model`, whether its summary is only `partly_known`, the tokens before it (0:
-    unknown), how many sentences, open errors, names and lines are lost, and the first rows of the list."""
+    """The losses of a compaction: where it is (`transcript`, `line`), of which host, its time, whether a person `asked` for it, `why`
+    PopKit did it ("" where it did not), whether it was `without_model`, whether its summary is only `partly_known`, the tokens before it
+    (0: unknown), how many sentences, open errors, names and lines are lost, and the first rows of the list."""
 
     transcript: str
     host: str
@@ -300,8 +299,8 @@ class CompactionLosses(TypedDict):
 
 
 class StatusFacts(TypedDict, total=False):
-    """What is known for a status line: the `ratio` of the window that is full; tokens that a clear removes by its last plan, `now` and once
-    the cache is `cold`, or else only what has `expired`; `limits` of the plan, in words."""
+    """The facts for a status line: the `ratio` of the window that is full; tokens that a clear removes by its last plan, `now` and once the
+    cache is `cold`, or else only what has `expired`; `limits` of the plan, in words."""
 
     ratio: float | None
     is_estimated: bool
@@ -313,7 +312,7 @@ class StatusFacts(TypedDict, total=False):
 
 
 class PromptRow(TypedDict, total=False):
-    """What prompts hold before the first word. `tokens`: in each, 0 for what is `deferred`, whose size is `on_demand` · `used`: [times,
+    """A row of the prompt before the first word. `tokens`: in each, 0 for what is `deferred`, whose size is `on_demand` · `used`: [times,
     when last], None where that is unknown · `key`: what hides a server or tool, "" where nothing does · `server` of a tool, `source` of a
     file, `level` of a section in it."""
 
@@ -356,7 +355,7 @@ class Pace(TypedDict):
 
 
 class AddedRow(TypedDict):
-    """What a host added, and how much of it while the same stood in the prompt."""
+    """An addition of a host, and how much of it while the same stood in the prompt."""
 
     name: str
     times: int
@@ -366,8 +365,8 @@ class AddedRow(TypedDict):
 
 
 class Whole(TypedDict):
-    """What requests were paid for. `parts`: name -> dollars; their sum is `usd` · `kinds` of what the part `conversation` was made of ·
-    `unpriced`: requests of models without a known price, whose dollars are in no sum."""
+    """The payment for requests, by part. `parts`: name -> dollars; their sum is `usd` · `kinds` of what the part `conversation` was made of
+    · `unpriced`: requests of models without a known price, whose dollars are in no sum."""
 
     usd: float
     parts: dict[str, float]
@@ -401,7 +400,7 @@ class Draft(TypedDict):
 
 
 class Messages(TypedDict):
-    """What the newest session's messages hold: as its host counted them since the last request, else estimated."""
+    """The messages of the newest session: as its host counted them since the last request, else estimated."""
 
     is_counted: bool
     rows: list[KindRow]
@@ -441,7 +440,7 @@ class Part(TypedDict):
 
 
 class Consumption(TypedDict):
-    """What took a window. `used`: plain, read, written, output · `unpriced`: tokens of models without a known price · `sources` of all
+    """The use of a window. `used`: plain, read, written, output · `unpriced`: tokens of models without a known price · `sources` of all
     tokens, `kinds` of those of conversations."""
 
     used: dict[str, int]
@@ -454,7 +453,7 @@ class Consumption(TypedDict):
 
 
 class WindowUse(TypedDict):
-    """How full a window of the plan is, as read `at`; `began` and `took` are None where the reading does not tell when it began."""
+    """The fill of a window of the plan, as read `at`; `began` and `took` are None where the reading does not tell when it began."""
 
     kind: str
     percent: float

@@ -13,7 +13,7 @@ PLACE = "popkit_place"  # the field of a message that the builder carries along,
 
 
 class Settings(NamedTuple):
-    """What the builder is told beside the messages: as in `ContextBuildOptions`, and the sources of memories and files."""
+    """The builder's settings beside the messages: as in `ContextBuildOptions`, and the sources of memories and files."""
 
     model: str = ""
     max_tokens: int | None = None

@@ -1,4 +1,4 @@
-"""A session of the OpenAI Agents SDK that keeps every item, and gives a run what the context builder leaves of them.
+"""A session of the OpenAI Agents SDK, cut by the context builder for each run.
 
     session = PopkitSession("conversation-1", "agent.sqlite", model="gpt-5")
     result = await Runner.run(agent, "hello", session=session)

@@ -1,4 +1,4 @@
-"""The context builder and memory in agents of Pydantic AI: a processor of their history, and a toolset.
+"""PopKit for agents of Pydantic AI: a processor of their history, with a toolset for memory.
 
     agent = Agent("anthropic:claude-opus-4-8", toolsets=[memory_toolset(memory)], capabilities=[ProcessHistory(history_processor())])
 

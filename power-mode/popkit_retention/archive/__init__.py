@@ -1,4 +1,4 @@
-"""The archive from Python: what left a context is searched, read, held, exported, and added by agents of one's own.
+"""The archive from Python, for agents of one's own.
 
     with Archive() as archive:  # that of your sessions
         for found in archive.search("timeout"):

@@ -1,4 +1,4 @@
-"""`popkit bill`: what each prompt of a project contains before the first word, what that costs, and what could be removed."""
+"""`popkit bill`: the cost of what each prompt of a project contains before the first word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What requests cost at the models' prices, lost caches included. Pure."""
+"""The cost of requests at the models' prices, lost caches included. Pure."""
 
 from __future__ import annotations
 

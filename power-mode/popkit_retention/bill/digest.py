@@ -1,4 +1,4 @@
-"""The digest of one transcript: what its requests used, by model, what its cache lost, and what it called."""
+"""The digest of one transcript: the usage of its requests, by model, with its lost caches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of `popkit bill limits`: how full the windows of the plan are, and what used them. Pure but for the time zone."""
+"""The text of `popkit bill limits`. Pure but for the time zone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What used a window of the plan's limits. Pure."""
+"""The use of a window of the plan's limits. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`popkit bill limits`: how full the plan's limits are, when they will be full, and what used them."""
+"""`popkit bill limits`: the use of the plan's limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`popkit bill misses`: which requests wrote again what the previous one had left in the prompt cache, why, and what that cost."""
+"""`popkit bill misses`: the requests that wrote again what the previous one had left in the prompt cache."""
 
 from __future__ import annotations
 

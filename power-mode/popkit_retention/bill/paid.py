@@ -1,4 +1,4 @@
-"""What a project's requests were paid for. Pure."""
+"""The payment for a project's requests, by part. Pure."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Lost(TypedDict):
 
 
 class Cause(Lost):
-    """What one `cause` of lost caches cost; `details`: [(words, times)] of the most frequent ones."""
+    """The cost of a `cause` of lost caches; `details`: [(words, times)] of the most frequent ones."""
 
     cause: str
     details: list[tuple[str, int]]

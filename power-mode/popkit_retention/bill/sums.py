@@ -1,4 +1,4 @@
-"""Sums of what requests used, by model and by time. Pure.
+"""Sums of the usage of requests, by model or time. Pure.
 
 Tokens that the cache lost count as read, as in the shares of the requests: the extra cost of writing them again has no kind, either.
 """

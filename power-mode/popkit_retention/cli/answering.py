@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Refused(PopkitError):
-    """What the user asked for cannot be done; the message says what to do, and `command` is the line to type for that."""
+    """The user's request cannot be met; the message says what to do, and `command` is the line to type for that."""
 
     def __init__(self, message: str, command: str = ""):
         super().__init__(message)

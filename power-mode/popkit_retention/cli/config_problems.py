@@ -1,4 +1,4 @@
-"""The problems of the configuration's files, each with its key, its value and what is allowed.
+"""The problems of the configuration's files, as a person reads them.
 
 The check walks the table of `fields`, so it finds a problem exactly where the hooks' reader ignores something; it also says where a text
 stops being JSON and which keys occur twice. Reads only.

@@ -1,4 +1,4 @@
-"""The check of `popkit doctor` on the states of a project's sessions: whether they equal what transcript and journal give."""
+"""The check of `popkit doctor` on the states of a project's sessions: whether a rebuild gives the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list in another host's settings that names what of PopKit it loads: ours is added or taken out, and an undo gives the file back."""
+"""The list in another host's settings that names what of PopKit it loads: our entry in it is set or undone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Edit one member of a JSON object in its text, so that a person's file keeps its order, its spacing and everything else. ValueError for
-a text that is not a JSON object. Pure."""
+"""Edit one member of a JSON object in its text, so that the rest of a person's file stays as it was. ValueError for a text that is not a
+JSON object. Pure."""
 
 from __future__ import annotations
 

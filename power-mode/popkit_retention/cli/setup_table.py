@@ -1,4 +1,4 @@
-"""The operation of `popkit setup`, whose arguments are the extras and what features set up."""
+"""The operation of `popkit setup`, whose arguments come from the features."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def _draw_in_client(environ: Mapping[str, str]) -> int:
 
 
 class ClientReport:
-    """What Claude Code reports to its status line, "" or 0 for a missing value: the `window` of the model, the `tokens` in use, and their
+    """The report of Claude Code to its status line, "" or 0 for a missing value: the `window` of the model, the `tokens` in use, and their
     `ratio`, None where it is not known. A window smaller than its contents is a contradiction, and counts as missing."""
 
     __slots__ = ("model", "project", "ratio", "session_id", "tokens", "transcript", "window")

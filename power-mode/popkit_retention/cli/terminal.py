@@ -1,4 +1,4 @@
-"""Write to the terminal: plain ASCII where its encoding has no blocks and rules, some colour where it is a terminal."""
+"""Write to the terminal: plain ASCII where its encoding has no blocks, some colour where it is a terminal."""
 
 from __future__ import annotations
 

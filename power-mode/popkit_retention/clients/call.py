@@ -1,4 +1,4 @@
-"""One call of a wrapped client: its settings, its request, the request to the fallback model. Neither package is imported."""
+"""A call of a wrapped client: its settings, its request, the request to the fallback model. Neither package is imported."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Setting(NamedTuple):
 
 
 class Call:
-    """One call. `arguments`: those that the request is sent with. `raw`: "" where the answer itself is asked for, else the kind of its
+    """A call. `arguments`: those that the request is sent with. `raw`: "" where the answer itself is asked for, else the kind of its
     response."""
 
     def __init__(self, form: Form, arguments: Arguments, setting: Setting, service: ContextService, callers: KnownCallers) -> None:

@@ -1,4 +1,4 @@
-"""An answer that a wrapped client retrieves later, and its usage: of a background response, of a batch, of a batch's results."""
+"""The later retrieval of an answer by a wrapped client: of a background response, of a batch, of a batch's results."""
 
 from __future__ import annotations
 

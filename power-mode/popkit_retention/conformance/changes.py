@@ -169,7 +169,7 @@ def expected_values_must_still_hold(store: Store, again: Callable[[], Store]) ->
 
 
 def concurrent_counts_are_not_lost(store: Store, again: Callable[[], Store]) -> None:
-    """When several count up from a value that they have read, no count is lost."""
+    """No count is lost when several writers count up from a value that they have read."""
 
     def count_up(each: Store) -> None:
         while True:

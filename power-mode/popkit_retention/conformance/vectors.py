@@ -113,7 +113,7 @@ def a_vector_takes_the_place_of_another(store: VectorStore, again: Callable[[], 
 
 
 def what_is_removed_is_gone(store: VectorStore, again: Callable[[], VectorStore]) -> None:
-    """What is removed is found by no query, and has no stamp; the others stay, and it may come back."""
+    """A removed vector is found by no query, and has no stamp; the others stay, and it may come back."""
     store.put([at(f"v{number}", number, user_id="ana") for number in range(5)])
     store.remove(["v1", "v3", "gone", "v1"])
     expect((found(store), found(store, user_id="ana")), (["v0", "v2", "v4"],) * 2, "what is left")

@@ -1,4 +1,4 @@
-"""What enters with a request: memories (layer 2) and files (layer 3). Pure but for their sources.
+"""The additions to a request: memories (layer 2) and files (layer 3). Pure but for their sources.
 
 A file enters where the user's texts refer to it (whether it exists and may be read is its source's to decide), unless the conversation
 shows it whole, as it is now.

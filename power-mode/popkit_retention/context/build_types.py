@@ -39,8 +39,7 @@ class ContextTier(str, Enum):
 
 
 class TierContent(_Model):
-    """One layer as it enters: its text as the model reads it, its tokens, its number of items (messages, memories, files), and its
-    source."""
+    """A layer as it enters: its text as the model reads it, its tokens, its number of items (messages, memories, files), and its source."""
 
     tier: ContextTier
     content: str
@@ -50,14 +49,14 @@ class TierContent(_Model):
 
 
 class LayerShare(_Model):
-    """One layer's share of a context."""
+    """A layer's share of a context."""
 
     tokens: int = Field(default=0, ge=0)
     items: int = Field(default=0, ge=0)
 
 
 class TierBreakdown(_Model):
-    """Each layer's share of a context, and the tokens of all of them."""
+    """The shares of all layers in a context, and their tokens together."""
 
     tier1: LayerShare = LayerShare()
     tier2: LayerShare = LayerShare()
@@ -67,8 +66,8 @@ class TierBreakdown(_Model):
 
 
 class PruningStrategy(_Model):
-    """How much of each layer enters. `tier4_messages` counts exchanges (a message of the user's with all messages that answer it): in a
-    strategy the newest ones, which stay whole; in a result those of the history that are sent."""
+    """The amount of each layer that enters. `tier4_messages` counts exchanges (a message of the user's with all messages that answer it):
+    in a strategy the newest ones, which stay whole; in a result those of the history that are sent."""
 
     budget_range: str
     tier1_messages: int = Field(ge=0)

@@ -52,7 +52,7 @@ def build_context(options: ContextBuildOptions, sources: Sources = NO_SOURCES) -
 
 
 class _Build:
-    """One build. `before`: the changes of earlier builds that still apply, `changes`: those of this one."""
+    """A build. `before`: the changes of earlier builds that still apply, `changes`: those of this one."""
 
     def __init__(self, options: ContextBuildOptions, strategy: PruningStrategy, dialogue: Dialogue) -> None:
         self.options = options

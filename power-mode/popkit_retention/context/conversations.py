@@ -30,7 +30,7 @@ class _Beginning:
 
 
 class Turn:
-    """One build. `state`: the one from the previous build (`ContextResult.state`), None for the first."""
+    """A build. `state`: the one from the previous build (`ContextResult.state`), None for the first."""
 
     def __init__(self, begun: _Beginning, digests: Sequence[str], most: int) -> None:
         self._states = begun.states

@@ -45,8 +45,8 @@ def texts_of(additions: Iterable[Addition]) -> list[str]:
 
 
 class Changes:
-    """How a request differs from the caller's messages, by their numbers: those `left` out, `notices` in the place of results (by the id
-    of the call; BARE under that of a call whose input is shortened), those sent `without_thinking`, `additions` before the user's
+    """The difference of a request from the caller's messages, by their numbers: those `left` out, `notices` in the place of results (by the
+    id of the call; BARE under that of a call whose input is shortened), those sent `without_thinking`, `additions` before the user's
     text."""
 
     __slots__ = ("additions", "left", "notices", "without_thinking")

@@ -1,4 +1,4 @@
-"""The engine's judgement of a conversation's results: which of them are dead, and how likely the others are needed again.
+"""The engine's judgement of a conversation's results: how likely each is needed again.
 
 An SDK's messages are the engine's third driver, beside hooks and transcripts: each call with its result is an event, and so is each request
 of the user's. They carry no times, so nothing here expires by the clock. Rules, models and the model of need are the shipped ones.

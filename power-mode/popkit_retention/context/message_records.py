@@ -1,4 +1,4 @@
-"""The records of a message: what was parsed from it, and how it is to be edited. Pure."""
+"""The records of a message, from its parsing to its editing. Pure."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ BARE = ""
 
 
 class Edit(NamedTuple):
-    """How a message differs from the caller's: `notices` in the place of results (by the id of the call; BARE where a call's input is
+    """The difference of a message from the caller's: `notices` in the place of results (by the id of the call; BARE where a call's input is
     shortened), its thinking is left out, `additions` before the user's text."""
 
     notices: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""The records of a request: the caller, the question, the usage of the answer and the notices about it."""
+"""The records of a request, from the caller's question to the answer's usage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the contexts of a session were assembled: its newest snapshot, with the strategy in words."""
+"""The tile of a session's assembled contexts: its newest snapshot, with the strategy in words."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The usage log of clients, in the database of the user's configuration: the limits, the tokens that calls used, and snapshots of assembled
-contexts. No call waits for it."""
+"""The usage log of clients, in the database of the user's configuration. No call waits for it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Connections with a time limit: each has a few seconds to send its request, and only so many may wait at once. Without that, anybody on
-this machine could lock out the owner without having the token."""
+"""Connections with a time limit: a request has a few seconds to arrive. Without that, anybody on this machine could lock out the owner
+without having the token."""
 
 from __future__ import annotations
 

@@ -41,8 +41,7 @@ MINUTE_S = 60.0
 
 
 class Brief(NamedTuple):
-    """What the list shows of a context that was read: its stamp, the second for which it holds (`at`), and how long the reading took
-    (seconds)."""
+    """A context in the list, once it was read: its stamp, the second for which it holds (`at`), and how long the reading took (seconds)."""
 
     stamp: str
     at: float

@@ -1,6 +1,6 @@
-"""Samples of what the requests of a session carried, by tier and by layer. A sampler observes the fold from which everything else is made,
-so its last point is what the panel shows, and it reads nothing itself. Of a long session, only every second, fourth, … request is kept: the
-work and the points stay bounded."""
+"""Samples of a session's requests: their tokens by tier or layer. A sampler observes the fold from which everything else is made, so its
+last point is what the panel shows, and it reads nothing itself. Of a long session, only every second, fourth, … request is kept: the work
+and the points stay bounded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST = 300
 
 
 class _Sample(NamedTuple):
-    """What a request carried, in tokens before the calibration; `prompt`: the user's newest words in it."""
+    """The parts of a request, in tokens before the calibration; `prompt`: the user's newest words in it."""
 
     at: float
     request: int

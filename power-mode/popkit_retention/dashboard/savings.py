@@ -1,4 +1,4 @@
-"""The tile of savings by day and project: sums of the ledgers, which are settled first, as `popkit context stats` does; unchanged ledgers
+"""The tile of savings by day or project: sums of the ledgers, which are settled first, as `popkit context stats` does; unchanged ledgers
 are not read again."""
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class SavingsReport:
 
 
 class StatsTile(Tile):
-    """What PopKit has saved and cost, in all sessions of this folder."""
+    """The savings and costs of PopKit in all sessions of this folder."""
 
     view = "stats"
     title = "Stats"

@@ -1,5 +1,5 @@
-"""The server process: it binds to loopback, prints the address, and serves until it is terminated. It is run by an interpreter that has the
-extra: `python server.py`, with its options as JSON in its one argument."""
+"""The server process, on loopback alone. It is run by an interpreter that has the extra: `python server.py`, with its options as JSON in
+its one argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offer operations on a session, and run those that are offered at that moment: the outcome of each is shown before it is run."""
+"""The operations on a session that the page offers, each with its outcome before it is run."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from .shapes import Figures, Offer, Shape
 
 
 class Fill(Shape):
-    """How full a context is, and that in the panel's `words`. `cache_until`: when the cache goes cold, None where it is."""
+    """The fill of a context, also in the panel's `words`. `cache_until`: when the cache goes cold, None where it is."""
 
     tokens: int
     words: str
@@ -17,7 +17,7 @@ class Fill(Shape):
 
 
 class Verdict(Shape):
-    """What to do now, in the panel's words."""
+    """The advice for now, in the panel's words."""
 
     kind: Literal["clear", "wait", "full", "noted", "returning", "nothing"]
     words: str
@@ -48,7 +48,7 @@ class SessionRow(Shape):
 
 
 class Sessions(Shape):
-    """One page of the list, running ones first, then the newest."""
+    """A page of the list, running ones first, then the newest."""
 
     sessions: list[SessionRow]
     total: int
@@ -86,8 +86,8 @@ class Strategy(Shape):
 
 
 class Bar(Shape):
-    """One result in the timeline: it came with call `from_call`, and its life ended with `to_call` (None: it is alive). `note`: what
-    ended it, in the panel's words. `plan`: clear, hold or keep."""
+    """A result in the timeline: it came with call `from_call`, and its life ended with `to_call` (None: it is alive). `note`: what ended
+    it, in the panel's words. `plan`: clear, hold or keep."""
 
     number: int
     label: str
@@ -132,7 +132,7 @@ class Point(Shape):
 
 
 class Mark(Shape):
-    """When the context changed between requests, and how: "cleared", "compacted" or "put back"."""
+    """A change of the context between requests: "cleared", "compacted" or "put back"."""
 
     at: float
     words: str
@@ -163,7 +163,7 @@ class LostRow(Shape):
 
 
 class Lost(Shape):
-    """What the newest compaction lost: `when` it was and how much in all, in words ("" where there was none), and its first rows."""
+    """The losses of the newest compaction: `when` it was and how much in all, in words ("" where there was none), and its first rows."""
 
     when: str = ""
     sums: str = ""

@@ -39,7 +39,7 @@ def _encodable(value: Any) -> Any:
 
 
 class Failure(Shape):
-    """What is wrong, and what to do."""
+    """A failure, with the way out of it."""
 
     error: str
 
@@ -82,8 +82,8 @@ class Me(Shape):
 
 
 class Figures(Shape):
-    """What PopKit did, in four quantities (hooks/utils/policy/figures.py): tokens that were kept out and cleared, its cost in dollars and
-    its net savings; None where no price is known. `unpriced`: not all of it had a price."""
+    """The effect of PopKit, in four quantities (hooks/utils/policy/figures.py): tokens that were kept out and cleared, its cost in dollars
+    and its net savings; None where no price is known. `unpriced`: not all of it had a price."""
 
     kept_out_tokens: int
     cleared_tokens: int

@@ -1,4 +1,4 @@
-"""Share among all requests of one server where it works, the clock, the sessions that there are, and the lock for changes."""
+"""The state that all requests of one server share."""
 
 from __future__ import annotations
 

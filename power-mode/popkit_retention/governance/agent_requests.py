@@ -1,4 +1,4 @@
-"""Requests of agents to keep less, which wait for the user's approval and concern only the project of the agent.
+"""Requests of agents to keep less in their own project, which wait for the user's approval.
 
 A request is an entry of the log. It stays pending until another entry accepts or declines it. The caller holds the lock, and operations
 that a killed process left unfinished are complete.

@@ -35,8 +35,8 @@ _NAMED = 5  # sessions that a message names
 
 
 class Request:
-    """One request: the parsed words, the controller that answers it, the time, and the domains that it is about. `unknown`: the sessions
-    that it names of which nothing is here."""
+    """A request: the parsed words, the controller that answers it, the time, and the domains that it is about. `unknown`: the sessions that
+    it names of which nothing is here."""
 
     __slots__ = ("arguments", "bar", "controller", "domain", "domains", "environ", "flags", "now", "unknown", "word")
 
@@ -69,7 +69,7 @@ class Request:
 
 
 class Assignment(NamedTuple):
-    """One change of a domain's key, by `=`, `+=` or `-=`, to a value as in a policy's JSON."""
+    """A change of a domain's key, by `=`, `+=` or `-=`, to a value as in a policy's JSON."""
 
     domain: str
     key: str

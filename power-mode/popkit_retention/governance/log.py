@@ -35,8 +35,8 @@ _ADD = f"INSERT INTO entries ({', '.join(HASHED)}, hash) VALUES ({', '.join('?' 
 
 @dataclass(frozen=True)
 class Entry:
-    """What was done `at` a time (seconds) `by` whom (`user`, `tool`, `job`), to which ids of which domain. `todo`: the part that is still
-    to be done, None when it is done."""
+    """An action `at` a time (seconds) `by` whom (`user`, `tool`, `job`), to which ids of which domain. `todo`: the part that is still to be
+    done, None when it is done."""
 
     number: int
     at: float

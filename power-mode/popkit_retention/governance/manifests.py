@@ -51,7 +51,7 @@ _HEAD, _BEHIND_HASH = b'{"sha256":"', b'",'
 
 @dataclass(frozen=True)
 class Item:
-    """One resource in an archive: `stored_size` bytes of the contents from `offset` on, zlib's where `compressed`. `size` and `sha256` are
+    """A resource in an archive: `stored_size` bytes of the contents from `offset` on, zlib's where `compressed`. `size` and `sha256` are
     those of the restored content, `about` is what its domain needs to restore it."""
 
     id: str

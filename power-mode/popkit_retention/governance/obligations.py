@@ -1,4 +1,4 @@
-"""What governance offers to features that delete by hand."""
+"""The interface of governance for features that delete by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Foreign values and messages, as an error or a report quotes them. Pure."""
+"""Quote foreign text in an error or a report. Pure."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ Json = dict[str, Any]
 
 
 class Counts(TypedDict):
-    """How many resources a policy releases (within its limit) and keeps; `total` includes those beyond the limit."""
+    """Counts of the resources that a policy releases (within its limit) and keeps; `total` includes those beyond the limit."""
 
     eligible: int
     protected: int
@@ -155,7 +155,7 @@ class Soon(TypedDict):
 
 
 class JobAnswer(TypedDict):
-    """What the hourly job collected; `unindexed`: how many archived contents search cannot find yet, None where that was not asked."""
+    """The results of the hourly job; `unindexed`: how many archived contents search cannot find yet, None where that was not asked."""
 
     domains: list[CollectionPart]
     unindexed: int | None

@@ -71,7 +71,7 @@ class Part(NamedTuple):
 
 
 class Workspace:
-    """One folder of ours. `by`: who asks (user, tool, job), for the log. `project`: the key of the only project whose data is read and
+    """A folder of ours. `by`: who asks (user, tool, job), for the log. `project`: the key of the only project whose data is read and
     marked; None: all. `now` returns the time (seconds). A context manager; GovernanceError where anything fails."""
 
     def __init__(

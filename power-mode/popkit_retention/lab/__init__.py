@@ -1,1 +1,1 @@
-"""Replay past sessions under any policy, to measure its savings, costs and failures."""
+"""Measure policies by replaying past sessions."""

@@ -1,5 +1,5 @@
-"""`popkit lab`: what past sessions would have saved, cost and missed under each policy. Reads transcripts; writes only the file that
---parquet names. Exit 0, or 1 when there is nothing to show."""
+"""`popkit lab`: the scores of policies over past sessions. Reads transcripts; writes only the file that --parquet names. Exit 0, or 1 when
+there is nothing to show."""
 
 from __future__ import annotations
 

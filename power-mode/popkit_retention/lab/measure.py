@@ -1,4 +1,4 @@
-"""Replay a session under a policy, to measure its cost, the tokens carried and the misses. Pure.
+"""Measure a policy by replaying a session under it. Pure.
 
 Units are input tokens, at the prices of a model and a lifetime of the cache (policy/economics.py). A prompt is read from the cache up to
 the end of the last request before the first changed block, where that is within the look-back, else up to the messages; the rest is
@@ -81,7 +81,7 @@ def score(session: Session, policy: Policy, prices: Prices, on_request: OnReques
 
 
 class _Replay:
-    """One method for each kind of step of a session."""
+    """A replay, with a method for each kind of step of a session."""
 
     def __init__(self, session: Session, policy: Policy, prices: Prices, on_request: OnRequest | None) -> None:
         self.policy = policy

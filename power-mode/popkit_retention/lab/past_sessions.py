@@ -1,4 +1,4 @@
-"""Sums up what PopKit would have done by itself in past sessions, in tokens and dollars, its own cost taken off.
+"""Sum up the savings that PopKit would have made in past sessions, in tokens or dollars, its own cost taken off.
 
 Beside it stands what happened: the recorded session with the host's compactions and what these cost. The dollars of a session are those of
 its recorded usage at its models' prices; what is saved is the lab's share of them. Reads only.
@@ -40,12 +40,12 @@ _COPIED = "all of its requests are in other sessions"
 
 
 class PastSums(NamedTuple):
-    """What PopKit would have done by itself in `sessions` and `subagents`. `usd`: what their `requests` cost, of which `unrecorded` have no
-    usage in the transcript, and `unpriced` a model without a price. The door would have kept `kept_out_tokens` of `kept_out_results` out;
-    at `compactions` of the host's, `kept_tokens` would have stayed word for word in the place of `summary_tokens`. `kept_out_usd`,
-    `compactions_usd`, `auto_usd`: what the door saves, what compactions without a model save beside it, and what more of them save when
-    the cache is cold; below 0 for what costs more. PopKit has changed `changed` more sessions. `left`: how many transcripts were not
-    reached within so many `seconds`."""
+    """The savings that PopKit would have made by itself in `sessions` and `subagents`. `usd`: what their `requests` cost, of which
+    `unrecorded` have no usage in the transcript, and `unpriced` a model without a price. The door would have kept `kept_out_tokens` of
+    `kept_out_results` out; at `compactions` of the host's, `kept_tokens` would have stayed word for word in the place of `summary_tokens`.
+    `kept_out_usd`, `compactions_usd`, `auto_usd`: what the door saves, what compactions without a model save beside it, and what more of
+    them save when the cache is cold; below 0 for what costs more. PopKit has changed `changed` more sessions. `left`: how many transcripts
+    were not reached within so many `seconds`."""
 
     sessions: int = 0
     subagents: int = 0

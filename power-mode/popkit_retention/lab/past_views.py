@@ -1,5 +1,5 @@
-"""What PopKit would have done by itself in past sessions, with which `popkit try` begins: in a sentence, then by its parts. Data in, lines
-out. Pure."""
+"""The text of the savings that PopKit would have made in past sessions, with which `popkit try` begins: in a sentence, then by its parts.
+Data in, lines out. Pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The interface of a policy, which anybody may implement: what it learns of a session, what it may decide, and when.
-Pure.
+"""The interface of a policy, which anybody may implement. Pure.
 
 Each session gets a new policy, which follows it in order. Right before each request it may clear results, and right after a result came it
 may replace its text. docs/policies.md shows how to write one.

@@ -33,7 +33,7 @@ def tokens_of(chars: int, factor: float = 1.0) -> int:
 
 
 class Block:
-    """One piece of a context: a text of the user's or the assistant's, a tool call, or a result.
+    """A piece of a context: a text of the user's or the assistant's, a tool call, or a result.
 
     Only a result has an `id` (of its tool use), a `text`, a `call` (the engine's event) and a `handle`. `tokens`: by the lab's measure;
     `estimate`: by the engine's, for a block that is not a result. `thinking`: tokens of the assistant's thinking, in a block that has
@@ -58,7 +58,7 @@ class Block:
 
 
 class Request:
-    """One request, and the message that answered it.
+    """A request, and the message that answered it.
 
     `number` counts from 1; `sent_at`, `answered_at`: seconds; `output`: tokens of the answer; `usage`: as the host recorded it, None where
     it did not. `needs`: (string that the answer wrote and only results held, those Blocks). `calls`: whether the answer calls tools that

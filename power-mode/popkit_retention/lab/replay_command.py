@@ -1,4 +1,4 @@
-"""`popkit lab replay`: what one policy would have cleared and let in, request by request. Reads a transcript; writes only the file that
+"""`popkit lab replay`: the decisions of one policy on a past session, request by request. Reads a transcript; writes only the file that
 --out names."""
 
 from __future__ import annotations

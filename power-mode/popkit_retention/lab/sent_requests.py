@@ -1,4 +1,4 @@
-"""Read a transcript as the requests that were sent: the growth of the conversation before each, and the needs of each answer.
+"""Read a transcript as the requests that were sent.
 
 The main thread (or a subagent's own file) is read line by line, as a live system would have seen it. A request is an assistant message
 that the API produced, one per message id, in the order of the lines. The host writes a message block by block, and the results of its

@@ -1,4 +1,4 @@
-"""Score many sessions under many policies: the cost, the tokens carried and the misses of each. Reads only.
+"""Score many sessions under many policies. Reads only.
 
 A session is read by one process, scored under every policy and forgotten; only a row of numbers is kept. The sums are means over
 repositories and pooled counts. The same code, sessions and prices give the same digits, whatever the order, the machine, the paths or the

@@ -21,8 +21,8 @@ def _silent(done: float, total: float | None = None) -> None:
 
 
 class ToolCall:
-    """One call. `folder`: the project's, or one in it · `wide`: it covers all projects · `progress(done, total)`: reports to the client,
-    and ends the tool if the answer is no longer wanted."""
+    """A call. `folder`: the project's, or one in it · `wide`: it covers all projects · `progress(done, total)`: reports to the client, and
+    ends the tool if the answer is no longer wanted."""
 
     def __init__(
         self, environ: Mapping[str, str], folder: str, arguments: dict[str, Any] | None = None,

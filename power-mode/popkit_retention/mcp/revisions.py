@@ -16,7 +16,7 @@ _FRESH_MS = 300_000
 
 
 class Dialect(NamedTuple):
-    """One revision. `batches`: several messages in one line · `annotations`: hints about tools · `structured`: titles, output schemas and
+    """A revision. `batches`: several messages in one line · `annotations`: hints about tools · `structured`: titles, output schemas and
     structured content · `stateless`: results describe themselves."""
 
     version: str

@@ -1,5 +1,5 @@
-"""The server of one connection, which takes lines and passes its answers to `send`; it knows no streams. Tools run one after another in a
-thread beside the one that reads: while a tool runs, pings are answered and cancellations accepted."""
+"""The server of one connection, which answers lines by `send`; it knows no streams. Tools run one after another in a thread beside the one
+that reads: while a tool runs, pings are answered and cancellations accepted."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Cancelled(PopkitError):
 
 
 class Call:
-    """One call of a tool, waiting or running. `work` makes the answer; `done` is called with it, or with None for no answer."""
+    """A call of a tool, waiting or running. `work` makes the answer; `done` is called with it, or with None for no answer."""
 
     __slots__ = ("_done", "_work", "cancelled", "id", "is_over")
 

@@ -21,7 +21,7 @@ _PROJECT = words("here", ALL, about="all: every project, not only this one")
 
 
 class Tool(NamedTuple):
-    """One tool. `does`: its function · `effect`: that of its operation · `again`: repeating a call has no further effect · `wide`: it can
+    """A tool. `does`: its function · `effect`: that of its operation · `again`: repeating a call has no further effect · `wide`: it can
     cover all projects, where the user allows that."""
 
     name: str

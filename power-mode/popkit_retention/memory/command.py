@@ -43,7 +43,7 @@ def called(environ: Mapping[str, str]) -> str:
 
 
 class Request:
-    """One request: the parsed words, the project, the time, and how the reader calls us."""
+    """A request: the parsed words, the project, the time, and how the reader calls us."""
 
     __slots__ = ("arguments", "command", "environ", "flags", "now", "place", "word")
 

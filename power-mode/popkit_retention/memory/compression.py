@@ -33,7 +33,8 @@ _CUT = " …"
 
 
 class CompressionPolicy:
-    """When an item is compressed to the next level: old enough, and neither valuable nor asked for (the specification, 3.2)."""
+    """The conditions on which an item is compressed to the next level: old enough, and neither valuable nor asked for (the specification,
+    3.2)."""
 
     COMPRESSION_TRIGGERS: dict[str, dict[str, float]] = {  # noqa: RUF012  the specification's name and form
         "full_to_summary": {"age_hours": 24, "composite_score_max": 0.6, "access_count_max": 3},

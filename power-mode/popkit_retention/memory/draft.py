@@ -1,4 +1,4 @@
-"""Drafts MEMORY.md: which entries are in it so far, the room that they take, and which come next. Pure.
+"""Draft MEMORY.md, entry by entry, within its room. Pure.
 
 Pinned entries come first, whatever they cost; then commands, notes and errors, up to their shares; then files, by their worth for the room
 that they need, names in the room that files leave, and what notes, errors and commands are left in what remains. Room is in characters, as

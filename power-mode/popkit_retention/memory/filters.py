@@ -1,4 +1,4 @@
-"""Filters of items: conditions on their fields and on their metadata. Pure.
+"""Filters of items: conditions on their fields or metadata. Pure.
 
     {"user_id": "ana", "kind": {"in": ["note", "order"]}, "created_at": {"gte": 1.79e9}, "metadata.lang": "en"}
 

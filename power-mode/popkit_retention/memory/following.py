@@ -1,4 +1,4 @@
-"""Find the items that a session followed: memory showed them, and the assistant wrote their names soon after.
+"""Find the items that a session followed: the assistant wrote their names soon after memory showed them.
 
 The name of a path is its file's, that of a command the whole command; the names of any other text are its words that look like code. A text
 without such a name cannot be seen to be followed.

@@ -1,4 +1,4 @@
-"""What compression loses: the specification's metrics (3.3)."""
+"""The losses of compression: the specification's metrics (3.3)."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class BadItem(PopkitError, ValueError):
 
 @dataclass
 class Item:
-    """One remembered thing. All times are seconds since the epoch.
+    """A remembered thing. All times are seconds since the epoch.
 
     - `text`: the text at the item's `level`, "" for an embedding. `original`: whether the full text is kept apart.
     - `project`: the project's key, "" for none. `profile`: the formula that values it. `source`: who said so, with this `confidence`, 0 to

@@ -125,7 +125,7 @@ def _learn(store: Store, lesson: Lesson, now: float, policies: TierPolicies) -> 
 
 
 class Teaching(NamedTuple):
-    """Where an item was learnt: the `sessions` that taught it, oldest first, and the `checkouts` that these worked in, by name.
+    """The origin of an item: the `sessions` that taught it, oldest first, and the `checkouts` that these worked in, by name.
 
     An item belongs to all sessions that taught it, so its `session_id`, a scope beyond which nobody sees it, stays empty: a user's sessions
     are told apart by this, and by `episode`, the first of them, which filters can name."""

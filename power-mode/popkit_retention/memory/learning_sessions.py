@@ -144,7 +144,7 @@ def learn(sources: Sequence[Source], environ: Mapping[str, str], into: Place | N
 
 
 class _Run:
-    """One run over so many `sources`: the places that it has opened, by the keys of their projects, and its result."""
+    """A run over so many `sources`: the places that it has opened, by the keys of their projects, and its result."""
 
     def __init__(self, environ: Mapping[str, str], into: Place | None, opened: ExitStack, sources: int) -> None:
         self.environ = environ

@@ -1,4 +1,4 @@
-"""Memory of one project over a store: the one interface for commands, hooks' child processes and authors of other agents."""
+"""Memory of one project over a store: the one interface to it."""
 
 from __future__ import annotations
 

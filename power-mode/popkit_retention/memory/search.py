@@ -1,5 +1,5 @@
-"""Searches items: which ones answer a question best, by terms and neighbours, speaker and time, and likeness where there are embeddings;
-and which episodes a prompt is about. Pure, except for what `search` asks of a store and of an index of vectors."""
+"""Search items: those that answer a question best, by terms, neighbours, speaker, time or the likeness of embeddings. Pure, except for what
+`search` asks of a store and of an index of vectors."""
 
 from __future__ import annotations
 

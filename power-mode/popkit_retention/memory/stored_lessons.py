@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class StoredLesson(NamedTuple):
-    """What one session has contributed. `number`: of the session in its project, from 1 (0: unknown) · `ended`: seconds · `writes`: item
-    id -> how often the session wrote it · `followed`: ids of items that it reinforced · `written`: ids of earlier items that it wrote ·
+    """The contribution of a session. `number`: of the session in its project, from 1 (0: unknown) · `ended`: seconds · `writes`: item id ->
+    how often the session wrote it · `followed`: ids of items that it reinforced · `written`: ids of earlier items that it wrote ·
     `has_used`: it used something from memory · `root`: the checkout that it worked in, "" where that is not known."""
 
     number: int

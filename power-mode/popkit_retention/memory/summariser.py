@@ -1,4 +1,4 @@
-"""The user's own summariser: a command that reads a text and prints its summary. Only this command sees the text."""
+"""The user's own summariser: a command that prints the summary of a text. Only this command sees the text."""
 
 from __future__ import annotations
 

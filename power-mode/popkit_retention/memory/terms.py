@@ -1,4 +1,4 @@
-"""Splits a text into terms: the words that search compares, of prose and of code alike. Pure."""
+"""Split a text into terms: the words that search compares, of prose as of code. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""MemoryTierManager, by the specification's name (part 5.2): the decision on an item that is a dictionary, by the rules of `transitions`,
-and its move by a client that runs Cypher.
-"""
+"""MemoryTierManager, by the specification's name (part 5.2): the tiers of items that are dictionaries, by the rules of `transitions`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The policies of memory's tiers: the bounds that `transitions` goes by, by the specification's names and in its form (4.2 to 4.5).
+"""The policies of memory's tiers: the bounds that `transitions` goes by, in the specification's form (4.2 to 4.5).
 
 The configuration has their numbers as `memory.tiers`, and `Memory(policies=…)` takes some of them for an agent's own memory. They have no
 unused values; docs/design/memory.md explains each value or missing key that differs from the specification.

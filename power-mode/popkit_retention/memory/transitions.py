@@ -36,7 +36,7 @@ HOUR_S = 3600.0
 
 @dataclass(frozen=True)
 class Moment:
-    """When a decision is made: the time (seconds), the number of the project's newest session (0: sessions are not counted), whether the
+    """The moment of a decision: the time (seconds), the number of the project's newest session (0: sessions are not counted), whether the
     item is among the newest of its project, and the policies in force."""
 
     now: float

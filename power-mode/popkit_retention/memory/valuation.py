@@ -1,4 +1,4 @@
-"""Values items: the specification's forgetting curve (part 2.1) and signals (1.1 to 1.3), and the scores of the profiles.
+"""Value items: by the specification's forgetting curve (part 2.1), its signals (1.1 to 1.3), the scores of the profiles.
 
 Counts show which names a project needs again, and the specification's composite adds nothing to them. For prose neither helps; the
 information in a sentence does. docs/measured.md has the figures. Pure: the time may be a parameter.

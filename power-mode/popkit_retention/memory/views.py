@@ -1,4 +1,4 @@
-"""The texts of long-term memory: its status, and the results of a run, of learning, of MEMORY.md. Plain values in, lines out. Pure."""
+"""The texts of long-term memory: of its status, of a run, of learning, of MEMORY.md. Plain values in, lines out. Pure."""
 
 from __future__ import annotations
 

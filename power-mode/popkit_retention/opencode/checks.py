@@ -1,4 +1,4 @@
-"""What `popkit doctor` checks of OpenCode."""
+"""The checks of `popkit doctor` on OpenCode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the sessions that a person names by paths, addresses and lists, with what was left out of them. Reads only."""
+"""Find the sessions that a person names (by paths, addresses, lists), with what was left out of them. Reads only."""
 
 from __future__ import annotations
 

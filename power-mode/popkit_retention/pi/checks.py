@@ -1,4 +1,4 @@
-"""What `popkit doctor` checks of pi."""
+"""The checks of `popkit doctor` on pi."""
 
 from __future__ import annotations
 

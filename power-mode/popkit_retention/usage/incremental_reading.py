@@ -16,8 +16,8 @@ _SEALED = 1_024  # bytes at the beginning, and before where it was read to
 
 
 class Mark(NamedTuple):
-    """How far a file was read: its size in bytes and modification time (ns since 1970) then, the offset of the next line, and a hash of
-    what precedes it."""
+    """The mark of a reader in a file: its size in bytes and modification time (ns since 1970) then, the offset of the next line, and a hash
+    of what precedes it."""
 
     size: int
     changed_ns: int

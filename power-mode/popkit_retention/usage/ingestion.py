@@ -122,7 +122,7 @@ class _OlderTranscripts:
 
 
 class _Run:
-    """One pass over all files."""
+    """A pass over all files."""
 
     def __init__(self, store: SqliteStore, replicated: Replication, oldest: float) -> None:
         self._store = store

@@ -74,8 +74,8 @@ class SessionUsed(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """How one context was assembled. `tier_breakdown`, `pruning_strategy`: JSON in the specification's terms; `created_at`: seconds since
-    1970; `counted`: whether its tokens are exact or an estimate."""
+    """The composition of an assembled context. `tier_breakdown`, `pruning_strategy`: JSON in the specification's terms; `created_at`:
+    seconds since 1970; `counted`: whether its tokens are exact or an estimate."""
 
     id: str
     session_id: str

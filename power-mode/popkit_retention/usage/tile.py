@@ -1,5 +1,5 @@
-"""The tile of usage: limits, usage by day, and the sessions that only the store of usage knows, which a team may share. Without a store,
-nothing has been used yet; one that does not respond is not queried again for a while, so that the rest of the page stays quick."""
+"""The tile of usage, with the sessions that only the store of usage knows, which a team may share. Without a store, nothing has been used
+yet; one that does not respond is not queried again for a while, so that the rest of the page stays quick."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shapes of the dashboard's API for limits and usage."""
+"""The shapes of usage in the dashboard's API."""
 
 from typing import Literal, Optional
 
@@ -6,7 +6,7 @@ from ..dashboard.shapes import Shape
 
 
 class BudgetShown(Shape):
-    """One limit. `used_percent` is shown; `remaining_percent` selects the strategy."""
+    """A limit. `used_percent` is shown; `remaining_percent` selects the strategy."""
 
     scope: Literal["session", "month"]
     of: str  # a session's id, or a user

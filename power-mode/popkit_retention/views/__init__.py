@@ -1,4 +1,5 @@
-"""What the texts of several features share: pairs of a name and its text, rows beside their head, times relative to now. Pure."""
+"""The layout that the texts of several features share: pairs of a name and its text, rows beside their head, times relative to now.
+Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The texts of deletions from the archive: what one removes, and which placeholders it leaves. Records in, lines out. Pure."""
+"""The texts of deletions from the archive. Records in, lines out. Pure."""
 
 from __future__ import annotations
 

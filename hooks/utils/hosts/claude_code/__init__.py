@@ -1,4 +1,4 @@
-"""The tools of Claude Code: what each does, and how long its results live unless a configuration says otherwise.
+"""The tools of Claude Code, with the lifetimes of their results unless a configuration says otherwise.
 
 `TOOL_TIERS` keeps the names and values of the specification, and knows more tools. What is changed in it changes what results live by.
 """

@@ -1,5 +1,5 @@
-"""Read what Claude Code knows of compactions by itself: what a person has told it by its environment, its settings or /autocompact (which
-writes settings), and what it says.
+"""Read the settings of Claude Code's own compactions, which a person makes in its environment, its settings or by /autocompact (which
+writes settings).
 
 A host's own default for a model may be smaller than the window, which only the client knows; so may what a running session was told by
 --settings. It says so where code of ours runs inside it.

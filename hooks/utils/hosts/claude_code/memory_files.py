@@ -1,5 +1,5 @@
-"""Read Claude Code's own memory of a project: MEMORY.md, which every session is given, and topic files, which the model reads when it needs
-them."""
+"""Read Claude Code's own memory of a project: MEMORY.md, which every session is given, with topic files, which the model reads when it
+needs them."""
 
 from __future__ import annotations
 

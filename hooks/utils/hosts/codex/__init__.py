@@ -1,4 +1,4 @@
-"""The tools of Codex: what each does, and how long its results live. Command lines live by the patterns of Claude Code's Bash."""
+"""The tools of Codex, with the lifetimes of their results. Command lines live by the patterns of Claude Code's Bash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patches in the form of `apply_patch`: the files that one names, and the call that applies it. Pure."""
+"""Patches in the form of `apply_patch`. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rollouts of Codex: where they lie, which session each is of, and its newest usage. Read, never changed."""
+"""The rollouts of Codex, as files of sessions. Read, never changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read which tools a script of code mode calls, and with which arguments. Pure; no script is run."""
+"""Read the calls of tools in a script of code mode. Pure; no script is run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Codex's rollouts as Claude Code's entries: `session_meta`, `turn_context`, `response_item`, `event_msg`, `compacted`, and the older form
-whose lines are the items themselves.
+"""Translate Codex's rollouts into Claude Code's entries: `session_meta`, `turn_context`, `response_item`, `event_msg`, `compacted`, or the
+older form whose lines are the items themselves.
 
 A rollout says what a request used only behind its answer: newer ones in a line of its own, older ones behind the results of its calls. So
 an answer is held back until its usage is known.

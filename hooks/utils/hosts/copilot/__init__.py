@@ -1,4 +1,4 @@
-"""The tools of Copilot CLI: what each does, and how long its results live."""
+"""The tools of Copilot CLI, with the lifetimes of their results."""
 
 from __future__ import annotations
 

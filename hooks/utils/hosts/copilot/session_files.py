@@ -1,4 +1,4 @@
-"""Copilot CLI's session files: where they lie, which session each is of, and its newest usage. Read, never changed."""
+"""The session files of Copilot CLI. Read, never changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a result of OpenCode tells of its call."""
+"""Read the outcome of a call from its result in OpenCode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenCode's own storage: where it is, which sessions are in it, and the messages of one. Reads only.
+"""The sessions in OpenCode's own storage. Reads only.
 
 A session has an address, which is used like the path of a transcript: `…/opencode.db/ses_…` in a database, and the file that
 describes it, `…/storage/session/PROJECT/ses_….json`, where each message is a file: until 1.2 OpenCode kept message/ID/MESSAGE.json and

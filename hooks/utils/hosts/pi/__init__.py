@@ -1,4 +1,4 @@
-"""The tools of pi: what each does, and how long its results live."""
+"""The tools of pi, with the lifetimes of their results."""
 
 from __future__ import annotations
 

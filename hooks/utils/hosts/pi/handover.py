@@ -1,4 +1,4 @@
-"""A conversation that pi hands over to be compacted, and the edits by which it goes on. Pure.
+"""The handover of a conversation that pi lets us compact. Pure.
 
 pi's extension hands over what its projection has, an entry at a time: {`id`, `shown`: the message as the model is shown it, None for one
 that is omitted, `raw`: as it was said, where that is another}. Edits replace or omit what single entries show, so words, their order, and

@@ -1,4 +1,4 @@
-"""What a result of pi tells of its call."""
+"""Read the outcome of a call from its result in pi."""
 
 from __future__ import annotations
 

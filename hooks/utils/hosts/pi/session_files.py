@@ -1,4 +1,4 @@
-"""pi's session files: where they lie, which session each is of, and its newest usage. Read, never changed."""
+"""The session files of pi. Read, never changed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Read a conversation as the client sends it: what is said, called and answered, what stands beside that, and what shows more than text.
-Pure.
+"""Read a conversation as the client sends it, from its transcript. Pure.
 
 The rows that a hook on compactions is given lack whatever the client adds: words typed while Claude works, files named with `@`, reports of
 background agents, the text of a skill, what hooks add, rules of a folder. The messages of the next request have all of it: reminders

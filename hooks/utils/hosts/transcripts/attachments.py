@@ -1,4 +1,4 @@
-"""What a transcript tells of a conversation beside its rows: as what the client has added a text to the prompt, and how the model thinks.
+"""The attachments of a conversation: texts that the client has added to its prompts.
 
 The client keeps all that it adds (words typed while Claude works, files named with `@`, reminders, lists) in entries of their own, each
 with the text as it was sent. Reads only, as the transcript grows: a compaction must not wait until all of it is read.

@@ -1,4 +1,4 @@
-"""Read the content of a result: its text, its pictures, and what these cost."""
+"""Read the blocks of a result's content: its text, with the tokens of its pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the boundary of a compaction says in a transcript."""
+"""The boundary of a compaction in a transcript."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chain of a conversation's entries by parentUuid, and which of them the active branch is. Knows no contents and reads no file.
+"""The chain of a conversation's entries by parentUuid, whose end is the active branch. Knows no contents and reads no file.
 
 A rewound branch stays in the file and belongs to nothing. At a compaction the chain goes on with what came before the boundary. The lines
 of a `/compact` command come behind its boundary, although the host may hang them on what came before it (2.1.217).

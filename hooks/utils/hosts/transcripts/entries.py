@@ -1,5 +1,4 @@
-"""Read the lines of a transcript, the entries in them, and when the requests that they tell of were sent and answered. A truncated or
-foreign line is no entry, and fails nobody.
+"""Read the entries of a transcript from its lines. A truncated or foreign line is no entry, and fails nobody.
 
 Transcripts are read a line at a time, so that memory follows the longest line, not the file.
 """

@@ -1,4 +1,4 @@
-"""Read what newer clients note of a request, and of its differences from the one before. Reads only.
+"""Read the notes of newer clients on their requests. Reads only.
 
 Notes are three kinds of lines: a shape (the tools and the system text, once for all requests that have them), a message (its text is of no
 matter here), and a request: the hash of its shape, what else it asks for, and the hashes of its messages, as those of an earlier request

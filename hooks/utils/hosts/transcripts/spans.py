@@ -65,7 +65,7 @@ _scan = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
 
 
 class _Line:
-    """One walk over a line. Every method takes the position of a value and returns the position after it."""
+    """A walk over a line. Every method takes the position of a value and returns the position after it."""
 
     __slots__ = ("is_side", "kind", "spans_by_id", "text")
 

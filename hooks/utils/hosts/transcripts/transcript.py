@@ -1,4 +1,4 @@
-"""The active branch of a transcript: which entries, calls and results belong to it, and its events in the order of completion.
+"""The active branch of a transcript, as events in the order of completion.
 
 The context is the chain from the last entry to the root (chain.py); parallel calls hang off it, so the results of every tool_use of an
 assistant message on the chain belong to it. A transcript is read twice, a line at a time: `index` learns what belongs to the branch, a

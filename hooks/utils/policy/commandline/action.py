@@ -19,9 +19,9 @@ KEY_CHARS = 200
 
 
 class Action:
-    """One thing that a line does. `kind`: search, read, run, ack, restored or other. `family` is set for runs only;
-    `part` is `(key, scope)` as in the table of docs/design/README.md. `changes`: what git changes, `move`: to which tree it goes
-    (commandline/worktree.py). `ran`: when it has run and its output can be seen · `tells`: whether a success of the line is its own."""
+    """An action of a command line. `kind`: search, read, run, ack, restored or other. `family` is set for runs only; `part` is `(key,
+    scope)` as in the table of docs/design/README.md. `changes`: what git changes, `move`: to which tree it goes (commandline/worktree.py).
+    `ran`: when it has run and its output can be seen · `tells`: whether a success of the line is its own."""
 
     __slots__ = ("changes", "commits", "family", "kind", "move", "name", "part", "ran", "tells")
 

@@ -1,4 +1,4 @@
-"""Read a line that has more structure than lists and pipelines: brackets, loops, branches, functions, commands in the background. Pure."""
+"""Read a line that has more structure than a list or a pipeline: brackets, loops, branches, functions, commands in the background. Pure."""
 
 from __future__ import annotations
 

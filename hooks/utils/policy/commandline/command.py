@@ -1,4 +1,4 @@
-"""A simple command on its line, and its tokens. A number between two NULs in a token is that of a held text."""
+"""A simple command on its line, in tokens. A number between two NULs in a token is that of a held text."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ KEYWORDS = frozenset("if then else elif fi while until do done esac { } ! coproc
 
 
 class Command:
-    """One simple command: `stage` counts from 0 along its pipeline, `group` names the subshells it runs in, outermost first. `joined`: AND,
-    OR, INSIDE before its pipeline · `branches`: how many of those around it may not run · `is_background`: nobody waits for it ·
-    `outlets`: of each bracket around it, innermost first, where its output goes: the redirections behind the bracket, a command without
-    words, and the stages of the pipe."""
+    """A simple command: `stage` counts from 0 along its pipeline, `group` names the subshells it runs in, outermost first. `joined`: AND,
+    OR, INSIDE before its pipeline · `branches`: how many of those around it may not run · `is_background`: nobody waits for it · `outlets`:
+    of each bracket around it, innermost first, where its output goes: the redirections behind the bracket, a command without words, and the
+    stages of the pipe."""
 
     __slots__ = ("assignments", "branches", "group", "is_background", "joined", "outlets", "redirects", "stage", "words")
 

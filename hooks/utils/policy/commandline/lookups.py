@@ -160,7 +160,7 @@ def _files_of_ripgrep(pairs: list[tuple[str, str]], roots: list[str]) -> tuple[t
 
 
 class SearchScope:
-    """How options change the output of a search: `less` and `more` than without them, only files that match `globs`; and the `unknown`
+    """The effect of options on a search's output: `less` and `more` than without them, only files that match `globs`; and the `unknown`
     options."""
 
     __slots__ = ("globs", "is_unignored", "less", "more", "unknown")

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class Place:
-    """Where a command runs: its folder (a subshell has its own, which begins as that of the shell around it), the marks of its environment,
-    and what of the line has to succeed before it runs. `piped`: the outlets of those that may have failed, whose failure a pipe hides ·
-    `deciding`, `is_script`: of the pipeline that was read last."""
+    """The place of a command: its folder (a subshell has its own, which begins as that of the shell around it), the marks of its
+    environment, and what of the line has to succeed before it runs. `piped`: the outlets of those that may have failed, whose failure a
+    pipe hides · `deciding`, `is_script`: of the pipeline that was read last."""
 
     def __init__(self, cwd: str, depth: int):
         self.cwd = cwd

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .command import Command
 
     class Step(NamedTuple):
-        """What one command prints: of a `kind` · `most` lines, None where nothing bounds them · `text` that it says, None where that is not
+        """The output of a command: of a `kind` · `most` lines, None where nothing bounds them · `text` that it says, None where that is not
         known, or it may not be said · `numbered`: every line of it begins with a number, as `cat -n` writes it."""
 
         kind: str

@@ -1,4 +1,4 @@
-"""Read which lines of which files `cat`, `sed -n`, `head` and similar commands show. Pure."""
+"""Read which lines of which files a command such as `cat`, `sed -n` or `head` shows. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of build tools and checkers: whether a run with one covers a run without it.
+"""The options of runs: whether a run with one covers a run without it.
 
 An option that is not listed makes a run like no run without it. Letters, in capitals with a value:
 

@@ -1,4 +1,4 @@
-"""Find the program that a command really runs, behind `sudo`, `timeout 30`, `npx`, `uv run`, `bash -c` and similar wrappers. Pure.
+"""Find the program that a command really runs, behind wrappers such as `sudo`, `timeout 30`, `npx`, `uv run` or `bash -c`. Pure.
 
 Some of these make it run in an environment of its own.
 """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         is_exact: bool = True
 
     class _Reference(NamedTuple):
-        """What is in the place of `lines[first:last]`: what it `says`, and the id of what it `leans_on`; `saved` characters."""
+        """A reference in the place of `lines[first:last]`: what it `says`, and the id of what it `leans_on`; `saved` characters."""
 
         first: int
         last: int

@@ -22,7 +22,7 @@ USER, TOOL, JOB = "user", "tool", "job"
 
 @dataclass(frozen=True)
 class Content:
-    """One resource as an archive keeps it: `data` comes back byte for byte; `about` is JSON, whatever the domain needs to restore it."""
+    """A resource as an archive keeps it: `data` comes back byte for byte; `about` is JSON, whatever the domain needs to restore it."""
 
     id: str
     data: bytes
@@ -31,8 +31,8 @@ class Content:
 
 @dataclass(frozen=True)
 class Described:
-    """One resource in words for a person: a label (secrets masked), its project (the key) and session, its bytes, and `stage`, a sentence
-    on its stage of life."""
+    """A resource in words for a person: a label (secrets masked), its project (the key) and session, its bytes, and `stage`, a sentence on
+    its stage of life."""
 
     id: str
     label: str

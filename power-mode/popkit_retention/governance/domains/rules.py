@@ -32,8 +32,8 @@ ON_HOLD, PINNED, PLACEHOLDER = "on_hold", "pinned", "placeholder_in_transcript"
 
 
 class Resource(NamedTuple):
-    """One stored resource. `created_at`: seconds since the epoch from which its age counts, None where it is unknown. `sessions`: the ids
-    of the sessions that it is from. `vetoes`: reason codes that keep it, whatever its policy says."""
+    """A stored resource. `created_at`: seconds since the epoch from which its age counts, None where it is unknown. `sessions`: the ids of
+    the sessions that it is from. `vetoes`: reason codes that keep it, whatever its policy says."""
 
     id: str
     created_at: float | None

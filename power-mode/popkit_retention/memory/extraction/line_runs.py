@@ -61,8 +61,8 @@ _SCRATCH = re.compile(r"(?:^|[\s/.])(?:tmp|temp|scratch|scratchpad|debug|repro)[
 
 @dataclass(frozen=True)
 class Run:
-    """One command of a line: its `text` as it is run from the top of the repository, without limits to a test or a file, its family, and
-    its `purpose` (one of PURPOSES, "" if it is not worth remembering). `is_whole`: whether it was run exactly as the text says. `folder`:
+    """A command of a line: its `text` as it is run from the top of the repository, without limits to a test or a file, its family, and its
+    `purpose` (one of PURPOSES, "" if it is not worth remembering). `is_whole`: whether it was run exactly as the text says. `folder`:
     relative to the top, "" for the top itself."""
 
     text: str

@@ -1,4 +1,4 @@
-"""The records of a session that is read: its events, and what it shows by itself."""
+"""The records of a session that is read."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class CallResult:
 
 @dataclass(frozen=True)
 class Observations:
-    """What a session shows by itself, before its checkout is consulted. `written`: names; `unaided`: names that it wrote before any text
+    """The evidence of a session alone, before its checkout is consulted. `written`: names; `unaided`: names that it wrote before any text
     had shown them. All other fields are as in a Lesson."""
 
     session: str

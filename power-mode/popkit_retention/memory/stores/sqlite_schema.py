@@ -1,4 +1,4 @@
-"""The SQLite file of memory: its tables, version by version, items as their rows, and the index of terms.
+"""The tables of memory's SQLite file, version by version.
 
 The index is an FTS5 table over the numbers of terms; `words` counts how many items of a project have each. Items that are marked for
 deletion are not in it. Every change of it is a part of the caller's transaction.

@@ -1,4 +1,4 @@
-"""The index of a memory's items in a store of vectors: which items have a vector there, and whether it is up to date."""
+"""The index of a memory's items in a store of vectors, kept up to date."""
 
 from __future__ import annotations
 
