@@ -46,7 +46,7 @@ def _kind_alone(feature: str) -> bool:
     return feature == "bias" or feature.startswith("kind ")
 
 
-_INCAUTIOUS = partial(AutoPolicy, tuned=worth.Tuned(worth.TUNED.ahead, 0.0))
+_INCAUTIOUS = partial(AutoPolicy, tuned=worth.Tuning(worth.TUNED.ahead, 0.0))
 
 # What is taken away -> (the policy, the features that its model knows, constants of policy/worth.py).
 PARTS: dict[str, tuple[Callable, Callable[[str], bool], dict]] = {

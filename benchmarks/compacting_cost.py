@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from popkit_retention.core.policy.economics import THINKING_AGAIN, Prices
 from popkit_retention.lab import measure
-from popkit_retention.lab.compacting import Compact
+from popkit_retention.lab.compacting import Compactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ HEAD = (
 )
 
 
-class Spared(Compact):
+class Spared(Compactor):
     """What the recorded session fetched again behind its summary, though it stands here, does not enter. Whether it would have been fetched
     nobody knows."""
 
@@ -87,7 +87,7 @@ def rows(
             continue
         ours, spared = (
             measure.score(session, policy(prices, model, rules, target, *by_cold, soon[repository]), prices)
-            for policy in (Compact, Spared if has else Compact)
+            for policy in (Compactor, Spared if has else Compactor)
         )
         made.append(Row(repository, has, own, ours, spared))
     return made

@@ -34,7 +34,7 @@ from popkit_retention.context.usage_log import DatabaseLog  # noqa: E402
 from popkit_retention.core.io.system import day_of  # noqa: E402  the benchmark runs from anywhere
 from popkit_retention.usage import budgets  # noqa: E402
 from popkit_retention.usage.configured_database import open_store  # noqa: E402
-from popkit_retention.usage.records import CLIENT, Snapshot, Tokens, Used, month_of  # noqa: E402
+from popkit_retention.usage.records import CLIENT, RequestUsage, Snapshot, Tokens, month_of  # noqa: E402
 from tests import debian  # noqa: E402
 from tests.context import postgresql  # noqa: E402
 
@@ -131,9 +131,9 @@ def _snapshot(number: int, at: float) -> Snapshot:
     )
 
 
-def _used(of: Snapshot) -> Used:
+def _used(of: Snapshot) -> RequestUsage:
     tokens = Tokens(500, 38_000, 1_000, 500, 700)
-    return Used(CLIENT, of.id, of.session_id, of.user_id, of.model, of.created_at, tokens, 0.05, of.project)
+    return RequestUsage(CLIENT, of.id, of.session_id, of.user_id, of.model, of.created_at, tokens, 0.05, of.project)
 
 
 def _questions(count: int) -> list[tuple[str, Callable[[UsageStore], object]]]:

@@ -106,7 +106,7 @@ class Bench:
                 row = state.live.popitem()[1]
                 row.ended = ["ttl_calls", n, 0.0, "", ["5 calls have passed"]]
                 state.expired[row.id] = row
-            stored = store.Stored(state)
+            stored = store.StoredState(state)
             for number, result in enumerate(state.live.values()):
                 for key, _ in result.parts:
                     if key.startswith("read:"):  # a file that is there, in its place
@@ -115,7 +115,7 @@ class Bench:
             state.expired = {}
         self.saved = Path(self.paths.state).read_bytes()
 
-    def watch(self, stored: store.Stored, result: Result, number: int) -> None:
+    def watch(self, stored: store.StoredState, result: Result, number: int) -> None:
         """Lets a result show a file that is there."""
         file = self.folder / "files" / f"module_{number}.ts"
         file.parent.mkdir(exist_ok=True)

@@ -21,11 +21,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
 from held_out import read_sessions
 
 from popkit_retention.core.policy.economics import THINKING_AGAIN, Prices
-from popkit_retention.core.policy.least_needed import COLD_TARGET, LONG, Long
+from popkit_retention.core.policy.least_needed import COLD_TARGET, LONG, LengthRule
 from popkit_retention.core.policy.ruleset import AUTO_MISSES, COMPACT_TARGET
 from popkit_retention.core.state import shipped
 from popkit_retention.lab import measure
-from popkit_retention.lab.compacting import Compact
+from popkit_retention.lab.compacting import Compactor
 from popkit_retention.lab.door_policy import Door, door_settings_of
 from popkit_retention.lab.policy import Policy
 
@@ -35,24 +35,24 @@ WORDS = {"none": None, "shipped": LONG}
 CLEARLY_DEARER = 1.02
 
 
-def long_of(word: str) -> Long | None:
+def long_of(word: str) -> LengthRule | None:
     """`tokens,target,growth`, "none" or "shipped"."""
     if word in WORDS:
         return WORDS[word]
     try:
         tokens, target, growth = word.split(",")
-        return Long(int(tokens), float(target), int(growth))
+        return LengthRule(int(tokens), float(target), int(growth))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{word}: say TOKENS,SHARE,GROWTH, none or shipped") from None
 
 
-def scored(read: list, prices: Prices, long: Long | None, words: argparse.Namespace) -> tuple[float, float, float]:
+def scored(read: list, prices: Prices, long: LengthRule | None, words: argparse.Namespace) -> tuple[float, float, float]:
     """(cost beside Claude Code's own way, looked up in 100 requests, share of sessions that became dearer)."""
     rules, need = shipped.rules(), shipped.need_model()
     sums: dict = defaultdict(lambda: [0.0, 0.0])
     fetched = requests = dearer = 0
     for repository, session in read:
-        compact = Compact(prices, need, rules, words.target, True, words.caution, words.cold_target, long=long, most=words.misses)
+        compact = Compactor(prices, need, rules, words.target, True, words.caution, words.cold_target, long=long, most=words.misses)
         ours = measure.score(session, Door(rules, compact, door_settings_of("any+safe")), prices)
         own = measure.score(session, Policy(), prices)
         sums[repository][0] += ours.cost

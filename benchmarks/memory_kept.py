@@ -63,8 +63,8 @@ class _Talk:
     def __init__(self, conversation: Conversation) -> None:
         self.texts = [turn.text for turn in conversation.turns]
         self.speakers = [turn.speaker for turn in conversation.turns]
-        self.turns = [compression.Kept(place, Sentence(text, 0, len(text))) for place, text in enumerate(self.texts)]
-        self.sentences = [compression.Kept(place, sentence) for place, text in enumerate(self.texts) for sentence in split(text)]
+        self.turns = [compression.KeptSentence(place, Sentence(text, 0, len(text))) for place, text in enumerate(self.texts)]
+        self.sentences = [compression.KeptSentence(place, sentence) for place, text in enumerate(self.texts) for sentence in split(text)]
         self.corpus = sentences.Corpus(each.sentence.text for each in self.sentences)
         self.tokens = compression.tokens_of(compression.as_text(self.turns, self.speakers))
         self.needs = [self._needs(asked) for asked in conversation.questions]
@@ -96,12 +96,12 @@ def _row(name: str, talks: list[_Talk], choices: Iterable[Callable[[_Talk, float
     return row
 
 
-def _filled(talk: _Talk, budget: float, pieces: list[compression.Kept], worth: Callable[[_Talk, str], float]) -> Texts:
+def _filled(talk: _Talk, budget: float, pieces: list[compression.KeptSentence], worth: Callable[[_Talk, str], float]) -> Texts:
     """The pieces of most worth that fit."""
     return _taken(talk, budget, sorted(pieces, key=lambda each: -worth(talk, each.sentence.text)))
 
 
-def _taken(talk: _Talk, budget: float, pieces: Iterable[compression.Kept]) -> Texts:
+def _taken(talk: _Talk, budget: float, pieces: Iterable[compression.KeptSentence]) -> Texts:
     kept: Texts = {}
     for each in pieces:
         piece = each.sentence.text + " "

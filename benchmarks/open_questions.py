@@ -33,7 +33,7 @@ from popkit_retention.core.policy.context import Result
 from popkit_retention.core.policy.economics import Prices
 from popkit_retention.core.policy.ruleset import SPEC, Ruleset
 from popkit_retention.core.state import shipped
-from popkit_retention.lab.engine_policies import AutoPolicy, Tiers, Tracked
+from popkit_retention.lab.engine_policies import AutoPolicy, Tiers, TrackingPolicy
 from popkit_retention.lab.policy import Policy
 from popkit_retention.lab.recorded import Block, Request, Session
 
@@ -61,7 +61,7 @@ def module_of(path: str) -> str:
 class Imports:
     """The Reads of a followed session by what they import."""
 
-    def __init__(self, tracked: Tracked) -> None:
+    def __init__(self, tracked: TrackingPolicy) -> None:
         self.tracked = tracked
         self.words: dict[str, set[str]] = {}  # id of a Read -> the words of its imports
 
@@ -80,7 +80,7 @@ class Imports:
                 yield result, name in self.words.get(result.id, ())
 
 
-def importers(policy: Tracked, block: Block) -> list[Result]:
+def importers(policy: TrackingPolicy, block: Block) -> list[Result]:
     """Return the live Reads that import the file which a block has edited; the policy keeps what its Reads import."""
     imports = vars(policy).setdefault("imports", Imports(policy))
     path = imports.edited(block) if block.id else ""
@@ -105,7 +105,7 @@ class ImportersHeld(Tiers):
             result.pinned = True
 
 
-def followed(session: Session, tracked: Tracked) -> Iterator[Block | Request | None]:
+def followed(session: Session, tracked: TrackingPolicy) -> Iterator[Block | Request | None]:
     """Yield the results and requests of a session, each after `tracked` has followed it, None where a context was emptied or rewound."""
     tracked.begin(session.cwd)
     for kind, *what in session.steps:
@@ -150,7 +150,7 @@ def of_imports(sessions: list[tuple[str, Session]], rules: Ruleset) -> None:
 
 def pairs_of(session: Session, rules: Ruleset) -> list[Pair]:
     """Return the Pairs of a session: each Read once for each file that is edited."""
-    tracked, number = Tracked(rules), 0
+    tracked, number = TrackingPolicy(rules), 0
     imports = Imports(tracked)
     pairs: dict[tuple[str, str], Pair] = {}
     going: list[Pair] = []
@@ -180,7 +180,7 @@ def of_errors(sessions: list[tuple[str, Session]], rules: Ruleset) -> None:
     """Print how often errors are needed while they last, and once the same call has succeeded."""
     counts: Counter[str] = Counter()
     for _, session in sessions:
-        tracked = Tracked(rules)
+        tracked = TrackingPolicy(rules)
         errors: dict[str, str] = {}  # id -> "live" or "ended"
         for what in followed(session, tracked):
             if isinstance(what, Request):

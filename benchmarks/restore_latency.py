@@ -45,7 +45,7 @@ def fill(home: Path, count: int) -> list:
         session = f"session-{len(handles) // CHAIN}"
         paths = store.ContextFiles(str(home), session)
         with paths.locked():
-            store.save(paths, store.Stored(ContextState(session)))
+            store.save(paths, store.StoredState(ContextState(session)))
         records = [
             archive.NewRecord(
                 f"toolu_{n:024}", "read", f"Read src/module_{n}.ts", f'"{n} {LINE * pick.randrange(5, 60)}"', subjects=[f"/shop/{n}"]

@@ -39,7 +39,7 @@ def main() -> int:
         if prices.read not in options.read or prices.ttl_s not in options.ttl:
             continue
         for ahead, caution in itertools.product(options.ahead, options.caution):
-            policy = partial(AutoPolicy, tuned=worth.Tuned(ahead, caution))
+            policy = partial(AutoPolicy, tuned=worth.Tuning(ahead, caution))
             cost, carried, misses, dearer = held_out.figures(read, by_repository, prices, rules, policy)
             print(
                 f"{prices.read:<6g} {prices.ttl_s:<9} {ahead:>5} {caution:>8g}   {cost:.3f}   {carried:.3f}   {misses:>6.2f}"

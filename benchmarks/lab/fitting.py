@@ -25,7 +25,7 @@ from popkit_retention.core.policy.need_model import FEATURES, NeedModel, feature
 from popkit_retention.core.policy.ruleset import Ruleset
 from popkit_retention.core.state import shipped
 from popkit_retention.lab import sent_requests
-from popkit_retention.lab.engine_policies import Tracked
+from popkit_retention.lab.engine_policies import TrackingPolicy
 from popkit_retention.parallel.sources import find
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ def rows_of(session: Session, rules: Ruleset, rng: random.Random, ahead: int = 0
     for request in session.requests:
         for _, holders in request.needs:
             needing.setdefault(_newest(holders), []).append(request.number)
-    watcher = Tracked(rules)
+    watcher = TrackingPolicy(rules)
     context: list[Block] = []
     rows: list[Row] = []
     for step in session.steps:

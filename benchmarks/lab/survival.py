@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "power-mode"))
 from popkit_retention.core.policy import kinds
 from popkit_retention.core.state import shipped
 from popkit_retention.lab import sent_requests
-from popkit_retention.lab.engine_policies import Tracked
+from popkit_retention.lab.engine_policies import TrackingPolicy
 from popkit_retention.lab.measure import score
 from popkit_retention.lab.replay_policies import ANY_PRICES
 from popkit_retention.parallel.sources import find
@@ -43,7 +43,7 @@ def survival(session: Session) -> dict[str, list[list[int]]]:
     return watch.counts
 
 
-class _Watch(Tracked):
+class _Watch(TrackingPolicy):
     """Clears nothing; counts for how long results are quiet, and whether they are needed then."""
 
     def __init__(self, rules: Ruleset):

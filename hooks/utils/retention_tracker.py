@@ -37,7 +37,7 @@ __all__ = [  # noqa: F822  some are loaded when they are asked for
 ]  # fmt: skip
 
 
-def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Callable[[store.Stored, Ruleset], object]) -> None:
+def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Callable[[store.StoredState, Ruleset], object]) -> None:
     """Let `work(stored, rules)` change a context, after what is pending in it, and save it unless the answer is False. A context that is
     not stored is rebuilt first, without the lock. LockTimeout when another process holds it for too long."""
     for is_last in (False, True):
@@ -58,7 +58,7 @@ def change(site: Site, paths: store.ContextFiles, transcript_path: str, work: Ca
         reconciling.rebuild_if_small(site, paths, transcript_path)
 
 
-def _take_in_pending(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset) -> list[str]:
+def _take_in_pending(paths: store.ContextFiles, stored: store.StoredState, rules: Ruleset) -> list[str]:
     if not files.spilled(paths.state):
         return []
     from .state import pending
@@ -75,7 +75,7 @@ def add_call(site: Site, paths: store.ContextFiles, transcript_path: str, call: 
 
         call.committed = git.committed_files(call.cwd or ".", output, call.at)
 
-    def observe(stored: store.Stored, rules: Ruleset) -> bool:
+    def observe(stored: store.StoredState, rules: Ruleset) -> bool:
         if call.id in stored.state.live:
             return False
         observe_call(paths, stored, call, rules, commits)
@@ -99,7 +99,7 @@ def _makes_commit(call: Call) -> bool:
     return any(action.commits for action in bash.actions(call.traits.as_posix(command), call.cwd))
 
 
-def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, rules: Ruleset, commits: bool) -> list[Decision]:
+def observe_call(paths: store.ContextFiles, stored: store.StoredState, call: Call, rules: Ruleset, commits: bool) -> list[Decision]:
     """Observe a completed call: first what it changed on disk, then itself; journal what the transcript will not tell."""
     if call.operation in EDITS and call.path and not call.outcome.error:
         stored.watched.drop(call.path)  # the agent itself edits it
@@ -121,7 +121,7 @@ def observe_call(paths: store.ContextFiles, stored: store.Stored, call: Call, ru
 
 
 def notice_changes(
-    paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, at: float, call_id: str = "", most: int = 0
+    paths: store.ContextFiles, stored: store.StoredState, rules: Ruleset, at: float, call_id: str = "", most: int = 0
 ) -> list[Decision]:
     """Expire what was read of files that have changed on disk by other means than the edit tools; look at the first `most` of them (0 for
     all)."""
@@ -137,7 +137,7 @@ def notice_changes(
     return engine.observe(stored.state, FilesChanged(changes, at), rules)
 
 
-def begin_turn(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, now: float, typed: bool = True) -> None:
+def begin_turn(paths: store.ContextFiles, stored: store.StoredState, rules: Ruleset, now: float, typed: bool = True) -> None:
     """Notice what has changed on disk, and that the session goes on where its client had ended. A `typed` prompt begins a turn."""
     from .policy import events
 
@@ -159,7 +159,7 @@ def end_client(site: Site, now: float, why: str) -> None:
 
     paths, entry, is_closed = site.paths(), journal.ended(why, now), False
 
-    def observe(stored: store.Stored, rules: Any) -> None:
+    def observe(stored: store.StoredState, rules: Any) -> None:
         nonlocal is_closed
         store.journal(paths, entry)
         engine.observe(stored.state, ClientEnded(now, why), rules)
@@ -190,7 +190,7 @@ def _end_closed(site: Site, session_id: str, now: float) -> None:
     other = Site(site.environ, session_id, site.project)
     paths = other.paths()
 
-    def observe(stored: store.Stored, rules: Any) -> bool:
+    def observe(stored: store.StoredState, rules: Any) -> bool:
         if not stored.state.closed:
             return False  # it goes on
         store.journal(paths, journal.over(now))

@@ -52,7 +52,7 @@ class RetentionTracker:
         self.session_id = session_id
         self.agent_id = agent_id
         self.rules = rules or Ruleset.from_config({}, TOOLS)
-        self._stored = store.Stored(ContextState(session_id, agent_id))
+        self._stored = store.StoredState(ContextState(session_id, agent_id))
         self._earlier: dict[str, Result] = {}  # expired before this tracker was loaded
         self._environ: Mapping[str, str] = os.environ
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 
-class Calling(Protocol):
+class AsyncCaller(Protocol):
     """A class that has awaited methods."""
 
     def _call(self, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -24,10 +24,10 @@ class Calling(Protocol):
 
 
 def awaited(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
-    """Return a method with the words of the library's own, to be awaited. Its class calls the library's (`Calling`)."""
+    """Return a method with the words of the library's own, to be awaited. Its class calls the library's (`AsyncCaller`)."""
 
     @functools.wraps(method)
-    async def call(self: Calling, *args: Any, **kwargs: Any) -> Any:
+    async def call(self: AsyncCaller, *args: Any, **kwargs: Any) -> Any:
         return await asyncio.to_thread(self._call, method, *args, **kwargs)
 
     return cast("Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]", call)

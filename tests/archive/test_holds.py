@@ -14,7 +14,7 @@ from popkit_retention.core.archive import Chain, RetentionIntegrityError, add_re
 from popkit_retention.core.archive.deletion import delete_records
 from popkit_retention.core.archive.holds import add_hold, all_holds, held, place_folders, release_hold
 from popkit_retention.core.archive.marks import mark, marked, unmark
-from popkit_retention.core.archive.returning import Returning, bring_back
+from popkit_retention.core.archive.returning import ReturningContent, bring_back
 from popkit_retention.core.archive.verification import verify
 from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
 from tests.archive.written import CHAIN, add_cleared, content, fill, new, row, tamper
@@ -181,8 +181,8 @@ def test_marks_and_holds_without_sense_are_found(db: sqlite3.Connection) -> None
     assert held(db, NOW) is not None
 
 
-def returning(db: sqlite3.Connection, id: str, number: int) -> Returning:
-    return Returning(id, CHAIN, new(number))
+def returning(db: sqlite3.Connection, id: str, number: int) -> ReturningContent:
+    return ReturningContent(id, CHAIN, new(number))
 
 
 def test_a_stub_is_filled_again_under_its_handle(db: sqlite3.Connection) -> None:
@@ -216,19 +216,19 @@ def test_a_longer_handle_comes_back_as_long_as_it_was(db: sqlite3.Connection) ->
     assert len(again[0]) == 9
     everything = [record.id for record in archive.find_records(db)]
     delete_records(db, everything, NOW)
-    assert bring_back(db, [Returning(again[0], CHAIN, new(1))], NOW) == again
+    assert bring_back(db, [ReturningContent(again[0], CHAIN, new(1))], NOW) == again
     assert archive.record(db, again[0]).id == again[0]
 
 
 @pytest.mark.parametrize("handle", ["aaaaaaaa", "short", "", "x" * 60, "a\0b\ud800"])
 def test_a_content_comes_back_under_no_other_handle(db: sqlite3.Connection, handle: str) -> None:
     with pytest.raises(RetentionIntegrityError, match="is not the handle"):
-        bring_back(db, [Returning(handle, CHAIN, new(0))], NOW)
+        bring_back(db, [ReturningContent(handle, CHAIN, new(0))], NOW)
     (id,) = fill(db, 1)
     fill(db, 2)
     delete_records(db, [id], NOW)
     with pytest.raises(RetentionIntegrityError, match="does not match its content_hash"):
-        bring_back(db, [Returning(id, CHAIN, new(0, content='"other"'))], NOW)
+        bring_back(db, [ReturningContent(id, CHAIN, new(0, content='"other"'))], NOW)
     assert not is_there(db, id)
 
 

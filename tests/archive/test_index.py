@@ -18,7 +18,7 @@ from popkit_retention.core import archive
 from popkit_retention.core.archive import Chain, NewRecord, add_records, archive_record, index
 from popkit_retention.core.archive.deletion import delete_records
 from popkit_retention.core.archive.holds import add_hold, place_folders, release_hold
-from popkit_retention.core.archive.returning import Returning, bring_back
+from popkit_retention.core.archive.returning import ReturningContent, bring_back
 from popkit_retention.core.archive.searching import search
 from popkit_retention.core.archive.terms import terms_of
 from popkit_retention.core.archive.verification import verify
@@ -103,7 +103,7 @@ class Keeping(RuleBasedStateMachine):
     def come_back(self, picks: list[int]) -> None:
         ids = self._some(picks)
         missing = {id for id in ids if not retrieve(self.db, id)}
-        back = [Returning(id, *self.given[id]) for id in ids]
+        back = [ReturningContent(id, *self.given[id]) for id in ids]
         assert set(bring_back(self.db, back, NOW)) == missing
         assert bring_back(self.db, back, NOW) == []
 

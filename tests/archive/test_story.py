@@ -181,7 +181,7 @@ def leaving(db: sqlite3.Connection, ids: list[str]) -> Steps:
         "two come back",
         lambda: returning.bring_back(
             db,
-            [returning.Returning(ids[at], SHOP, new(at)) for at in (7, 6)] + [returning.Returning(ids[9], AGENT, new(10))],
+            [returning.ReturningContent(ids[at], SHOP, new(at)) for at in (7, 6)] + [returning.ReturningContent(ids[9], AGENT, new(10))],
             START + 8 * DAY,
         ),
     )

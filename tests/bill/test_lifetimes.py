@@ -12,7 +12,7 @@ from popkit_retention.bill import statement
 from popkit_retention.bill.lifetimes import LEAST_REQUESTS, compared, replayed
 from popkit_retention.bill.sums import of_models
 from popkit_retention.core import text
-from popkit_retention.core.policy.lost_cache import Between, Sent, losses
+from popkit_retention.core.policy.lost_cache import Interval, SentRequest, losses
 from popkit_retention.core.policy.models import Models
 from popkit_retention.core.policy.usage import Usage
 from popkit_retention.core.views import cache_lifetime
@@ -30,25 +30,25 @@ def session(pauses: list[float], added: list[int], lives_s: int, cuts: frozenset
     requests = []
     for number, (pause, more) in enumerate(zip([0.0, *pauses], added)):
         at += pause
-        between = Between()
+        between = Interval()
         between.compaction = number in cuts
         prompt = 9_000 if number in cuts else prompt + more
         read = 0 if number in cuts or pause > lives_s else min(held, prompt)
-        requests.append(Sent(Usage(prompt, at, model, lives_s, read, prompt - read), 100, between))
+        requests.append(SentRequest(Usage(prompt, at, model, lives_s, read, prompt - read), 100, between))
         held = prompt
     return requests
 
 
-def lost(requests: list[Sent]) -> dict:
+def lost(requests: list[SentRequest]) -> dict:
     return {id(loss.usage): loss for loss in losses(requests, lambda at: 0, MODELS)}
 
 
-def reads(requests: list[Sent]) -> list[tuple[int, int]]:
+def reads(requests: list[SentRequest]) -> list[tuple[int, int]]:
     """(tokens read with five minutes, with an hour) of each request."""
     return [(row[0], row[2]) for row, _ in replayed(requests, lost(requests))]
 
 
-def digest(requests: list[Sent], **more: object) -> dict:
+def digest(requests: list[SentRequest], **more: object) -> dict:
     at = [sent.usage.at for sent in requests]
     used = of_models(requests, 0, lost(requests))
     return {"session": "s", "host": "Claude Code", "used": used, "began": at[0], "ended": at[-1], **more}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.bill.digest import digest_of
 from popkit_retention.core.policy import lost_cache
-from popkit_retention.core.policy.lost_cache import Between, Sent
+from popkit_retention.core.policy.lost_cache import Interval, SentRequest
 from popkit_retention.core.policy.usage import Usage
 from popkit_retention.core.state import shipped
 from tests.bill.conversations import BASE, Conversation
@@ -113,7 +113,7 @@ def test_a_model_that_drops_earlier_thinking_loses_its_cache_when_the_user_speak
 
 def test_the_day_is_the_users(tmp_path: Path):
     old, new = Usage(50_000, 1_000.0, "claude-opus-5", 3_600, 0, 50_000), Usage(52_000, 1_100.0, "claude-opus-5", 3_600, 20_000, 32_000)
-    lost = lost_cache.losses([Sent(old), Sent(new)], lambda at: at >= 1_050, MODELS)
+    lost = lost_cache.losses([SentRequest(old), SentRequest(new)], lambda at: at >= 1_050, MODELS)
     assert [(loss.cause, loss.tokens) for loss in lost] == [(lost_cache.DATE, 30_000)]
 
 
@@ -363,7 +363,7 @@ usages = st.builds(
 
 @given(st.lists(usages, max_size=8))
 def test_a_loss_is_never_more_than_was_left_nor_more_than_was_sent_again(requests: list[Usage]):
-    lost = lost_cache.losses([Sent(usage, between=Between()) for usage in requests], lambda at: at // 86_400, MODELS)
+    lost = lost_cache.losses([SentRequest(usage, between=Interval()) for usage in requests], lambda at: at // 86_400, MODELS)
     pairs = list(zip(requests, requests[1:]))
     assert len(lost) <= len(pairs)
     for loss in lost:

@@ -20,7 +20,7 @@ from popkit_retention.bill.sums import by_time as summed_by_time
 from popkit_retention.bill.sums import of_models, size_below
 from popkit_retention.core.policy.composition import RESULT, SAID, Composition
 from popkit_retention.core.policy.estimate import estimate_tokens
-from popkit_retention.core.policy.lost_cache import Sent, losses, lost_tokens
+from popkit_retention.core.policy.lost_cache import SentRequest, losses, lost_tokens
 from popkit_retention.core.policy.usage import Usage
 from popkit_retention.core.state import shipped
 from popkit_retention.core.state.prompt_breakdowns import parsed_breakdown
@@ -296,13 +296,13 @@ usages = st.builds(
 parts_lists = st.lists(st.tuples(st.sampled_from([SAID, RESULT + "Read", RESULT + "mcp__docs__find"]), st.integers(0, 9_000)), max_size=4)
 
 
-def sent_of(requests: list[tuple[Usage, list[tuple[str, int]]]], standing: int) -> list[Sent]:
+def sent_of(requests: list[tuple[Usage, list[tuple[str, int]]]], standing: int) -> list[SentRequest]:
     """The requests, and before each what came into its conversation."""
     composition, sent = Composition(), []
     for usage, parts in requests:
         for kind, tokens in parts:
             composition.add(kind, tokens)
-        sent.append(Sent(usage, output=10))
+        sent.append(SentRequest(usage, output=10))
         lost = lost_tokens(sent[-2].usage, usage) if sent[1:] else 0
         sent[-1].shares = composition.sent(usage, standing, lost)
     return sent

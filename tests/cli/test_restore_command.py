@@ -14,7 +14,7 @@ import pytest
 from popkit_retention.cli.main import main
 from popkit_retention.core import archive
 from popkit_retention.core.hosts.transcripts.projects import folder_name
-from popkit_retention.core.state.noted import Noted
+from popkit_retention.core.state.noted import SessionNotes
 from popkit_retention.core.state.site import Site
 from tests.archive.written import new
 from tests.paths import PYTHONPATH
@@ -52,8 +52,8 @@ class Cleared:
         blocks = [block for line in lines if line["type"] == "user" for block in line["message"]["content"] if isinstance(block, dict)]
         return {number: block["content"] for number, block in enumerate(blocks, 1)}
 
-    def noted(self) -> Noted:
-        return Noted(str(self.claude / "popkit"), SESSION)
+    def noted(self) -> SessionNotes:
+        return SessionNotes(str(self.claude / "popkit"), SESSION)
 
     def report(self) -> dict:
         return json.loads(self("context", "--json", "--session", SESSION)[1])

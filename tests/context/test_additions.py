@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from popkit_retention.context import FileText, Provider
 from popkit_retention.context.additions import summary, whole
 from popkit_retention.context.file_references import MOST_REFERENCES, in_text, referenced
-from popkit_retention.context.message_records import Parsed
+from popkit_retention.context.message_records import ParsedMessage
 from popkit_retention.context.provider_forms import FORMS
 from popkit_retention.context.shown_files import is_shown, shown_files
 from tests.examples import examples
@@ -21,7 +21,7 @@ TEXT = "def price(basket):\n    return sum(basket)\n"
 FILE = FileText("src/a.py", TEXT, "1: def price(basket):", "stamp")
 
 
-def parsed(messages: list[dict]) -> list[Parsed]:
+def parsed(messages: list[dict]) -> list[ParsedMessage]:
     form = FORMS[Provider.OPENAI if any(message["role"] == "tool" for message in messages) else Provider.ANTHROPIC]
     return [form.parse(message) for message in messages]
 

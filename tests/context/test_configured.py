@@ -15,7 +15,7 @@ from popkit_retention.context.configured_service import configured_service
 from popkit_retention.context.newest_snapshot import get_context_status
 from popkit_retention.context.project_memory import REST_S, ProjectMemory
 from popkit_retention.context.provider_forms import Provider
-from popkit_retention.context.requests import Caller, Request, Used
+from popkit_retention.context.requests import AnswerUsage, Caller, Request
 from popkit_retention.context.service import ContextService
 from popkit_retention.core.state.memory import project_of
 from popkit_retention.memory import Memory
@@ -74,7 +74,7 @@ def request(messages: list[dict[str, Any]]) -> Request:
 def test_what_was_built_and_used_is_in_the_users_database(place: Place):
     with place.service() as service:
         assert service.build(DANA, request(conversation(3)))
-        service.answered(DANA, MODEL, Used(input=100, cache_read=50, cache_write=30, cache_write_1h=10, output=20))
+        service.answered(DANA, MODEL, AnswerUsage(input=100, cache_read=50, cache_write=30, cache_write_1h=10, output=20))
         assert service._usage.flush(HANG_S)
     status = get_context_status("s1", place.environ)
     assert status.tier_breakdown.total > 0
@@ -88,7 +88,7 @@ def test_a_session_over_its_limit_sends_the_least(place: Place):
     place.configure(session_tokens=1_000)
     messages = conversation(12)
     with place.service() as service:
-        service.answered(DANA, MODEL, Used(input=2_000))
+        service.answered(DANA, MODEL, AnswerUsage(input=2_000))
         assert service._usage.flush(HANG_S)
     with place.service() as service:
         for session in ("s1", "another"):
@@ -108,7 +108,7 @@ def test_a_database_that_does_not_answer_fails_nothing(place: Place, monkeypatch
     place.configure(database=f"postgresql://127.0.0.1:{nobody.port}/nothing", session_tokens=1_000)
     with place.service() as service:
         assert service.build(DANA, request(conversation(3)))
-        service.answered(DANA, MODEL, Used(input=1))
+        service.answered(DANA, MODEL, AnswerUsage(input=1))
     nobody.close()
 
 

@@ -16,7 +16,7 @@ from popkit_retention.dashboard.app import application
 from popkit_retention.dashboard.app_state import AppState
 from popkit_retention.dashboard.security import Access
 from popkit_retention.usage.configured_database import open_store
-from popkit_retention.usage.records import CLIENT, Tokens, Used
+from popkit_retention.usage.records import CLIENT, RequestUsage, Tokens
 from tests.patience import HANG_S, until
 from tests.reclaim.shops import SESSION, Shop, worked
 
@@ -77,7 +77,7 @@ def book(
 ) -> None:
     """Books a request of somebody's, as a client of theirs does."""
     at, spent = board.shop.at - ago_s, Tokens(input=tokens, output=10)
-    used = Used(CLIENT, f"{session}-{number}", session, user, "claude-opus-5-5", at, spent, usd, "/their/shop")
+    used = RequestUsage(CLIENT, f"{session}-{number}", session, user, "claude-opus-5-5", at, spent, usd, "/their/shop")
     with open_store({**board.shop.environ(), **env}) as store:
         store.write([used])
 

@@ -14,11 +14,11 @@ from popkit_retention.core.helper.compactions import Compactions
 from popkit_retention.core.helper.drawing import PaneRequest
 from popkit_retention.core.helper.pane import Pane
 from popkit_retention.core.helper.prompt_cache import Misses
-from popkit_retention.core.helper.reported import Reported
+from popkit_retention.core.helper.reported import ClientReports
 from popkit_retention.core.operations import context_words
 from popkit_retention.core.policy.figures import of
 from popkit_retention.core.state import journal, session, store
-from popkit_retention.core.state.noted import Noted
+from popkit_retention.core.state.noted import SessionNotes
 from popkit_retention.core.views import amounts, phrases, savings
 from tests.dashboard.board import Board
 from tests.reclaim.shops import BEGAN, LATER_S, SESSION, STEP_S, Later, worked
@@ -41,8 +41,8 @@ class Drawn:
 
     def view(self, page: str) -> dict:
         site = self.shop.site()
-        compactions = Compactions(Noted(site.home, site.session_id))
-        pane = Pane(self.path, Commands(self.shop.environ(), str(self.shop.project)), compactions, Misses(self.path, 0), Reported())
+        compactions = Compactions(SessionNotes(site.home, site.session_id))
+        pane = Pane(self.path, Commands(self.shop.environ(), str(self.shop.project)), compactions, Misses(self.path, 0), ClientReports())
         return pane.view(site, PaneRequest(page, "", 110, 40, False), self.shop.at)
 
     def pane(self, page: str) -> list[str]:

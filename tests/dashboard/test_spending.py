@@ -20,7 +20,7 @@ from popkit_retention.core.state import session
 from popkit_retention.dashboard.shapes import StoreUnusable
 from popkit_retention.usage import postgres, tile_ingestion
 from popkit_retention.usage.configured_database import open_store
-from popkit_retention.usage.records import SessionUsed, Snapshot, Sum
+from popkit_retention.usage.records import SessionUsage, Snapshot, Sum
 from popkit_retention.usage.tile import UsageTile
 from popkit_retention.usage.tile_ingestion import ingest, sweep
 from popkit_retention.usage.tile_sessions import AGAIN_S, TeamSessions
@@ -284,7 +284,7 @@ def test_a_server_that_hangs_stalls_neither_the_list_nor_who_asks_for_changes(bo
 def test_while_a_database_is_asked_its_last_answer_is_shown() -> None:
     goes_on, answers = threading.Event(), [[_session("first")], [_session("second")]]
 
-    def ask() -> list[SessionUsed]:
+    def ask() -> list[SessionUsage]:
         if len(answers) == 1:
             goes_on.wait(HANG_S)
         return answers.pop(0)
@@ -301,7 +301,7 @@ def test_while_a_database_is_asked_its_last_answer_is_shown() -> None:
 def test_a_question_that_came_to_nothing_is_asked_again_though_nothing_has_changed() -> None:
     now, answers = [0.0], [[_session("theirs")]]
 
-    def ask() -> list[SessionUsed]:
+    def ask() -> list[SessionUsage]:
         if now[0] < AGAIN_S:
             raise StoreUnusable("it is locked")
         return answers.pop()
@@ -316,8 +316,8 @@ def test_a_question_that_came_to_nothing_is_asked_again_though_nothing_has_chang
     assert others.problem is None
 
 
-def _session(id: str) -> SessionUsed:
-    return SessionUsed(id, "erik", "", 0.0, Sum())
+def _session(id: str) -> SessionUsage:
+    return SessionUsage(id, "erik", "", 0.0, Sum())
 
 
 # --- a shared one ----------------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SESSION, Hold
 from popkit_retention.core.retention_kit.marks import Mark
-from popkit_retention.governance.domains import Content, Described
+from popkit_retention.governance.domains import Content, Description
 from popkit_retention.governance.domains.rules import ON_HOLD, PINNED, Resource
 
 NOW = 1_795_390_200.0  # 2026-11-22T23:30:00Z
@@ -56,10 +56,11 @@ class KeptDomain:
     def matching_ids(self, word: str, project: str | None = None) -> list[str]:
         return [word] if word in self.things else sorted(id for id in self.things if id.startswith(word))[:5]
 
-    def describe(self, ids: Sequence[str]) -> dict[str, Described]:
+    def describe(self, ids: Sequence[str]) -> dict[str, Description]:
         present = {id: self.things[id] for id in ids if id in self.things}
         return {
-            id: Described(id, f"Thing {id}", thing.project, thing.session, len(thing.data), "It is kept.") for id, thing in present.items()
+            id: Description(id, f"Thing {id}", thing.project, thing.session, len(thing.data), "It is kept.")
+            for id, thing in present.items()
         }
 
     def placeholders(self, ids: Sequence[str]) -> dict[str, list[str]]:

@@ -17,7 +17,7 @@ from popkit_retention.governance import BadPolicy, GovernanceDamaged, Governance
 from popkit_retention.governance.data_folder import Folder
 from popkit_retention.governance.policies import DEFAULT_POLICY, KEYS, RetentionPolicy, keeps_more, merged
 from popkit_retention.governance.policy_file import State, state_of
-from popkit_retention.governance.project_policies import Own, own_of
+from popkit_retention.governance.project_policies import OwnPolicy, own_of
 from popkit_retention.governance.strict_json import LARGEST_BYTES
 from tests.examples import examples
 from tests.governance import hostile
@@ -171,20 +171,20 @@ USERS = RetentionPolicy(older_than_days=90, keep_session_ids=("s1", "s2"), keep_
 
 
 def test_a_project_has_its_own_values_and_all_others_of_the_user() -> None:
-    own = Own().changed(USERS, {"older_than_days": 7})
+    own = OwnPolicy().changed(USERS, {"older_than_days": 7})
     assert own.over(USERS) == replace(USERS, older_than_days=7)
     assert own.over(replace(USERS, limit=5, vacuum=True)) == replace(USERS, older_than_days=7, limit=5, vacuum=True)
 
 
 def test_what_the_user_keeps_later_is_kept_in_the_project_too() -> None:
-    own = Own().changed(USERS, {"keep_session_ids": ("s2", "mine")})
+    own = OwnPolicy().changed(USERS, {"keep_session_ids": ("s2", "mine")})
     assert own.over(USERS).keep_session_ids == ("s2", "mine"), "s1 was let go when the user said yes"
     later = replace(USERS, keep_session_ids=("s1", "s2", "s3"))
     assert own.over(later).keep_session_ids == ("s2", "mine", "s3")
 
 
 def test_a_later_change_adds_to_an_earlier_one() -> None:
-    own = Own().changed(USERS, {"older_than_days": 7, "limit": 9}).changed(USERS, {"limit": 5})
+    own = OwnPolicy().changed(USERS, {"older_than_days": 7, "limit": 9}).changed(USERS, {"limit": 5})
     assert own.over(USERS) == replace(USERS, older_than_days=7, limit=5)
 
 
@@ -193,7 +193,7 @@ def test_a_later_change_adds_to_an_earlier_one() -> None:
 def test_each_of_them_round_trips_and_never_keeps_less_when_the_user_keeps_more(
     users: RetentionPolicy, wanted: RetentionPolicy, more: RetentionPolicy, keys: set[str]
 ) -> None:
-    own = Own().changed(users, {key: getattr(wanted, key) for key in keys})
+    own = OwnPolicy().changed(users, {key: getattr(wanted, key) for key in keys})
     assert own_of(json.loads(json.dumps(own.to_json()))) == own
     held = own.over(users)
     assert all(getattr(held, key) == getattr(wanted if key in keys else users, key) for key in KEYS)

@@ -14,7 +14,7 @@ from popkit_retention.core.retention_kit.marks import GRACE_S, Mark
 from popkit_retention.governance import ResourceNotFound
 from popkit_retention.governance.domains import rules
 from popkit_retention.governance.domains.rules import DAY_S, Resource, apply_rules, created_at_of, resource_of
-from popkit_retention.governance.explanation import Explanation, Next, explain
+from popkit_retention.governance.explanation import Explanation, NextChange, explain
 from popkit_retention.governance.policies import DEFAULT_POLICY, MOST_DAYS, SOURCE_TYPES, RetentionPolicy
 from tests.examples import examples
 from tests.governance import hostile
@@ -217,8 +217,8 @@ def hold(scope: str, target: str, until: float | None = None, at: float = NOW - 
 def test_what_is_young_is_kept_until_the_policys_days_are_over(domain: KeptDomain):
     explanation = explained(domain, "young")
     assert (explanation.state, explanation.reasons, explanation.since) == ("kept", ("within_retention_period",), YOUNG)
-    assert explanation.next == Next("eligible", YOUNG + 30 * DAY)
-    assert explained(domain, "young", older_than_days=45).next == Next("eligible", YOUNG + 45 * DAY)
+    assert explanation.next == NextChange("eligible", YOUNG + 30 * DAY)
+    assert explained(domain, "young", older_than_days=45).next == NextChange("eligible", YOUNG + 45 * DAY)
 
 
 def test_what_is_old_is_eligible_since_its_days_were_over_and_marked_next(domain: KeptDomain):
@@ -227,30 +227,34 @@ def test_what_is_old_is_eligible_since_its_days_were_over_and_marked_next(domain
         "eligible",
         ("older_than_retention_period",),
         LONG_AGO + 30 * DAY,
-        Next("marked", None),
+        NextChange("marked", None),
     )
 
 
 def test_what_is_marked_is_deleted_a_day_later(domain: KeptDomain):
     domain.mark(["old"], NOW - 5, "job")
     explanation = explained(domain)
-    assert (explanation.state, explanation.since, explanation.next) == ("marked", NOW - 5, Next("deleted", NOW - 5 + GRACE_S))
+    assert (explanation.state, explanation.since, explanation.next) == ("marked", NOW - 5, NextChange("deleted", NOW - 5 + GRACE_S))
     assert explanation.mark == Mark("old", NOW - 5, "job")
 
 
 def test_what_is_marked_and_kept_now_is_unmarked_next(domain: KeptDomain):
     domain.mark(["old"], NOW - 5, "job")
     explanation = explained(domain, older_than_days=365)
-    assert (explanation.state, explanation.reasons, explanation.next) == ("marked", ("within_retention_period",), Next("unmarked", None))
+    assert (explanation.state, explanation.reasons, explanation.next) == (
+        "marked",
+        ("within_retention_period",),
+        NextChange("unmarked", None),
+    )
     domain.things["old"].placeholders = ["/home/dev/session-1.jsonl"]
     explanation = explained(domain)
-    assert (explanation.reasons, explanation.next) == (("placeholder_in_transcript",), Next("unmarked", None))
+    assert (explanation.reasons, explanation.next) == (("placeholder_in_transcript",), NextChange("unmarked", None))
 
 
 def test_what_was_touched_after_its_mark_is_unmarked_next(domain: KeptDomain):
     domain.mark(["old"], LONG_AGO - DAY, "job")
     explanation = explained(domain)
-    assert (explanation.reasons, explanation.next) == (("older_than_retention_period", "used_since_marked"), Next("unmarked", None))
+    assert (explanation.reasons, explanation.next) == (("older_than_retention_period", "used_since_marked"), NextChange("unmarked", None))
 
 
 def test_every_rule_that_speaks_is_named_the_one_that_decides_first(domain: KeptDomain):
@@ -279,7 +283,7 @@ def test_holds_are_named_and_the_last_to_end_says_what_comes_next(domain: KeptDo
         "on_hold",
         ("on_hold",),
         NOW - 3 * DAY,
-        Next("hold_ends", NOW + 2 * DAY),
+        NextChange("hold_ends", NOW + 2 * DAY),
     )
     domain.add_hold(hold(PROJECT, "shop"))
     assert explained(domain).next is None, "one hold has no end"
@@ -288,7 +292,7 @@ def test_holds_are_named_and_the_last_to_end_says_what_comes_next(domain: KeptDo
 def test_what_is_held_after_it_was_marked_is_unmarked_next(domain: KeptDomain):
     domain.mark(["old"], NOW - 5, "job")
     domain.add_hold(hold(ITEM, "old"))
-    assert (explained(domain).state, explained(domain).next) == ("on_hold", Next("unmarked", None))
+    assert (explained(domain).state, explained(domain).next) == ("on_hold", NextChange("unmarked", None))
 
 
 def test_what_has_no_time_is_kept_and_nothing_is_made_up(domain: KeptDomain):

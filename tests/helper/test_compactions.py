@@ -13,7 +13,7 @@ import pytest
 from popkit_retention.core import archive, units
 from popkit_retention.core.helper.compactions import CompactionRequest, Compactions
 from popkit_retention.core.io import home
-from popkit_retention.core.state.noted import Noted
+from popkit_retention.core.state.noted import SessionNotes
 from popkit_retention.core.state.site import Site
 
 from .asking import Helper, Transcript, lines, numbered
@@ -275,7 +275,7 @@ def test_where_nothing_is_drawn_it_says_only_what_leaves_by_itself(busy: Helper)
 
 def test_it_leaves_everything_as_it_was_where_too_little_would_leave_to_pay(busy: Helper):
     site = Site(busy.env, busy.session, str(busy.project))
-    compactions = Compactions(Noted(site.home, site.session_id), str(busy.transcript))
+    compactions = Compactions(SessionNotes(site.home, site.session_id), str(busy.transcript))
     asked = CompactionRequest("manual", "", "", True, Running(busy).rows(), Running(busy).sent())
     for least, answer in ((50_000, {"skip": "too little would leave"}), (10, None)):
         compactions.by_itself([], 0.4, least, is_cold=True)

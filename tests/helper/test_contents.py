@@ -28,7 +28,7 @@ from popkit_retention.core.helper.outlines import Outlines
 from popkit_retention.core.helper.shown_context import MOST_BYTES, Context
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.hosts.transcripts.attachments import Attachments
-from popkit_retention.core.hosts.transcripts.sent import MOST_NAMES, Following
+from popkit_retention.core.hosts.transcripts.sent import MOST_NAMES, GrowingTranscript
 from popkit_retention.core.policy import masking
 from popkit_retention.core.policy.door import Lines, Source
 from popkit_retention.core.policy.messages import Use
@@ -321,7 +321,7 @@ def test_of_subagents_that_come_and_go_only_the_newest_are_known(tmp_path: Path)
 @pytest.mark.parametrize("results", [MOST_NAMES // 2, 2 * MOST_NAMES])
 def test_of_what_was_sent_no_more_is_held_the_longer_a_session_goes_on(tmp_path: Path, results: int):
     path = tmp_path / f"{SESSION}.jsonl"
-    following, found = Following(str(path)), 0
+    following, found = GrowingTranscript(str(path)), 0
     with contextlib.closing(helper_memory.Transcript(path, tmp_path)) as transcript:
         for number in range(results):
             transcript.call(f"toolu_{number}", "Read", {}, {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": "x"}, 9_000)

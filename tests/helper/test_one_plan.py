@@ -13,8 +13,8 @@ from popkit_retention.cli.statusline_command import line_for
 from popkit_retention.core import units
 from popkit_retention.core.helper.compactions import Compactions
 from popkit_retention.core.operations import context_words
-from popkit_retention.core.operations.changers import OnceResumed
-from popkit_retention.core.state.noted import ONLY, Noted
+from popkit_retention.core.operations.changers import DeferredChanger
+from popkit_retention.core.state.noted import ONLY, SessionNotes
 from popkit_retention.core.state.site import Site
 from popkit_retention.core.views import phrases
 from popkit_retention.dashboard.contexts import CachedContext, brief_of
@@ -159,9 +159,9 @@ def test_a_clear_of_a_session_that_does_not_run_is_noted_with_what_is_needed_lea
     busy.stop()
     announced = answers(busy)["verdict"]
     site = site_of(busy)
-    answer = context_words.answer("clear --json", site, str(busy.transcript), time.time(), OnceResumed(site))
+    answer = context_words.answer("clear --json", site, str(busy.transcript), time.time(), DeferredChanger(site))
     assert json.loads(answer)["later"] is True
-    noted = Noted(busy.env["POPKIT_HOME"], busy.session)
+    noted = SessionNotes(busy.env["POPKIT_HOME"], busy.session)
     assert 0 < (noted.share or 0) <= 1
     verdict = said(busy, "retention")["verdict"]
     assert (verdict["kind"], verdict["tokens"]) == ("noted", announced)

@@ -19,10 +19,10 @@ from popkit_retention.core.helper.compactions import Compactions
 from popkit_retention.core.helper.drawing import PaneRequest
 from popkit_retention.core.helper.pane import Pane
 from popkit_retention.core.helper.prompt_cache import Misses
-from popkit_retention.core.helper.reported import Reported
+from popkit_retention.core.helper.reported import ClientReports
 from popkit_retention.core.reclaim import outlook
 from popkit_retention.core.state import journal, status_line, store
-from popkit_retention.core.state.noted import Noted
+from popkit_retention.core.state.noted import SessionNotes
 from popkit_retention.core.views import report
 from tests.patience import HANG_S
 from tests.views.test_clear_answers import COLD_S, Asking
@@ -298,9 +298,9 @@ def _band(band_asking: Asking, window: int) -> tuple[str, str]:
     pane = Pane(
         str(written.path),
         Commands({"POPKIT_HOME": str(band_asking.home)}, str(band_asking.home)),
-        Compactions(Noted(site.home, site.session_id)),
+        Compactions(SessionNotes(site.home, site.session_id)),
         Misses(str(written.path), 0),
-        Reported(),
+        ClientReports(),
     )
     band = pane.view(site, PaneRequest("now", "", 110, 40, False), written.now)["band"]
     return outlook.look(site, str(written.path), written.now).verdict["kind"], band["text"] if band else ""

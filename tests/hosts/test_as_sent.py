@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.core.hosts.claude_code import TOOLS
-from popkit_retention.core.hosts.transcripts.as_sent import MOST_MESSAGES, AsSent, read, text_of
+from popkit_retention.core.hosts.transcripts.as_sent import MOST_MESSAGES, SentConversation, read, text_of
 from popkit_retention.core.hosts.transcripts.attachments import SAID_AGAIN, Attachments
 from popkit_retention.core.policy.messages import ASSISTANT, USER, MessagesNotUnderstood
 
@@ -83,7 +83,7 @@ def attach(path: Path, type: str, *rendered: str, **attachment: object) -> None:
         file.write(json.dumps(entry, separators=(",", ":")) + "\n")
 
 
-def reading(sent: object, rows: object = ROWS, transcript: Path | None = None) -> AsSent:
+def reading(sent: object, rows: object = ROWS, transcript: Path | None = None) -> SentConversation:
     attachments = Attachments(str(transcript or "/nowhere"))
     attachments.thinking = "adaptive"
     if transcript:
@@ -92,7 +92,7 @@ def reading(sent: object, rows: object = ROWS, transcript: Path | None = None) -
     return read(sent, rows, TOOLS, attachments, lambda block: f"[{block['type']}]")
 
 
-def words(conversation: AsSent) -> list[str]:
+def words(conversation: SentConversation) -> list[str]:
     return [message.text for message in conversation.messages if message.text]
 
 

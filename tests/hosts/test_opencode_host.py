@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from popkit_retention.core.hosts.opencode import translation
-from popkit_retention.core.hosts.opencode.kept_transcripts import Kept, path_of
+from popkit_retention.core.hosts.opencode.kept_transcripts import OpenCodeTranscript, path_of
 from popkit_retention.core.hosts.transcripts import entries, projects, transcript
 from popkit_retention.core.policy.events import Call, Compacted
 from tests.hosts.test_opencode import PROJECT, SESSION, worked
@@ -26,8 +26,8 @@ def path_in(folder: Path) -> Path:
     return Path(path_of(str(folder), PROJECT, SESSION))
 
 
-def opened(folder: Path) -> Kept:
-    return Kept(str(path_in(folder)), SESSION, PROJECT)
+def opened(folder: Path) -> OpenCodeTranscript:
+    return OpenCodeTranscript(str(path_in(folder)), SESSION, PROJECT)
 
 
 def calls(path: Path) -> list[str]:

@@ -96,7 +96,7 @@ def test_a_line_can_be_found_again_where_it_was(tmp_path: Path):
 # --- which sessions there are ------------------------------------------------------------------------------------------------------------
 
 
-def of_user(folder: Path, **more: str) -> list[stored_sessions.Stored]:
+def of_user(folder: Path, **more: str) -> list[stored_sessions.StoredSession]:
     return stored_sessions.every({"XDG_DATA_HOME": str(folder), **more})
 
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from benchmarks.compacting_cost import Spared
-from popkit_retention.core.policy.least_needed import Long
+from popkit_retention.core.policy.least_needed import LengthRule
 from popkit_retention.core.policy.messages import paired
 from popkit_retention.core.state import shipped
 from popkit_retention.lab import measure, sent_requests
-from popkit_retention.lab.compacting import Compact, messages_of
+from popkit_retention.lab.compacting import Compactor, messages_of
 from popkit_retention.lab.door_policy import Door
 from popkit_retention.lab.recorded import Block, Request, Session
 from tests.lab.session_builder import SessionBuilder
@@ -326,8 +326,8 @@ def test_by_itself_it_begins_between_turns_alone_once_the_cache_is_cold(prompt, 
 @pytest.mark.parametrize(("prompt", "tokens", "begins"), [(True, 20_000, [13]), (False, 20_000, []), (True, 400_000, [])])
 def test_with_a_warm_cache_it_begins_between_turns_once_the_conversation_is_long(prompt, tokens, begins):
     session = idle(prompt, after=10).session
-    assert ours(session, cold=True, long=Long(tokens, 0.2, 15_000))[1].compacted == begins
-    assert ours(session, cold=False, long=Long(tokens, 0.2, 15_000))[1].compacted == []
+    assert ours(session, cold=True, long=LengthRule(tokens, 0.2, 15_000))[1].compacted == begins
+    assert ours(session, cold=False, long=LengthRule(tokens, 0.2, 15_000))[1].compacted == []
 
 
 @pytest.mark.parametrize(("growth", "begins"), [(30_000, [13, 26, 39]), (70_000, [26]), (400_000, [])])
@@ -337,7 +337,7 @@ def test_it_begins_again_only_once_the_conversation_has_grown(growth, begins):
         worked(builder, 12)
         builder.prompt()
         builder.request()
-    assert ours(builder.session, cold=True, long=Long(20_000, 0.2, growth))[1].compacted == begins
+    assert ours(builder.session, cold=True, long=LengthRule(20_000, 0.2, growth))[1].compacted == begins
 
 
 def test_it_does_not_begin_by_itself_where_thinking_again_is_worth_more():
@@ -379,7 +379,7 @@ def test_in_any_session_calls_keep_their_results_and_nothing_is_invented(tmp_pat
 
 def test_behind_a_door_it_compacts_what_entered():
     session = compacted_once().session
-    scored = score(session, Door(RULES, Compact(prices(), shipped.need_model(), RULES)))
+    scored = score(session, Door(RULES, Compactor(prices(), shipped.need_model(), RULES)))
     assert scored.compactions == 1
     assert scored.curve[12] < scored.curve[11]
 
@@ -395,7 +395,7 @@ def test_what_a_reference_names_stays_or_the_reference_is_the_whole_again():
     worked(builder, 2)
     builder.compact(40_000)
     worked(builder, 1)
-    door = Door(RULES, Compact(prices(), shipped.need_model(), RULES, target=0.05))
+    door = Door(RULES, Compactor(prices(), shipped.need_model(), RULES, target=0.05))
     entered, texts = {}, {}
 
     def note(request: Request, choices: list, came: list) -> None:

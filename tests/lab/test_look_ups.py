@@ -11,7 +11,7 @@ from popkit_retention.core.hosts.transcripts.stamps import seconds_of
 from popkit_retention.core.state import journal, shipped
 from popkit_retention.core.state.rebuild import rebuild
 from popkit_retention.lab import measure, sent_requests
-from popkit_retention.lab.compacting import Compact
+from popkit_retention.lab.compacting import Compactor
 from popkit_retention.lab.policy import Choice, View
 from tests.bill.conversations import Conversation
 from tests.policy.priced import prices
@@ -68,7 +68,7 @@ def go_on(conversation: Conversation, again: list[Call]) -> None:
         ask(conversation, f"a{number}", *call)
 
 
-class Once(Compact):
+class Once(Compactor):
     """Compacts before one request, down to nothing, as if by itself or because it was due."""
 
     def __init__(self, number: int, is_due: bool) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.lab import own_policies, policy, replay_policies, survey
-from popkit_retention.lab.checked_policies import Checked, PolicyFailed
+from popkit_retention.lab.checked_policies import CheckedPolicy, PolicyFailed
 from popkit_retention.lab.policy import Policy
 from tests.lab.session_builder import SessionBuilder
 from tests.lab.test_survey import session
@@ -139,7 +139,7 @@ def test_what_cannot_be_used_is_reported_before_the_run_with_what_to_do(tmp_path
 # --- what a policy may not do -----------------------------------------------------------------------------------------------------------
 
 
-def played(decide, builder: SessionBuilder | None = None) -> Checked:
+def played(decide, builder: SessionBuilder | None = None) -> CheckedPolicy:
     """Play two requests with a result between under a policy with this `decide`; put right what it changed."""
     if builder is None:
         builder = SessionBuilder()
@@ -156,7 +156,7 @@ def played(decide, builder: SessionBuilder | None = None) -> Checked:
                 self.results.append(block)
 
     Mine.decide = decide
-    checked = Checked(Mine)
+    checked = CheckedPolicy(Mine)
     try:
         builder.under(checked)
     finally:
@@ -243,7 +243,7 @@ def test_answers_of_the_wrong_kind_are_named(name, answer, message) -> None:
     builder.request()
     own = type("Mine", (Policy,), {name: lambda self, *_: answer})
     with pytest.raises(PolicyFailed) as raised:
-        builder.under(Checked(own))
+        builder.under(CheckedPolicy(own))
     assert str(raised.value).startswith(message)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH, Item, Lesson, Observed, Showing
+from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH, Item, Lesson, Observation, Showing
 from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores.protocol import Store
 
@@ -44,7 +44,7 @@ class Remembering:
 
 def lesson(
     session: str,
-    *observed: Observed,
+    *observed: Observation,
     at: float = NOW,
     unaided: tuple[str, ...] = (),
     project: str = PROJECT,
@@ -53,8 +53,8 @@ def lesson(
     return Lesson(session, project, at - HOUR, at, observed, unaided, lookups=4, lookup_tokens=2_000, shown=shown)
 
 
-def wrote(text: str, writes: int = 1, at: float = NOW, kind: str = PATH, **details: object) -> Observed:
-    return Observed(kind, text, writes, at, details)
+def wrote(text: str, writes: int = 1, at: float = NOW, kind: str = PATH, **details: object) -> Observation:
+    return Observation(kind, text, writes, at, details)
 
 
 KINDS = (PATH, NAME, COMMAND, ERROR, NOTE)

@@ -29,7 +29,7 @@ from popkit_retention.memory.items import (
     USER,
     WARM,
     Item,
-    Observed,
+    Observation,
     Showing,
     id_of,
 )
@@ -209,7 +209,7 @@ def test_an_item_tells_its_sessions_apart_and_a_filter_finds_the_first(rememberi
     assert [item.text for item in remembering.memory.list(where={"session_id": "s2"})] == []
 
 
-def broke(fix: str, times: int = 1) -> Observed:
+def broke(fix: str, times: int = 1) -> Observation:
     return wrote("pnpm test: Error: no module", times, kind=ERROR, fix=fix, times=times)
 
 
@@ -221,7 +221,7 @@ def broke(fix: str, times: int = 1) -> Observed:
         ([broke("run pnpm install"), broke("run pnpm build"), broke("run pnpm build")], True),
     ],
 )  # fmt: skip
-def test_an_error_is_told_where_the_same_fix_has_ended_it_twice(sessions: list[Observed], listed: bool):
+def test_an_error_is_told_where_the_same_fix_has_ended_it_twice(sessions: list[Observation], listed: bool):
     store = InMemoryStore()
     for number, each in enumerate(sessions):
         learn(store, lesson(f"s{number}", each), NOW)

@@ -12,7 +12,7 @@ import pytest
 
 import popkit_retention.memory as package
 from popkit_retention.core.io import files
-from popkit_retention.memory import InMemoryStore, Lesson, Memory, Observed
+from popkit_retention.memory import InMemoryStore, Lesson, Memory, Observation
 from popkit_retention.memory.folder import Folder
 from popkit_retention.memory.items import ARCHIVE, COLD, HOT, SUMMARY, WARM, BadItem
 from popkit_retention.memory.memory import ItemNotFound, JobRunning
@@ -298,7 +298,7 @@ def test_no_other_name_is():
 def test_an_agent_keeps_finds_learns_and_tells():
     memory = Memory(InMemoryStore(), "my-agent", now=lambda: 1_800_000_000.0)
     memory.add("The customer prefers e-mail to calls.", speaker="support", episode="call-17", place=3)
-    memory.learn(Lesson("run-1", "my-agent", 1_799_999_000.0, 1_800_000_000.0, (Observed("path", "reports/weekly.md", 4),)))
+    memory.learn(Lesson("run-1", "my-agent", 1_799_999_000.0, 1_800_000_000.0, (Observation("path", "reports/weekly.md", 4),)))
     assert [item.text for item, _ in memory.search("how does the customer want to be reached: e-mail?")] == [
         "The customer prefers e-mail to calls."
     ]

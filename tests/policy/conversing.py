@@ -18,7 +18,7 @@ from tests.policy.scenario import Scenario
 LONG = "one line of many words that fill a context\n" * 40
 LARGE = LONG * 8
 SURE, NEVER = NeedModel({"bias": 30.0}), NeedModel({"bias": -30.0})
-TUNED = worth.Tuned(40, 1.0)
+TUNED = worth.Tuning(40, 1.0)
 BASE = 20_000
 
 

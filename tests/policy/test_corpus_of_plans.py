@@ -12,7 +12,7 @@ from random import Random
 
 from popkit_retention.core.policy import events, planning
 from popkit_retention.core.policy.context import Result
-from popkit_retention.core.policy.least_needed import Goal, Long
+from popkit_retention.core.policy.least_needed import Goal, LengthRule
 from popkit_retention.core.policy.need_model import NeedModel
 from popkit_retention.core.policy.plans import Selection
 from popkit_retention.core.policy.usage import Usage
@@ -26,7 +26,7 @@ SELECTIONS = (
     Selection(pattern="*.py"),
     Selection(pattern="1.py", now=True),
 )  # fmt: skip
-LATE = Long(12_000, 0.3, 5_000)
+LATE = LengthRule(12_000, 0.3, 5_000)
 LIKELY = NeedModel({"bias": -3.0})
 
 

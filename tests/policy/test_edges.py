@@ -25,7 +25,7 @@ from popkit_retention.core.policy.commandline import bash
 from popkit_retention.core.policy.coverage import covers
 from popkit_retention.core.policy.door.shown import Source
 from popkit_retention.core.policy.list_text import folded, handle_of_list, read
-from popkit_retention.core.policy.lists import Earlier
+from popkit_retention.core.policy.lists import EarlierList
 from popkit_retention.core.policy.models import Model
 from popkit_retention.core.policy.usage import Usage
 from tests.policy.test_corpus_of_lines import corpus
@@ -286,7 +286,7 @@ def lists() -> Iterator[str]:
         (["a"], ["n"], 1),
     ):
         message = folded(labels, "abcd2345", names, unnamed)
-        earlier = Earlier(message, ())
+        earlier = EarlierList(message, ())
         yield f"{message.text!r} read {read(message.text)} handle {handle_of_list(message)} count {earlier.count}"
     source = Source("T1", "Read of a", ["x"] * 10, "/a", [(0, 4, 10), (5, 10, 1)])
     for number in (0, 1, 5, 9, 10, 13, 14):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.core.policy import events, least_needed, planning
 from popkit_retention.core.policy.economics import THINKING_AGAIN
-from popkit_retention.core.policy.least_needed import GROWN, Goal, Long, Room
+from popkit_retention.core.policy.least_needed import GROWN, Goal, LengthRule, Room
 from popkit_retention.core.policy.need_model import NeedModel
 from popkit_retention.core.policy.placeholder import handle_in
 from popkit_retention.core.policy.plans import CLEAR, Plan, Selection
@@ -187,7 +187,7 @@ def test_with_a_warm_cache_what_stays_is_written_again_and_has_to_be_earned_too(
 @given(PLAYED, st.sampled_from(READS), st.sampled_from(LIFETIMES), st.floats(0.0, 1.0), st.booleans())
 def test_what_pays_with_a_warm_cache_pays_with_a_cold_one(history, read, ttl_s, share, bound):
     session = played(history, "auto")
-    goal = Goal(share, long=Long(0, share, 0))
+    goal = Goal(share, long=LengthRule(0, share, 0))
     cold, warm = (room(session, read, ttl_s, bound, goal, is_cold) for is_cold in (True, False))
     assert cold.sum.leaves == warm.sum.leaves
     assert pays(cold) or not pays(warm)
@@ -198,14 +198,14 @@ def test_what_pays_with_a_warm_cache_pays_with_a_cold_one(history, read, ttl_s, 
     [(99_999, 0, False), (100_000, 0, True), (100_000, 40_000, True), (100_000, 40_001, False), (150_000, 90_001, False)],
 )
 def test_a_conversation_is_long_from_so_many_tokens_on_and_again_once_it_has_grown(tokens: int, left: int, is_long: bool):
-    assert Long(100_000, 0.2, 60_000).holds(tokens, left) is is_long
+    assert LengthRule(100_000, 0.2, 60_000).holds(tokens, left) is is_long
 
 
 @pytest.mark.parametrize("cold", [False, True])
 def test_a_long_conversation_goes_down_to_its_own_share(cold: bool):
     session = quiet(count=60)
     messages = session.conversation.prompt - session.conversation.base
-    plan = plan_of(session, Goal(0.4, long=Long(messages, 0.2, messages)), SURE, cold=cold)
+    plan = plan_of(session, Goal(0.4, long=LengthRule(messages, 0.2, messages)), SURE, cold=cold)
     assert plan.pays
     assert plan.sum.warm is not cold
     assert plan.share == 0.2
@@ -216,7 +216,7 @@ def test_a_long_conversation_goes_down_to_its_own_share(cold: bool):
 def test_where_more_has_to_stay_it_pays_as_long_as_enough_may_leave():
     session = quiet(count=60)
     messages = session.conversation.prompt - session.conversation.base
-    plan = plan_of(session, Goal(0.4, long=Long(messages, 0.2, messages)), SURE, cold=False)
+    plan = plan_of(session, Goal(0.4, long=LengthRule(messages, 0.2, messages)), SURE, cold=False)
     cleared = sum(decision.gain for decision in plan.having("clear"))
     assert 0 < plan.least < 0.8 * messages
     assert plan.may_pay(0.0)
@@ -229,7 +229,7 @@ def test_where_more_has_to_stay_it_pays_as_long_as_enough_may_leave():
 def test_one_that_is_not_long_or_has_not_grown_stays_as_it_is(tokens: int, growth: int):
     session = quiet(count=60)
     messages = session.conversation.prompt - session.conversation.base
-    long = Long(messages + tokens, 0.2, messages // 2 + growth)
+    long = LengthRule(messages + tokens, 0.2, messages // 2 + growth)
     assert plan_of(session, Goal(0.4, messages - messages // 2, long=long), SURE, cold=False).is_empty
 
 

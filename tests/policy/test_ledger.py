@@ -17,7 +17,7 @@ from popkit_retention.core.policy.bookings import (
     Spared,
     Undone,
 )
-from popkit_retention.core.policy.host_compaction import Host
+from popkit_retention.core.policy.host_compaction import HostCompaction
 from popkit_retention.core.policy.ledger import GAINS, Ledger
 from popkit_retention.core.policy.settling import settle
 from tests.policy.priced import prices
@@ -133,7 +133,7 @@ def test_a_session_with_a_memory_worked_out_by_hand():
 
 
 def test_a_compaction_of_ours_in_place_of_the_hosts_worked_out_by_hand():
-    host = Host(base=10_000, summary=4_000)
+    host = HostCompaction(base=10_000, summary=4_000)
     requests = [
         Request(0, 60_000, 0, 60_000, 0, FIVE, 5.0, files=8_000),
         Request(10, 62_000, 60_000, 2_000, 2_000, FIVE, 5.0, files=8_000),
@@ -157,7 +157,7 @@ def test_a_compaction_of_ours_in_place_of_the_hosts_worked_out_by_hand():
 
 
 def test_what_did_not_enter_puts_off_a_compaction_that_the_host_would_have_made():
-    host = Host(threshold=67_000, base=10_000, summary=4_000)
+    host = HostCompaction(threshold=67_000, base=10_000, summary=4_000)
     sent = [(60_000, 2_000), (62_000, 2_000), (64_000, 2_000), (66_000, 2_000)]
     requests = [Request(10 * n, prompt, prompt - added, added, added, FIVE, 5.0, files=8_000) for n, (prompt, added) in enumerate(sent)]
     ledger = settle(requests, [KeptOut(5, 4_000, "T1")], host=host)
@@ -171,7 +171,7 @@ def test_what_did_not_enter_puts_off_a_compaction_that_the_host_would_have_made(
 
 def test_a_compaction_of_the_hosts_own_costs_nothing_more_than_without_us():
     requests = [*_warm(66_000), Compaction(15, 2_000, is_asked=False), *_warm(26_000, 27_000, at=20)]
-    assert settle(requests, [], host=Host(67_000, 10_000)).to_json() == Ledger().to_json()
+    assert settle(requests, [], host=HostCompaction(67_000, 10_000)).to_json() == Ledger().to_json()
 
 
 def test_before_its_first_request_a_session_has_nothing_to_be_spared():

@@ -21,7 +21,7 @@ from popkit_retention.core.policy.bookings import (
     Undone,
 )
 from popkit_retention.core.policy.economics import Prices
-from popkit_retention.core.policy.host_compaction import Host
+from popkit_retention.core.policy.host_compaction import HostCompaction
 from popkit_retention.core.policy.ledger import GAINS, Ledger
 from popkit_retention.core.policy.settling import settle
 from tests.policy.priced import LIFETIMES, READS, prices
@@ -62,7 +62,7 @@ class World:
 
 
 PLACEHOLDER = 40
-HOST, FILES = Host(base=5_000), 7_000
+HOST, FILES = HostCompaction(base=5_000), 7_000
 
 
 class TwoWorlds:

@@ -24,13 +24,13 @@ from popkit_retention.core.policy.bookings import (
     Spared,
     Undone,
 )
-from popkit_retention.core.policy.host_compaction import Host
+from popkit_retention.core.policy.host_compaction import HostCompaction
 from popkit_retention.core.policy.ledger import Ledger
 from popkit_retention.core.policy.settling import settle
 from tests.policy.priced import prices
 
 GOLDEN = Path(__file__).with_name("goldens") / "ledgers.txt"
-HOSTS = (None, Host(), Host(40_000, 8_000, 1_500), Host(60_000, 8_000), Host(9_000, 8_000, 1_500))
+HOSTS = (None, HostCompaction(), HostCompaction(40_000, 8_000, 1_500), HostCompaction(60_000, 8_000), HostCompaction(9_000, 8_000, 1_500))
 PRICES = (prices(300), prices(3_600), prices(300, 0.05))
 
 

@@ -17,7 +17,7 @@ from popkit_retention.core import policy
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import estimate, kind_rows, kinds, lost_cache, ruleset
 from popkit_retention.core.policy.door import failures
-from popkit_retention.core.policy.lost_cache import Between, Sent
+from popkit_retention.core.policy.lost_cache import Interval, SentRequest
 from popkit_retention.core.policy.models import Models
 from popkit_retention.core.policy.ruleset import Ruleset
 from popkit_retention.core.policy.usage import Usage
@@ -128,10 +128,10 @@ def failing_words() -> Iterator[str]:
 
 def causes() -> Iterator[str]:
     """Why a request found no cache, for each event alone between it and the one before."""
-    between = [name for name in Between.__slots__ if not name.startswith("_") and name != "since"]
+    between = [name for name in Interval.__slots__ if not name.startswith("_") and name != "since"]
     for name in [*between, *(f"other {part}" for part in lost_cache.PARTS), *(f"same {part}" for part in lost_cache.PARTS), "all same"]:
         for pause in (60.0, 301.0, 4_000.0):
-            events_between = Between()
+            events_between = Interval()
             if name in between:
                 kind = type(getattr(events_between, name))
                 setattr(events_between, name, {bool: True, str: "its detail", int: lost_cache.LOOK_BACK_POSITIONS + 1}[kind])
@@ -140,13 +140,13 @@ def causes() -> Iterator[str]:
             else:
                 word, part = name.split()
                 events_between.note({part} if word == "other" else set(), {part} if word == "same" else set())
-            before = Sent(Usage(20_000, 1_000.0, "claude-opus-4-5", 300))
-            after = Sent(Usage(20_000, 1_000.0 + pause, "claude-opus-4-5", 300), between=events_between)
+            before = SentRequest(Usage(20_000, 1_000.0, "claude-opus-4-5", 300))
+            after = SentRequest(Usage(20_000, 1_000.0 + pause, "claude-opus-4-5", 300), between=events_between)
             yield f"{name} after {pause:.0f} s: {lost_cache.cause_of(before, after, 300.0, lambda at: at // 86_400)}"
     for model in (*lost_cache._DROP_THINKING, "claude-opus-4-5"):
-        spoken = Between()
+        spoken = Interval()
         spoken.spoke = True
-        yield f"{model} drops its thinking: {lost_cache.drops_thinking(Sent(Usage(1, 0.0, model, 300), between=spoken, thought=True))}"
+        yield f"{model} drops its thinking: {lost_cache.drops_thinking(SentRequest(Usage(1, 0.0, model, 300), between=spoken, thought=True))}"
 
 
 TABLES = [defaults, every_kind, every_tier, settings, contents, failing_words, causes]

@@ -14,12 +14,12 @@ from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import kinds
 from popkit_retention.core.policy.economics import THINKING_AGAIN
 from popkit_retention.core.policy.need_model import FEATURES, SCHEMA, NeedModel, features, model_of
-from popkit_retention.core.policy.worth import LEAST_QUIET, Candidate, Situation, Tuned, choose, is_in_use, value
+from popkit_retention.core.policy.worth import LEAST_QUIET, Candidate, Situation, Tuning, choose, is_in_use, value
 from popkit_retention.core.state.shipped import need_model, need_soon_model
 from tests.policy.priced import LIFETIMES, READS, prices
 from tests.policy.scenario import Scenario
 
-TUNED = Tuned(40, 1.0)
+TUNED = Tuning(40, 1.0)
 EACH_READ = pytest.mark.parametrize("read", READS)
 
 
@@ -27,7 +27,7 @@ def candidate(tokens: int = 4_000, need: float = 0.02, thinking: int = 0, placeh
     return Candidate(None, tokens, placeholder, need, thinking)
 
 
-def situation(read: float = 0.1, bound: bool = False, tuned: Tuned = TUNED, prompt: int = 60_000, ttl_s: int = 300) -> Situation:
+def situation(read: float = 0.1, bound: bool = False, tuned: Tuning = TUNED, prompt: int = 60_000, ttl_s: int = 300) -> Situation:
     return Situation(prompt, prices(ttl_s, read, bound), tuned)
 
 
@@ -55,7 +55,9 @@ def test_asking_again_weighs_the_more_the_smaller_what_comes_back(read: float):
 
 
 def test_more_caution_asks_for_a_smaller_chance_of_need():
-    assert value(candidate(need=0.15), situation(tuned=Tuned(40, 1.0))) > 0 > value(candidate(need=0.15), situation(tuned=Tuned(40, 20.0)))
+    assert (
+        value(candidate(need=0.15), situation(tuned=Tuning(40, 1.0))) > 0 > value(candidate(need=0.15), situation(tuned=Tuning(40, 20.0)))
+    )
 
 
 def test_where_more_was_thought_than_anything_is_worth_nothing_goes():
@@ -77,7 +79,7 @@ def test_results_used_by_the_last_calls_are_in_use_unless_a_newer_one_replaced_t
 
 CANDIDATES = st.lists(st.tuples(st.integers(90, 20_000), st.integers(0, 3_000), st.floats(0, 1)), max_size=12)
 SITUATIONS = st.builds(
-    lambda read, ttl_s, bound, prompt, ahead, caution: situation(read, bound, Tuned(ahead, caution), prompt, ttl_s),
+    lambda read, ttl_s, bound, prompt, ahead, caution: situation(read, bound, Tuning(ahead, caution), prompt, ttl_s),
     st.sampled_from(READS), st.sampled_from(LIFETIMES), st.booleans(), st.integers(0, 900_000), st.integers(0, 100),
     st.sampled_from([0.0, 0.7, 1.0, 4.0]),
 )  # fmt: skip
@@ -108,7 +110,7 @@ def test_what_is_chosen_is_all_from_one_place_on_and_no_other_place_is_worth_mor
 
 @given(CANDIDATES, SITUATIONS)
 def test_more_need_a_larger_placeholder_or_more_caution_is_never_worth_more(drawn, where: Situation):
-    warier = Situation(where.prompt, where.prices, Tuned(where.tuned.ahead, where.tuned.caution + 1))
+    warier = Situation(where.prompt, where.prices, Tuning(where.tuned.ahead, where.tuned.caution + 1))
     for one in in_a_row(drawn):
         assert value(candidate(one.tokens, min(1.0, one.need + 0.1)), where) <= value(one, where)
         assert value(candidate(one.tokens, one.need, placeholder=80), where) <= value(one, where)

@@ -24,7 +24,7 @@ from popkit_retention.core.reclaim import access, outlook
 from popkit_retention.core.reclaim.contents import stamp_of
 from popkit_retention.core.state import journal, noting, receipts, reconciling, removals, store
 from popkit_retention.core.state.archived import content_of
-from popkit_retention.core.state.rebuild import Rebuilt
+from popkit_retention.core.state.rebuild import Reconstruction
 from popkit_retention.core.state.site import Site
 from popkit_retention.core.units import chance
 from popkit_retention.core.views import report
@@ -35,7 +35,7 @@ from tests.archive.written import add_cleared
 class Prospect:
     """The context, and the plan of a clear over it."""
 
-    rebuilt: Rebuilt
+    rebuilt: Reconstruction
     plan: Plan
 
 
@@ -84,7 +84,7 @@ def _clear(site: Site, transcript: str, now: float, found: Prospect) -> Cleared:
             new = text.replace(NO_HANDLE, handle, 1)
             line = line[:start] + json.dumps(new, ensure_ascii=False).encode() + line[end:]
         lines.append(line)
-    with access.Opened(site.home, create=True) as db:
+    with access.OpenArchive(site.home, create=True) as db:
         _, ids = add_cleared(db, access.chain_of(site, transcript), records, now)
     with Path(transcript).open("wb") as file:
         file.writelines(lines)
@@ -109,7 +109,7 @@ class InPlace:
 
     def put_back(self, handles: Sequence[str]) -> None:
         site, transcript, now = self.given
-        with access.Opened(site.home) as db:
+        with access.OpenArchive(site.home) as db:
             contents = {handle: content_of(db, handle) for handle in handles}
         lines, back = [], []
         for line in Path(transcript).read_bytes().splitlines(keepends=True):
@@ -144,7 +144,7 @@ def answer(words: str, site: Site, transcript: str, now: float) -> str:
     return context_words.answer(words, site, transcript, now, InPlace(site, transcript, now, asked))
 
 
-def _note(site: Site, plan: Plan, rebuilt: Rebuilt, done: Cleared, now: float) -> None:
+def _note(site: Site, plan: Plan, rebuilt: Reconstruction, done: Cleared, now: float) -> None:
     """Journal it, with the reason of each."""
     needs = {decision.result.id: decision.need for decision in plan.decisions if decision.need is not None}
     worth = "costs more to keep than to clear: a chance of {} that it is needed again"

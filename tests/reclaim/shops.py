@@ -13,7 +13,7 @@ from popkit_retention.core.policy.context import shared_facts
 from popkit_retention.core.policy.placeholder import handle_in
 from popkit_retention.core.policy.plans import Selection
 from popkit_retention.core.state import reconciling, store
-from popkit_retention.core.state.noted import Noted
+from popkit_retention.core.state.noted import SessionNotes
 from popkit_retention.core.state.site import Site
 from tests.hooks.processes import ROOT
 from tests.hosts.lines import Lines
@@ -222,9 +222,9 @@ class Shop:
         """What a clear would take."""
         return earlier.prospect(self.site(), str(self.transcript), self.at, Selection(**asked))
 
-    def noted(self) -> Noted:
+    def noted(self) -> SessionNotes:
         """What was asked of the session, to be done once it is resumed."""
-        return Noted(str(self.home), self.session_id)
+        return SessionNotes(str(self.home), self.session_id)
 
     def popkit(self, *words: str, **how) -> Done:
         """`popkit WORDS`, in a process of its own; see `Forks.run`."""

@@ -14,7 +14,7 @@ from popkit_retention.core import archive
 from popkit_retention.core.errors import PopkitError
 from popkit_retention.core.policy.remaining import CALLS
 from popkit_retention.core.reclaim import in_place
-from popkit_retention.core.reclaim.access import Opened, chain_of
+from popkit_retention.core.reclaim.access import OpenArchive, chain_of
 from popkit_retention.core.reclaim.in_place import ASKED, AUTO, CompactionTask, Handover
 from popkit_retention.core.state import journal, reconciling, store
 from popkit_retention.core.state.site import Site
@@ -40,7 +40,7 @@ def answered(session: Session, wanted: CompactionTask, is_followed: bool = False
         yield str(error)
         return
     done.note(False)()
-    with Opened(str(session.home)) as db:
+    with OpenArchive(str(session.home)) as db:
         left = [f"left {one.kind} {one.id}{' for good' * (archive.record(db, one.handle) is None)}" for one in done.left]
     stood = [*map(_row, handed.rows)]
     yield from (row for row in map(_row, done.rows) if row not in stood)
@@ -105,7 +105,7 @@ def leaning_and_large(session: Session) -> CompactionTask:
 
 def archived(session: Session, *records: archive.NewRecord, session_id: str = "") -> list[str]:
     site = Site({"POPKIT_HOME": str(session.home)}, session_id, "/shop") if session_id else session.site
-    with Opened(str(session.home), create=True) as db:
+    with OpenArchive(str(session.home), create=True) as db:
         return archive.add_records(db, chain_of(site, str(session.transcript)), records)
 
 

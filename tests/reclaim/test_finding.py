@@ -8,7 +8,7 @@ from sqlite3 import Connection
 
 import pytest
 
-from popkit_retention.core.reclaim.access import Opened
+from popkit_retention.core.reclaim.access import OpenArchive
 from popkit_retention.core.reclaim.restoring import ContentNotFound, matching, records_for
 from tests.reclaim.shops import Shop, worked
 
@@ -24,7 +24,7 @@ def shop(tmp_path: Path) -> Shop:
 
 @pytest.fixture
 def db(shop: Shop) -> Iterator[Connection]:
-    with Opened(str(shop.home)) as opened:
+    with OpenArchive(str(shop.home)) as opened:
         yield opened
 
 

@@ -26,7 +26,7 @@ from popkit_retention.core.helper.compactions import CompactionRequest, Compacti
 from popkit_retention.core.reclaim import undoing
 from popkit_retention.core.reclaim.access import ClearRefused
 from popkit_retention.core.state import reconciling
-from popkit_retention.core.state.noted import Noted
+from popkit_retention.core.state.noted import SessionNotes
 from popkit_retention.core.state.site import Site
 from tests.examples import examples
 from tests.reclaim.sending import (
@@ -262,7 +262,7 @@ class Place:
         """What is answered to a compaction; done, where it stands."""
         site = Site({"POPKIT_HOME": str(self.home)}, SESSION, "/shop")
         reconciling.rebuild_if_small(site, site.paths(), str(self.transcript))  # as the hooks have it, which have followed the conversation
-        compactions = self.compactions = self.compactions or Compactions(Noted(site.home, SESSION), str(self.transcript))
+        compactions = self.compactions = self.compactions or Compactions(SessionNotes(site.home, SESSION), str(self.transcript))
         is_own = bool(wanted)
         if "clear" in wanted:
             compactions.clear([wanted["clear"]])

@@ -10,7 +10,7 @@ import pytest
 
 from popkit_retention.core import archive
 from popkit_retention.core.reclaim import restoring
-from popkit_retention.core.reclaim.access import Opened
+from popkit_retention.core.reclaim.access import OpenArchive
 from popkit_retention.core.state.archived import task_id
 from tests.reclaim.shops import Shop, worked
 
@@ -38,7 +38,7 @@ def test_a_picture_is_saved_as_a_file_of_its_kind_that_the_answer_names(shop: Sh
     source = {"type": "base64", "media_type": kind, "data": b64encode(data).decode()}
     content = json.dumps([{"type": "document" if ending == "pdf" else "image", "source": source}])
     chain = archive.Chain(task_id(shop.session_id), shop.session_id, "", str(shop.project), str(shop.transcript))
-    with Opened(str(shop.home), create=True) as db:
+    with OpenArchive(str(shop.home), create=True) as db:
         (id,) = archive.add_records(db, chain, [archive.NewRecord("call", "read", "Read a", content)])
         record = archive.record(db, id)
         assert record is not None

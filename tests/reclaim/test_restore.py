@@ -152,7 +152,7 @@ def test_a_path_is_found_from_a_folder_within_the_project(cleared: Shop):
 
 
 def test_what_is_pruned_after_it_was_printed_is_no_failure(cleared: Shop):
-    with access.Opened(str(cleared.home)) as db:
+    with access.OpenArchive(str(cleared.home)) as db:
         records = restoring.records_for(db, "read-old", cleared.session_id, "")
         assert [text for _, text in restoring.printed(db, records)] == [OLD]
         archive.prune(db, cleared.at + 1)

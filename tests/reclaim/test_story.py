@@ -19,7 +19,7 @@ from popkit_retention.core.errors import PopkitError
 from popkit_retention.core.reclaim import compaction_advice, in_place, outlook, restoring, undoing
 from popkit_retention.core.reclaim.in_place import AUTO, COLD, LONG, MANUAL, CompactionTask, Handover
 from popkit_retention.core.state import journal, reconciling, store
-from popkit_retention.core.state.noted import Noted
+from popkit_retention.core.state.noted import SessionNotes
 from popkit_retention.core.state.site import Site
 from tests.archive.written import add_cleared
 from tests.reclaim.sending import SESSION, Added, Block, Client, Said, reminder
@@ -306,7 +306,7 @@ def watched(session: Session, agent: Session) -> Iterator[tuple[str, Iterator[st
     yield "a result is pinned", session.changed(journal.pinned("toolu_3", NOW))
     yield "and one more, without a transcript", session.changed(journal.pinned("toolu_5", NOW), is_known=False)
     yield "nothing is changed", session.changed()
-    Noted(str(session.home), SESSION).add(only=["toolu_4", "toolu_5"], back=["abcd2345"], share=0.5, further=700)
+    SessionNotes(str(session.home), SESSION).add(only=["toolu_4", "toolu_5"], back=["abcd2345"], share=0.5, further=700)
     yield "with something noted", session.looked()
     yield "where Claude Code compacts", agent.looked()
 

@@ -11,7 +11,7 @@ import pytest
 from popkit_retention.core import archive
 from popkit_retention.core.hosts.transcripts import transcript
 from popkit_retention.core.reclaim import contents, restoring, undoing
-from popkit_retention.core.reclaim.access import ClearRefused, Opened
+from popkit_retention.core.reclaim.access import ClearRefused, OpenArchive
 from popkit_retention.core.state.site import Site
 from tests.archive.written import CHAIN, fill
 from tests.reclaim.shops import EXPIRED, Shop, worked
@@ -79,7 +79,7 @@ def test_what_was_cleared_since_a_time_is_found_oldest_first(shop: Shop) -> None
     shop.at += 60
     shop.clear(tier="medium")
     everything = {*shop.cleared().values()}
-    with Opened(str(shop.home)) as db:
+    with OpenArchive(str(shop.home)) as db:
         since = {at: [record.id for record in restoring.cleared_since(db, shop.site(), at)] for at in (0.0, began, began + 1, shop.at + 1)}
         assert restoring.cleared_since(db, Site(shop.environ(), "another", str(shop.project)), 0.0) == []
     assert since[0.0] == since[began]

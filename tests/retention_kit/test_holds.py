@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SCOPES, SESSION, Held, Hold, find_in_force
+from popkit_retention.core.retention_kit.holds import ITEM, PROJECT, SCOPES, SESSION, ActiveHolds, Hold, find_in_force
 
 NAMES = st.sampled_from("abc")
 TIMES = st.integers(0, 9).map(float)
@@ -22,20 +22,20 @@ def hold(scope: str = ITEM, target: str = "a", **more: float | None) -> Hold:
 def test_a_thing_is_kept_while_any_hold_in_force_names_it(
     holds: list[Hold], id: str, sessions: list[str], project: str, now: float
 ) -> None:
-    keeping = Held(holds, now).keeping(id, sessions, project)
+    keeping = ActiveHolds(holds, now).keeping(id, sessions, project)
     assert (keeping is not None) == any(each.in_force(now) and each.names(id, sessions, project) for each in holds)
     assert keeping is None or (keeping.in_force(now) and keeping.names(id, sessions, project))
 
 
 @given(holds=st.lists(HOLDS), more=HOLDS, id=NAMES, now=TIMES)
 def test_a_further_hold_lets_nothing_go(holds: list[Hold], more: Hold, id: str, now: float) -> None:
-    if Held(holds, now).keeping(id, (id,), id):
-        assert Held([*holds, more], now).keeping(id, (id,), id)
+    if ActiveHolds(holds, now).keeping(id, (id,), id):
+        assert ActiveHolds([*holds, more], now).keeping(id, (id,), id)
 
 
 @given(holds=st.lists(HOLDS), now=TIMES)
 def test_held_is_empty_only_where_no_hold_is_in_force(holds: list[Hold], now: float) -> None:
-    assert bool(Held(holds, now)) == any(each.in_force(now) for each in holds)
+    assert bool(ActiveHolds(holds, now)) == any(each.in_force(now) for each in holds)
 
 
 @given(hold=HOLDS, now=TIMES, later=TIMES)
@@ -69,7 +69,7 @@ def test_a_hold_of_an_unknown_scope_keeps_the_thing_of_that_id() -> None:
     unknown = hold("world")
     assert unknown.names("a", ("b",), "c")
     assert not unknown.names("b", ("a",), "a")
-    assert Held([unknown], 2.0).keeping("a") == unknown
+    assert ActiveHolds([unknown], 2.0).keeping("a") == unknown
 
 
 @pytest.mark.parametrize(

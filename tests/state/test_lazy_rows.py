@@ -26,9 +26,9 @@ class Kept:
         self.rest_from = rest_from
         self.walk = Walk()
         with self.paths.locked():
-            self.save(store.Stored(self.walk.state))
+            self.save(store.StoredState(self.walk.state))
 
-    def save(self, stored: store.Stored) -> None:
+    def save(self, stored: store.StoredState) -> None:
         store.save(self.paths, stored, self.walk.rules)
 
     def observe(self, event) -> list:
@@ -106,7 +106,7 @@ def _with(folder: Path, count: int, kind: str) -> Kept:
     """A context in which so many results of a kind live."""
     kept = Kept(folder, 1)
     with kept.paths.locked():
-        kept.save(store.Stored(_walked(count, kind).state))
+        kept.save(store.StoredState(_walked(count, kind).state))
     return kept
 
 
@@ -117,7 +117,7 @@ def test_a_call_wakes_as_many_of_a_thousand_as_of_ten(tmp_path: Path, kind: str)
         assert len(woken) == 1, next_kind
 
 
-def _after_one_more(kept: Kept, kind: str) -> store.Stored:
+def _after_one_more(kept: Kept, kind: str) -> store.StoredState:
     """What was loaded for a call that none of the live results is about."""
     with kept.paths.locked():
         stored = store.load(kept.paths, 1)
@@ -130,7 +130,7 @@ def _after_one_more(kept: Kept, kind: str) -> store.Stored:
 # --- asked one by one --------------------------------------------------------------------------------------------------------------------
 
 
-def _resting(folder: Path) -> tuple[store.Stored, ContextState]:
+def _resting(folder: Path) -> tuple[store.StoredState, ContextState]:
     """A state whose rows rest, and the same one read whole."""
     scenario = Scenario()
     scenario.read("a.py", text="same")
@@ -140,7 +140,7 @@ def _resting(folder: Path) -> tuple[store.Stored, ContextState]:
     scenario.bash_fails("npm test", "no")
     scenario.read("src/c.py", 1, 20)
     paths = store.ContextFiles(str(folder), SESSION)
-    stored = store.Stored(scenario.state)
+    stored = store.StoredState(scenario.state)
     stored.watched.see("/p/a.py", [1, 2])
     stored.watched.see("/p/src/c.py", [3, 4])
     with paths.locked():

@@ -27,7 +27,7 @@ def stored(site: Site, agent_id: str = "", calls: int = 3) -> store.ContextFiles
         scenario.read(f"{number}.py", text=f"line {number}\n" * 30)
     scenario.edit("0.py")
     paths = site.paths(agent_id)
-    context = store.Stored(scenario.state)
+    context = store.StoredState(scenario.state)
     context.state.profile = "spec"
     with paths.locked():
         store.save(paths, context, site.rules_for("spec"))

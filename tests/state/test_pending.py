@@ -129,7 +129,7 @@ def test_what_was_seen_is_taken_in_once_in_its_order(paths: store.ContextFiles, 
     pending.note(paths, None, NOW + 2, [{"event": "odd"}])
     Path(paths.folder, "other").touch()
     files.spill(paths.state, json.dumps({"entries": [], "call": [1, 2]}))
-    stored = store.Stored(ContextState("s1"))
+    stored = store.StoredState(ContextState("s1"))
     engine.reindex(stored.state, RULES)
     taken: list[Call] = []
 
@@ -151,7 +151,7 @@ def test_what_a_rebuild_knows_is_settled_and_the_rest_waits(paths: store.Context
     pending.note(paths, None, 0.0, [journal.resumed(NOW)])
     waiting = pending.observations(paths)
     for known, events, watched in ((set(), ["resumed"], []), ({"t1"}, ["resumed", "pin", "resumed"], [str(tmp_path / "a.py")])):
-        stored = store.Stored(ContextState("s1"))
+        stored = store.StoredState(ContextState("s1"))
         done = pending.settle(paths, stored, waiting, known, TOOLS)
         assert done == [one.file for one in waiting if known or one.call is None]
         assert [entry["event"] for entry in journal.read(paths)] == events

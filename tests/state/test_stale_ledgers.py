@@ -40,7 +40,7 @@ class Shop:
             session.update(self.home, id, transcript=str(written.path), project=written.project)
         paths = store.ContextFiles(self.home, id, agent_id)
         with paths.locked():
-            store.save(paths, store.Stored(ContextState(id, agent_id)))
+            store.save(paths, store.StoredState(ContextState(id, agent_id)))
         store.journal(paths, journal.advised(30, BEGAN) if booked else journal.pinned("x", BEGAN))
         return written
 
@@ -92,7 +92,7 @@ def test_what_cannot_be_settled_is_passed_over(shop: Shop, broken: str) -> None:
         written.path.mkdir()
     elif broken == "another's state":
         with paths.locked():
-            store.save(paths, store.Stored(ContextState("another")))
+            store.save(paths, store.StoredState(ContextState("another")))
     elif broken == "a corrupt state":
         Path(paths.state).write_text("[")
     else:
@@ -172,7 +172,7 @@ def test_what_has_expired_counts_by_the_calibration_of_the_session(shop: Shop) -
     paths = store.ContextFiles(shop.home, "s")
     scenario.state.calibration = 1.25
     with paths.locked():
-        store.save(paths, store.Stored(scenario.state))
+        store.save(paths, store.StoredState(scenario.state))
     known = stored_contexts.stored_state(paths)
     assert known is not None
     found = stored_contexts.expired_of(paths, known)

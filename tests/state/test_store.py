@@ -34,8 +34,8 @@ def worked() -> Scenario:
     return scenario
 
 
-def save(paths: store.ContextFiles, scenario: Scenario, rests: bool = False) -> store.Stored:
-    stored = store.Stored(scenario.state)
+def save(paths: store.ContextFiles, scenario: Scenario, rests: bool = False) -> store.StoredState:
+    stored = store.StoredState(scenario.state)
     with paths.locked():
         store.save(paths, stored, scenario.rules if rests else None)
     return stored
@@ -124,7 +124,7 @@ def test_lines_say_the_same_whether_a_kill_has_cut_one_short_or_not(tmp_path_fac
 @pytest.mark.parametrize("rests", [False, True])
 def test_a_state_has_a_line_for_each_file_and_result_and_is_read_back(paths: store.ContextFiles, rests: bool) -> None:
     scenario = worked()
-    stored = store.Stored(scenario.state)
+    stored = store.StoredState(scenario.state)
     for name in ("/p/a.py", "/p/b.py", "/p/gone.py"):
         stored.watched.see(name, [1, 2])
     with paths.locked():
@@ -282,13 +282,13 @@ def test_a_rebuilt_state_replaces_the_log_and_what_killed_hooks_have_left_goes(p
         (folder / name).write_text("x")
         os.utime(folder / name, (time.time() - age,) * 2)
     (folder / "gone.tmp").symlink_to(folder / "nothing")
-    store.save_rebuilt(paths, store.Stored(scenario.state))
+    store.save_rebuilt(paths, store.StoredState(scenario.state))
     assert {path.name for path in folder.iterdir()} == {"new.tmp", "old.json", "gone.tmp", "main.state.json", "main.journal.jsonl"}
     again = worked()
     save(paths, again)
     assert Path(paths.expired).read_text() != ""
-    store.save_rebuilt(paths, store.Stored(scenario.state))
+    store.save_rebuilt(paths, store.StoredState(scenario.state))
     assert Path(paths.expired).read_text() == "", "nothing of it is expired"
     for _ in range(2):
-        store.save_rebuilt(paths, store.Stored(again.state))
+        store.save_rebuilt(paths, store.StoredState(again.state))
     assert len(Path(paths.expired).read_text().splitlines()) == len(again.state.expired)

@@ -198,11 +198,11 @@ def calls_that_wait(folder: Path) -> Rows:
         yield "waits", [one.prompted, short, one.entries, sorted(one.seen)]
     yield "entries for the journal", pending.entries(waiting)
     yield "files that are left", len(files.spilled(paths.state))
-    stored = store.Stored(Scenario().state)
+    stored = store.StoredState(Scenario().state)
     settled = pending.settle(paths, stored, waiting, {"T1", "T3"}, TOOLS)
     yield "settled", [len(settled), journal.read(paths)]
     session_of = Scenario()
-    again, taken = store.Stored(session_of.state), []
+    again, taken = store.StoredState(session_of.state), []
     rules = Ruleset.from_config({}, TOOLS, None)
     known = session_of.read("k.py")
     read = pending.take_in(paths, again, rules, lambda call: taken.append([call.id, call.tool, call.at, call.outcome.error]))
@@ -256,7 +256,7 @@ def stored_sessions(folder: Path) -> Rows:
         scenario.state.session_id, scenario.state.agent_id = name, agent_id
         paths = store.ContextFiles(home, name, agent_id)
         with paths.locked():
-            store.save(paths, store.Stored(scenario.state))
+            store.save(paths, store.StoredState(scenario.state))
         os.utime(paths.state, (NOW + number, NOW + number))
         if begun_in:
             session.update(home, name, project=begun_in)

@@ -40,7 +40,7 @@ class Folder:
         session.update(str(self.home), name, project=PROJECT, transcript=str(path))
         paths = store.ContextFiles(str(self.home), name)
         with paths.locked():
-            context = store.Stored(store.ContextState(name))
+            context = store.StoredState(store.ContextState(name))
             context.state.counts.superseded = 3
             store.save(paths, context)
         folder = Path(paths.folder)

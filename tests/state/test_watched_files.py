@@ -24,7 +24,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["see", "drop", "first"]), PATHS, st.
 
 @given(STEPS)
 def test_it_holds_what_a_table_would(steps: list):
-    watched, table = watched_files.Watched(), {}
+    watched, table = watched_files.WatchedFiles(), {}
     for step, path, number in steps:
         if step == "see":
             watched.see(path, [number, 1])
@@ -46,7 +46,7 @@ def test_it_holds_what_a_table_would(steps: list):
 def _with_reads(folder: Path, count: int) -> tuple:
     """A context in which so many files were read, each by a call of its own."""
     paths = store.ContextFiles(str(folder / "popkit"), "session")
-    stored, rules = store.Stored(ContextState("session")), Ruleset.from_config({}, TOOLS)
+    stored, rules = store.StoredState(ContextState("session")), Ruleset.from_config({}, TOOLS)
     files = [folder / f"{n}.py" for n in range(count)]
     with paths.locked():
         for n, file in enumerate(files):
@@ -59,7 +59,7 @@ def _call(n: int, tool: str, tool_input: dict) -> Call:
     return Call(f"toolu_{n}", TOOLS.of(tool), tool_input, Outcome(10, content_hash=f"{n:x}"), float(n), "/p")
 
 
-def _expired(stored: store.Stored) -> int:
+def _expired(stored: store.StoredState) -> int:
     return len([result for result in stored.state.expired.values() if result.ended[0] == "changed_on_disk"])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from popkit_retention.usage.records import CLIENT, Snapshot, Sum, Tokens, Used
+from popkit_retention.usage.records import CLIENT, RequestUsage, Snapshot, Sum, Tokens
 from popkit_retention.usage.usage_store import UsageStore
 
 NOW = 1_795_400_000.0
@@ -31,15 +31,15 @@ def used(
     user: str = "alice",
     tokens: Tokens = TOKENS,
     usd: float | None = 0.25,
-) -> Used:
-    return Used(source, id, session, user, "claude-opus-5", at, tokens, usd, "/shop")
+) -> RequestUsage:
+    return RequestUsage(source, id, session, user, "claude-opus-5", at, tokens, usd, "/shop")
 
 
 def put(store: UsageStore, *snapshots: Snapshot) -> None:
     store.write(snapshots=snapshots)
 
 
-def book(store: UsageStore, *usage: Used) -> None:
+def book(store: UsageStore, *usage: RequestUsage) -> None:
     store.write(usage)
 
 

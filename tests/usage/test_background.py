@@ -18,7 +18,7 @@ from popkit_retention.context.usage_writer import Writer
 from popkit_retention.usage import budgets
 from popkit_retention.usage.budgets import Budgets, Limits
 from popkit_retention.usage.configured_database import open_store
-from popkit_retention.usage.records import DAY_S, Snapshot, Tokens, Used
+from popkit_retention.usage.records import DAY_S, RequestUsage, Snapshot, Tokens
 from popkit_retention.usage.usage_store import AT_ONCE, DatabaseUnavailable, UsageStore
 from tests.context import postgresql
 from tests.paths import PYTHONPATH
@@ -198,7 +198,7 @@ NEVER_WRITTEN = {
 
 @pytest.mark.parametrize(("wrong", "logged"), NEVER_WRITTEN.values(), ids=NEVER_WRITTEN)
 def test_what_the_database_will_never_take_is_left_out_and_counted(
-    environ: dict[str, str], store: UsageStore, wrong: Snapshot | Used, logged: str, caplog: pytest.LogCaptureFixture
+    environ: dict[str, str], store: UsageStore, wrong: Snapshot | RequestUsage, logged: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     writer = Writer(lambda: open_store(environ), 30, lambda: NOW)
     writer.put(wrong)

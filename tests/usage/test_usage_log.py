@@ -15,7 +15,7 @@ from popkit_retention.clients.coverage import say_uncovered
 from popkit_retention.context import ContextBuildOptions, Provider, build_context
 from popkit_retention.context.configured_service import configured_service
 from popkit_retention.context.newest_snapshot import get_context_status
-from popkit_retention.context.requests import Caller, Request, Used
+from popkit_retention.context.requests import AnswerUsage, Caller, Request
 from popkit_retention.context.service import ContextService
 from popkit_retention.context.usage_log import DatabaseLog, snapshot_of
 from popkit_retention.usage.configured_database import open_store
@@ -57,7 +57,7 @@ def test_a_build_leaves_a_snapshot_without_contents(limited: dict[str, str], log
 
 def test_what_calls_use_is_booked_and_fills_the_limit(limited: dict[str, str], log: DatabaseLog) -> None:
     until(lambda: log.used_percent("alice", "s1") == 0.0, "the first answer")
-    log.answered(CALLER, "claude-fable-5-2", Used(100, 200, 150, 50, 50))
+    log.answered(CALLER, "claude-fable-5-2", AnswerUsage(100, 200, 150, 50, 50))
     assert log.flush(HANG_S)
     with open_store(limited) as store:
         usage = store.of_session("s1")
@@ -67,7 +67,7 @@ def test_what_calls_use_is_booked_and_fills_the_limit(limited: dict[str, str], l
 
 
 def test_a_limit_that_is_set_meanwhile_holds_at_once(limited: dict[str, str], log: DatabaseLog) -> None:
-    log.answered(CALLER, "claude-fable-5-2", Used(100))
+    log.answered(CALLER, "claude-fable-5-2", AnswerUsage(100))
     assert log.flush(HANG_S)
     until(lambda: log.used_percent("alice", "s1") == 10.0, "the first answer")
     changed = {"context": {"session_tokens": 200}}
@@ -76,7 +76,7 @@ def test_a_limit_that_is_set_meanwhile_holds_at_once(limited: dict[str, str], lo
 
 
 def test_a_model_without_a_price_costs_nobody_knows_what(limited: dict[str, str], log: DatabaseLog) -> None:
-    log.answered(CALLER, "gpt-of-tomorrow", Used(100))
+    log.answered(CALLER, "gpt-of-tomorrow", AnswerUsage(100))
     assert log.flush(HANG_S)
     with open_store(limited) as store:
         assert store.of_session("s1")[5:] == (0.0, 1)

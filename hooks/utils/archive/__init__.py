@@ -24,7 +24,7 @@ from .content import (
     names_of,
     subjects_of,
 )
-from .deletion import Pruned, prunable, prune, pruned_of
+from .deletion import PruneResult, prunable, prune, pruned_of
 from .reading import media_of, text_of, value_of
 from .records import (
     PREFIX_CHARS,
@@ -66,7 +66,7 @@ __all__ = [
     "ArchiveTooNew",
     "Chain",
     "NewRecord",
-    "Pruned",
+    "PruneResult",
     "Record",
     "RecordNotFound",
     "RetentionIntegrityError",

@@ -32,7 +32,7 @@ _STUB = "UPDATE thought_records SET zone = 'cold', content = NULL, content_compr
 _AT_ONCE = 500  # question marks in a statement; every SQLite takes 999
 
 
-class Deletable:
+class DeletableRecords:
     """Records that may be deleted: `ids` of records (`contents`: those of them that still have one), how many of each chain (`counts`), the
     `chains` that vanish wholly, the bytes that are stored for them, and how many that were wanted are `on_hold` and stay."""
 
@@ -48,9 +48,9 @@ class Deletable:
         self.on_hold = 0
 
 
-def deletable(db: Connection, task_ids: Iterable[str], wanted: Callable[[str, str], bool], holds: HeldRecords) -> Deletable:
+def deletable(db: Connection, task_ids: Iterable[str], wanted: Callable[[str, str], bool], holds: HeldRecords) -> DeletableRecords:
     """Return what may be deleted of these chains, where `wanted(handle, when it was archived)` says what should."""
-    result = Deletable()
+    result = DeletableRecords()
     for task_id in task_ids:
         rows = db.execute(_ROWS, (task_id,)).fetchall()
         meant = [row for row in rows if wanted(row[0], row[2])]
@@ -95,7 +95,7 @@ def overwrite_what_is_freed(db: Connection) -> None:
     db.execute("PRAGMA secure_delete = ON")
 
 
-def delete(db: Connection, leaving: Deletable, now: float) -> None:
+def delete(db: Connection, leaving: DeletableRecords, now: float) -> None:
     """Delete what was found within the same transaction. That it was done stays known of each chain, see `pruned_of`."""
     from . import index  # seldom
 
@@ -146,13 +146,13 @@ def compact(db: Connection) -> bool:
     return True
 
 
-class Pruned:
+class PruneResult:
     """The result of a prune, or of its dry run: records whose content (or whole row) goes, chains that vanish wholly, the bytes stored for
     them, how many old records are `on_hold` and stay, and whether the file gave its space back."""
 
     __slots__ = ("bytes", "chains", "on_hold", "records", "shrunk")
 
-    def __init__(self, leaving: Deletable):
+    def __init__(self, leaving: DeletableRecords):
         self.records = len(leaving.ids)
         self.chains = len(leaving.chains)
         self.bytes = leaving.bytes
@@ -168,7 +168,7 @@ def prunable(db: Connection, older_than: float, now: float | None = None) -> lis
     return _old(db, older_than, time.time() if now is None else now).ids
 
 
-def prune(db: Connection, older_than: float, dry_run: bool = False, now: float | None = None) -> Pruned:
+def prune(db: Connection, older_than: float, dry_run: bool = False, now: float | None = None) -> PruneResult:
     """Delete for good what was archived, or came back, before `older_than` (seconds), but for what is held at `now` (by default the
     clock's): a chain that has nothing newer vanishes with its clears; in another its old records lose their contents and stay as cold
     stubs, so that the chain can still be verified. That it was done stays known (`pruned_of`), with the time `now`. Not to be called within
@@ -178,14 +178,14 @@ def prune(db: Connection, older_than: float, dry_run: bool = False, now: float |
     with Transaction(db):
         leaving = _old(db, older_than, now)
         if dry_run or not leaving.ids:
-            return Pruned(leaving)
+            return PruneResult(leaving)
         delete(db, leaving, now)
-    report = Pruned(leaving)
+    report = PruneResult(leaving)
     report.shrunk = compact(db)
     return report
 
 
-def _old(db: Connection, older_than: float, now: float) -> Deletable:
+def _old(db: Connection, older_than: float, now: float) -> DeletableRecords:
     cutoff = stamp(older_than)
     chains = [
         task_id for (task_id,) in db.execute("SELECT DISTINCT task_id FROM thought_records WHERE created_at < ?", (cutoff,)).fetchall()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 
 from ..io.sqlite_file import Transaction
-from ..retention_kit.holds import FIELDS, SCOPES, Held, Hold, find_in_force
+from ..retention_kit.holds import FIELDS, SCOPES, ActiveHolds, Hold, find_in_force
 from .content import plain
 
 TYPE_CHECKING = False
@@ -66,7 +66,7 @@ def release_hold(db: Connection, id: str, at: float) -> bool:
 
 def held(db: Connection, now: float | None = None) -> HeldRecords:
     """Return what is held at `now` (seconds; by default the clock's). A deletion asks within its own transaction."""
-    found = Held(all_holds(db), time.time() if now is None else now)
+    found = ActiveHolds(all_holds(db), time.time() if now is None else now)
     if not found:
         return NOTHING
     chains: list[tuple[str]] = []

@@ -25,7 +25,7 @@ SELECT task_id, zone, content_hash, seq, label, zone = 'cold' AND source IS NOT 
 """
 
 
-class Returning:
+class ReturningContent:
     """A content on its way back: its old handle, the chain that it was of, and the record as it came."""
 
     __slots__ = ("chain", "id", "record")
@@ -36,14 +36,14 @@ class Returning:
         self.record = record
 
 
-def bring_back(db: Connection, returning: Iterable[Returning], now: float | None = None) -> list[str]:
+def bring_back(db: Connection, returning: Iterable[ReturningContent], now: float | None = None) -> list[str]:
     """Bring contents back: a cold stub is filled again, a record that has vanished joins the end of its chain. Their age counts from `now`
     (seconds; by default the clock's). What has its content is left alone. Return the handles of those that were missing.
 
     RetentionIntegrityError for a content that does not belong to its handle; what came before it is back then. Done again, it goes on."""
     now = time.time() if now is None else now
     done: list[str] = []
-    batch: list[Returning] = []
+    batch: list[ReturningContent] = []
     for returned in returning:
         batch.append(returned)
         if len(batch) == _AT_ONCE:
@@ -52,13 +52,13 @@ def bring_back(db: Connection, returning: Iterable[Returning], now: float | None
     return done + _bring_back(db, batch, now)
 
 
-def _bring_back(db: Connection, batch: list[Returning], now: float) -> list[str]:
+def _bring_back(db: Connection, batch: list[ReturningContent], now: float) -> list[str]:
     with Transaction(db):
         indexer = Indexer(db)
         return [returned.id for returned in batch if _is_back(db, returned, now, indexer)]
 
 
-def _is_back(db: Connection, returned: Returning, now: float, indexer: Indexer) -> bool:
+def _is_back(db: Connection, returned: ReturningContent, now: float, indexer: Indexer) -> bool:
     """Return whether a content was missing; then it is there now."""
     content_hash = hash_content(returned.record.content)
     was_deleted = True
@@ -89,7 +89,7 @@ def _is_back(db: Connection, returned: Returning, now: float, indexer: Indexer) 
     return True
 
 
-def _check_handle(returned: Returning, content_hash: str) -> None:
+def _check_handle(returned: ReturningContent, content_hash: str) -> None:
     number = digest(returned.chain.task_id, plain(returned.record.tool_use_id), content_hash)
     if not HANDLE_CHARS <= len(returned.id) <= LONGEST_HANDLE or returned.id != handle(number, len(returned.id)):
         raise RetentionIntegrityError(f"{returned.id!r:.60}: is not the handle of the content to be restored under it")

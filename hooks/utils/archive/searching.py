@@ -41,7 +41,7 @@ class SearchUnavailable(StoreError):
     """Texts cannot be searched here; the message says why, and what to do."""
 
 
-class Found:
+class Match:
     """A record that was found, and the lines of it that hold words of the question, secrets masked; none where only its label does."""
 
     __slots__ = ("lines", "record")
@@ -54,7 +54,7 @@ class Found:
 def search(
     db: Connection, question: str, mask: Callable[[str], str], projects: Collection[str] | None = None, session: str | None = None,
     most: int = MOST,
-) -> list[Found]:  # fmt: skip
+) -> list[Match]:  # fmt: skip
     """Return the records that a question finds, at most so many; `mask` takes secrets out of lines. `projects` (folders, as chains name
     them) and `session` (an id, or its beginning) narrow it. Any text is a question: its terms are asked for, and nothing of it is syntax.
 
@@ -81,7 +81,7 @@ def search(
         row = db.execute("SELECT id FROM thought_records WHERE seq = ?", (seq,)).fetchone()
         known = record(db, row[0]) if row else None
         if known:
-            matches.append(Found(known, _lines_of(db, known.id, needles, mask)))
+            matches.append(Match(known, _lines_of(db, known.id, needles, mask)))
     return matches
 
 

@@ -24,7 +24,7 @@ _LEFT_TO_A_SOURCE = "SELECT id FROM thought_records WHERE zone = 'cold' AND sour
 _KEEPS = {None: (True, False), "hot": (True, False), "warm": (False, True), "cold": (False, False)}
 
 
-class Broken(Row):
+class Breach(Row):
     """The first record of a chain that is not as it was written. `id` is "" where it is missing altogether."""
 
     __slots__ = ("id", "place", "task_id", "what")
@@ -36,7 +36,7 @@ class Broken(Row):
         self.what = what
 
 
-class Verified:
+class Verification:
     """The findings of a walk over the archive: records that it checked, chains, the first broken record of each broken chain, and the
     handles of those that are `lost`: as they were written, but their content was left to a source that no longer gives it; and `problems`
     with what is kept beside the records, in sentences."""
@@ -46,17 +46,17 @@ class Verified:
     def __init__(self) -> None:
         self.chains = 0
         self.records = 0
-        self.broken: list[Broken] = []
+        self.broken: list[Breach] = []
         self.lost: list[str] = []
         self.problems: list[str] = []
 
 
-def verify(db: Connection) -> Verified:
+def verify(db: Connection) -> Verification:
     """Hold every record against its hash, its content, its zone and its place, then look at holds, mark and the index. A chain's walk ends
     at its first broken record.
 
     Each chain is read in a transaction of its own, so that writers wait for one chain and not for all."""
-    report = Verified()
+    report = Verification()
     with RowSnapshot(db):
         chains = [row[0] for row in db.execute(_CHAINS).fetchall()]
     for task_id in chains:
@@ -79,24 +79,24 @@ def _is_lost(db: Connection, id: str) -> bool:
         return True
 
 
-def _walk(db: Connection, task_id: str, report: Verified) -> Broken | None:
+def _walk(db: Connection, task_id: str, report: Verification) -> Breach | None:
     try:
         rows = db.execute(_ROWS, (task_id,))
     except UnicodeEncodeError:
-        return Broken(task_id, 0, "", "the name of the chain is not text")
+        return Breach(task_id, 0, "", "the name of the chain is not text")
     place, prev_hash, seq = 0, FIRST_PREV_HASH, 0
     for row in rows:
         place += 1
         report.records += 1
         what = _wrong_place(row, place, prev_hash, seq) or _wrong_zone(row) or _wrong_source(row[6])
         if what:
-            return Broken(task_id, place, str(row[0]), what)
+            return Breach(task_id, place, str(row[0]), what)
         seq, prev_hash = row[1], row[4]
     noted = db.execute("SELECT length, head FROM chains WHERE task_id = ?", (task_id,)).fetchone()
     if noted is None:
-        return Broken(task_id, 0, "", "the chain itself is not in the archive's list of chains")
+        return Breach(task_id, 0, "", "the chain itself is not in the archive's list of chains")
     if noted != (place, prev_hash):
-        return Broken(task_id, place + 1, "", f"the chain should end with record {noted[0]}, and ends with another one, at {place}")
+        return Breach(task_id, place + 1, "", f"the chain should end with record {noted[0]}, and ends with another one, at {place}")
     return None
 
 

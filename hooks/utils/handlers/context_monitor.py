@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         reclaimable_tokens: int
         suggestion: str  # what to do, "" for nothing
 
-    class Checked(TypedDict, total=False):
+    class ThresholdCheck(TypedDict, total=False):
         tokens: int
         window: int
         window_source: str
@@ -109,7 +109,7 @@ def _on_prompt(site: Site, transcript_path: str, now: float, typed: bool) -> Non
         if reconciling.rebuild_if_small(site, paths, transcript_path):
             site.remember(compacted=None)  # the transcript tells which results the host carried over; no event did
 
-    def observe(stored: store.Stored, rules: Ruleset) -> None:
+    def observe(stored: store.StoredState, rules: Ruleset) -> None:
         retention_tracker.begin_turn(paths, stored, rules, now, typed)
 
     try:
@@ -124,7 +124,7 @@ def _on_prompt(site: Site, transcript_path: str, now: float, typed: bool) -> Non
         compaction_advice.catch_up(site, transcript_path)
 
 
-def check_thresholds(site: Site, transcript_path: str, now: float, model: str | None = None) -> Checked:
+def check_thresholds(site: Site, transcript_path: str, now: float, model: str | None = None) -> ThresholdCheck:
     """Return how full the context is and which threshold that passes."""
     newest = usage.newest_usage(transcript_path)
     known = model or site.session.get("model") or (newest.model if newest else "")
@@ -138,7 +138,7 @@ def check_thresholds(site: Site, transcript_path: str, now: float, model: str | 
     window, source = usage.window_of(rules, facts, newest or usage.Usage())
     ratio = tokens / window
     passed = [level for level in LEVELS if ratio >= rules.thresholds[level]]
-    result: Checked = {
+    result: ThresholdCheck = {
         "tokens": tokens,
         "window": window,
         "window_source": source,
@@ -199,7 +199,7 @@ def _short(tokens: int) -> str:
     return f"{tokens / 1_000_000:.3g}M" if tokens >= 1_000_000 else f"{tokens / 1_000:.0f}k"
 
 
-def _news(site: Site, checked: Checked) -> str | None:
+def _news(site: Site, checked: ThresholdCheck) -> str | None:
     """Return the messages of a level above the one passed last, a line or more each; None for none. Keep the level, and forget it as the
     context shrinks."""
     before, level = site.session.get("told"), checked["level"]
@@ -212,7 +212,7 @@ def _news(site: Site, checked: Checked) -> str | None:
     return "\n".join(filter(None, messages)) or None
 
 
-def _announcement(site: Site, checked: Checked) -> str | None:
+def _announcement(site: Site, checked: ThresholdCheck) -> str | None:
     """Return how full the context is, and what to do about it; None where there is nothing to do."""
     suggestion = checked["retention"]["suggestion"]
     if not suggestion:
@@ -226,7 +226,7 @@ def _announcement(site: Site, checked: Checked) -> str | None:
 
 
 # What is done as each level is passed for the first time, by what `check_thresholds` found; an action returns its message, None for none.
-ACTIONS: dict[str, tuple[Callable[[Site, Checked], str | None], ...]] = {
+ACTIONS: dict[str, tuple[Callable[[Site, ThresholdCheck], str | None], ...]] = {
     "notice": (_announcement,),
     "warning": (_announcement,),
     "critical": (_announcement,),

@@ -52,7 +52,7 @@ def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]
 
     reconciling.rebuild_if_small(site, paths, transcript_path)
 
-    def begin(stored: store.Stored, rules: Ruleset) -> None:
+    def begin(stored: store.StoredState, rules: Ruleset) -> None:
         if stored.state.index == 0:
             stored.state.cwd = text_in_field(payload, "cwd")
         if compacted and before is not None and stored.state.epoch == before.state.epoch:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..policy.shapes import MessageRow
     from ..reclaim.in_place import Answer
-    from ..state.noted import Noted
+    from ..state.noted import SessionNotes
     from ..state.site import Site
 
     class CompactionAnswer(TypedDict, total=False):
@@ -67,7 +67,7 @@ class Compactions:
 
     is_later = False
 
-    def __init__(self, noted: Noted, transcript_path: str = "", find: Callable[[str, bool], Findings] = findings) -> None:
+    def __init__(self, noted: SessionNotes, transcript_path: str = "", find: Callable[[str, bool], Findings] = findings) -> None:
         self.find = find
         self.noted = noted
         self.attachments = Attachments(transcript_path)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..hosts.guests import ReportedResult
-    from ..hosts.protocol import HandedOver, KeptTranscript
+    from ..hosts.protocol import HostConversation, KeptTranscript
     from ..policy.calls import Call
     from ..policy.ruleset import Ruleset
     from ..state.site import Site
@@ -94,14 +94,14 @@ class Guest:
         text = "\n\n".join(filter(None, parts))
         return {"text": text} if text else {}
 
-    def handover(self, entries: object, thinking: str) -> HandedOver | None:
+    def handover(self, entries: object, thinking: str) -> HostConversation | None:
         """Return the conversation that is handed over to be compacted; None where it is not understood."""
         try:
             return self.host.handover(entries, thinking)
         except MessagesNotUnderstood:
             return None
 
-    def edited(self, handed: HandedOver | None, answer: CompactionAnswer) -> dict[str, Any]:
+    def edited(self, handed: HostConversation | None, answer: CompactionAnswer) -> dict[str, Any]:
         """Return the answer to a compaction in the host's own edits; without them where it is the host's, as one is that a summariser has
         to finish."""
         rest = {name: value for name, value in answer.items() if name in ("notice", "skip")}
@@ -112,7 +112,7 @@ class Guest:
         except MessagesNotUnderstood as error:
             return {"notice": f"Nothing was changed: {error}."}
 
-    def mended(self, handed: HandedOver, now: float) -> dict[str, Any]:
+    def mended(self, handed: HostConversation, now: float) -> dict[str, Any]:
         """Return the `edits` after which no result of the conversation that is handed over names one which has left it."""
         from .mending import made_whole  # seldom
 
@@ -174,7 +174,7 @@ class Guest:
             return
         paths, now = site.paths(), time_of_day(site.environ)
 
-        def observe(stored: store.Stored, rules: Ruleset) -> None:
+        def observe(stored: store.StoredState, rules: Ruleset) -> None:
             stored.state.cwd = stored.state.cwd or self.door.cwd
             retention_tracker.begin_turn(paths, stored, rules, now)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .compactions import Compactions
     from .drawing import Drawing, PaneRequest
     from .prompt_cache import Misses
-    from .reported import Reported
+    from .reported import ClientReports
 
 _WORTH_TELLING = 10_000  # tokens that were kept out
 _MOST_KINDS = 5  # rows of what the conversations on a bill were made of
@@ -33,7 +33,7 @@ class Pane:
     """The band and the pane of one session. `commands`: runs of others in processes of their own; `compactions`: where requests wait
     until the host compacts; `misses`: what its prompt cache loses; `reported`: what the client says of the session."""
 
-    def __init__(self, transcript_path: str, commands: Commands, compactions: Compactions, misses: Misses, reported: Reported) -> None:
+    def __init__(self, transcript_path: str, commands: Commands, compactions: Compactions, misses: Misses, reported: ClientReports) -> None:
         self.transcript_path = transcript_path
         self.commands = commands
         self.compactions = compactions
@@ -116,7 +116,7 @@ class Pane:
         try:
             row = names.find_result(current, name)
             handle = report.handle_of(row)
-            with access.Opened(site.home) as db:
+            with access.OpenArchive(site.home) as db:
                 record = archive.record(db, handle)
                 printed = restored.printed_lines(restoring.printed(db, [record])) if record else ["It is not in the archive."]
         except (names.ResultNotFound, access.ClearRefused) as error:

@@ -6,7 +6,7 @@ import threading
 import time
 
 from ..hosts.transcripts import projects
-from ..hosts.transcripts.sent import Following
+from ..hosts.transcripts.sent import GrowingTranscript
 from ..policy import lost_cache
 from ..state import shipped
 from ..views.lost_caches import notice
@@ -82,7 +82,7 @@ class _Thread:
         self.path = path
         self._models = models
         self.since = since
-        self._following = Following(path)
+        self._following = GrowingTranscript(path)
         self._losses = lost_cache.Losses(_day_of, self._models)
         self._lost: list[Loss] = []
 

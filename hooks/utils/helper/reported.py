@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MOST_TOKENS = 10**9
 
 
-class Reported:
+class ClientReports:
     """`usd`: what the session has cost so far, as the client counts; None where it has not said so."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from ..io.system import now
 from ..policy import compaction_point
 from ..reclaim import auto_compaction
 from ..state import data_rules, hidden_tools, jobs, prompt_breakdowns, reconciling, sweeping
-from ..state.noted import Noted
+from ..state.noted import SessionNotes
 from ..state.site import Site
 from .arriving import uses_of
 from .commands import Commands
@@ -27,7 +27,7 @@ from .guest import Guest
 from .outlines import Outlines
 from .own_code import OwnCode
 from .prompt_cache import Misses
-from .reported import Reported
+from .reported import ClientReports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,10 +64,10 @@ class Session:
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
         outlines = Outlines(lambda error: hook_log.log_failure(environ, "outlines", error))
         self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)), outlines.prepare)
-        noted = Noted(self.door.site.home, session_id)
+        noted = SessionNotes(self.door.site.home, session_id)
         self.compactions = Compactions(noted, transcript_path, outlines.findings)
         self.misses = Misses(transcript_path, now(environ))
-        self.reported = Reported()
+        self.reported = ClientReports()
         self._pane: Pane | None = None
         self._opening = threading.Lock()
         later = self.door.later

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         def ids(self) -> list[str]:
             """Return the ids of the calls whose results are in the conversation."""
 
-    class HandedOver(Protocol):
+    class HostConversation(Protocol):
         """A conversation that a plugin hands over: its `rows`, and the messages as they are `sent`."""
 
         rows: list[MessageRow]
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
         def completed_call(self, reported: ReportedResult, now: float) -> Call | None:
             """Return the call of a result that the plugin reports; None where it names none."""
 
-        def handover(self, entries: object, thinking: str) -> HandedOver:
+        def handover(self, entries: object, thinking: str) -> HostConversation:
             """Return the conversation that the plugin hands over to be compacted: its `entries`, and how the model thinks.
             MessagesNotUnderstood for anything else."""
 

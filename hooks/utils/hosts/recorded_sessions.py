@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..policy.usage import Usage
 
 
-class Recorded(NamedTuple):
+class RecordedSession(NamedTuple):
     """A session that another has recorded: the name of the host, the session's id, the path of its recording or its address, when that last
     changed (seconds), and the folder in which it began, "" where only the recording itself tells."""
 
@@ -31,29 +31,31 @@ class Recorded(NamedTuple):
     project: str
 
 
-def of_codex(environ: Mapping[str, str]) -> list[Recorded]:
+def of_codex(environ: Mapping[str, str]) -> list[RecordedSession]:
     """Return the sessions of Codex, the one that changed last first."""
-    return [Recorded(codex.NAME, rollouts.session_id_of(path), path, at, "") for at, path in rollouts.newest_first(environ)]
+    return [RecordedSession(codex.NAME, rollouts.session_id_of(path), path, at, "") for at, path in rollouts.newest_first(environ)]
 
 
-def of_opencode(environ: Mapping[str, str]) -> list[Recorded]:
+def of_opencode(environ: Mapping[str, str]) -> list[RecordedSession]:
     """Return the sessions of OpenCode, the one that changed last first, without those of subagents. OSError where its database cannot be
     read."""
     return [
-        Recorded(opencode.NAME, stored.id, stored.address, stored.changed_at, stored.project)
+        RecordedSession(opencode.NAME, stored.id, stored.address, stored.changed_at, stored.project)
         for stored in map(stored_sessions.described, stored_sessions.every(environ))
         if not stored.parent
     ]
 
 
-def of_pi(environ: Mapping[str, str]) -> list[Recorded]:
+def of_pi(environ: Mapping[str, str]) -> list[RecordedSession]:
     """Return the sessions of pi, the one that changed last first."""
-    return [Recorded(pi.NAME, session_files.session_id_of(path), path, at, "") for at, path in session_files.newest_first(environ)]
+    return [RecordedSession(pi.NAME, session_files.session_id_of(path), path, at, "") for at, path in session_files.newest_first(environ)]
 
 
-def of_copilot(environ: Mapping[str, str]) -> list[Recorded]:
+def of_copilot(environ: Mapping[str, str]) -> list[RecordedSession]:
     """Return the sessions of Copilot CLI, the one that changed last first."""
-    return [Recorded(copilot.NAME, copilot_files.session_id_of(path), path, at, "") for at, path in copilot_files.newest_first(environ)]
+    return [
+        RecordedSession(copilot.NAME, copilot_files.session_id_of(path), path, at, "") for at, path in copilot_files.newest_first(environ)
+    ]
 
 
 def newest_usage(path: str) -> Usage | None:
@@ -79,7 +81,7 @@ STORES: dict[str, Callable[[Mapping[str, str]], list[str]]] = {
     "copilot": lambda environ: [copilot_files.folder_of(environ)],
 }
 # -> its sessions, of the user.
-LISTS: dict[str, Callable[[Mapping[str, str]], list[Recorded]]] = {
+LISTS: dict[str, Callable[[Mapping[str, str]], list[RecordedSession]]] = {
     "codex": of_codex,
     "opencode": of_opencode,
     "pi": of_pi,

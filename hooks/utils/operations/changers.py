@@ -6,7 +6,7 @@ from ..hosts import is_kept, kept_by, protocol
 from ..io.codec import as_text, dumps, loads
 from ..reclaim.access import ClearRefused
 from ..state import asking, sockets
-from ..state.noted import ONLY, Noted
+from ..state.noted import ONLY, SessionNotes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..state.site import Site
 
-    class InPlace(Protocol):
+    class Changer(Protocol):
         """Changes a conversation: as soon as Claude is idle, or, with `is_later`, once the session is resumed. Refused where that cannot
         be."""
 
@@ -39,7 +39,7 @@ _WITHOUT = (
 _HELPER_S = 5.0  # how long the helper may take to answer
 
 
-class ThroughHelper:
+class HelperChanger:
     """An InPlace for a shell or the page, outside the client: the mod does what its helper is asked to do. Refused where the helper does
     not answer."""
 
@@ -70,14 +70,14 @@ class ThroughHelper:
         return answer
 
 
-class OnceResumed:
+class DeferredChanger:
     """An InPlace for a session that does not run with our code: what is asked for is noted, and done when it is resumed with that."""
 
     is_later = True
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._noted = Noted(site.home, site.session_id)
+        self._noted = SessionNotes(site.home, site.session_id)
 
     def clear(self, ids: Sequence[str], share: float | None = None, further: int = 0) -> None:
         self._check()
@@ -97,7 +97,7 @@ class OnceResumed:
             raise ClearRefused(kept_by(protocol.of(self._site.session_id).NAME))
 
 
-class Without:
+class RefusingChanger:
     """An InPlace for a session that runs without our code inside the client."""
 
     is_later = False
@@ -112,10 +112,10 @@ class Without:
         return ""
 
 
-WITHOUT = Without()
+WITHOUT = RefusingChanger()
 
 
-def in_place_of(site: Site) -> InPlace:
+def in_place_of(site: Site) -> Changer:
     """Return the InPlace of a session for a process outside of the client."""
     paths = sockets.of_session(site.lasting_home, site.session_id) if site.session_id else []
-    return ThroughHelper(paths[0]) if paths else OnceResumed(site)
+    return HelperChanger(paths[0]) if paths else DeferredChanger(site)

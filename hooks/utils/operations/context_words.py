@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from ..state.receipts import Receipt
     from ..state.site import Site
     from ..views.shapes import CompactionLosses, Report
-    from .changers import InPlace
+    from .changers import Changer
 
 
 def answer(
-    words: str, site: Site, transcript_path: str, now: float, in_place: InPlace = WITHOUT, width: int = text.WIDTH, command: str = COMMAND
+    words: str, site: Site, transcript_path: str, now: float, in_place: Changer = WITHOUT, width: int = text.WIDTH, command: str = COMMAND
 ) -> str:
     """Return the text that answers `/popkit:context WORDS` in the session of a Site. `in_place`: who changes the conversation; `width`:
     columns of a line; `command`: how the reader calls us."""
@@ -58,7 +58,9 @@ def split(words: str) -> list[str]:
         return words.split()
 
 
-def respond(parsed: flag_parser.Parsed, site: Site, transcript_path: str, now: float, command: str, in_place: InPlace = WITHOUT) -> Answer:
+def respond(
+    parsed: flag_parser.ParsedLine, site: Site, transcript_path: str, now: float, command: str, in_place: Changer = WITHOUT
+) -> Answer:
     """Return the answer to parsed words; UsageError where they contradict each other. `command`: how the reader calls us; `in_place`: see
     `answer`."""
     try:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..state.site import Site
-    from ..views.shapes import Switched
+    from ..views.shapes import MemorySwitch
 
 # The host ends a hook on a prompt after 30 s.
 LIMIT_S = 25.0
 CALLED_AS = "POPKIT_CALLED_AS"  # the beginning of the commands in its answers
 
 
-def turn(on: bool, site: Site, now: float) -> Switched:
+def turn(on: bool, site: Site, now: float) -> MemorySwitch:
     """Switch memory on or off for the project of a site; return what was done. OSError where it cannot be written."""
     project = memory.project_of(site.lasting_home, _folder_of(site))
     changed = project.turn_on(now) if on else project.turn_off(now)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
     from ..archive.records import Record
-    from ..state.rebuild import Rebuilt
+    from ..state.rebuild import Reconstruction
     from ..state.site import Site
     from ..views.shapes import Clear, Report
     from .request import Request
@@ -39,7 +39,7 @@ def clear(request: Request) -> Answer:
     if not os.path.isfile(request.transcript_path):
         raise access.ClearRefused("this session has no transcript yet, so there is nothing to clear")
 
-    def wanted(rebuilt: Rebuilt) -> Selection:
+    def wanted(rebuilt: Reconstruction) -> Selection:
         chosen: tuple[str, ...] = ()
         if "id" in flags:
             chosen = _ids_of(report.build(outlook.of(request.site, request.transcript_path, rebuilt, request.now)), flags["id"])
@@ -55,7 +55,7 @@ def clear(request: Request) -> Answer:
     return Answer(views.clear_lines(data, shown, request.command, words, "all" in flags), data)
 
 
-def _cleared(request: Request, wanted: Callable[[Rebuilt], Selection], dry_run: bool) -> tuple[Clear, Report]:
+def _cleared(request: Request, wanted: Callable[[Reconstruction], Selection], dry_run: bool) -> tuple[Clear, Report]:
     """Return (what a clear has begun, or would do; the report after it)."""
     site, path = request.site, request.transcript_path
     rebuilt = access.until_whole(lambda: reconciling.reconcile(site, path, now=request.now), lambda rebuilt: rebuilt.index)
@@ -99,7 +99,7 @@ def restore(request: Request) -> Answer:
     if bool(request.arguments) == ("since" in request.flags):
         raise flag_parser.UsageError("restore takes ID, PATH or --since TIME, for example: restore T12")
     site, in_place = request.site, "in-place" in request.flags
-    with access.Opened(site.home) as db:
+    with access.OpenArchive(site.home) as db:
         if "since" in request.flags:
             since = request.flags["since"]
             records = restoring.cleared_since(db, site, since.ago(request.now))

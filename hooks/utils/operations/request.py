@@ -9,12 +9,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..flag_parser import Parsed
+    from ..flag_parser import ParsedLine
     from ..state.journal import Entry
     from ..state.site import Site
     from ..text import Line
     from ..views.shapes import Report
-    from .changers import InPlace
+    from .changers import Changer
 
 
 class Answer:
@@ -34,7 +34,7 @@ class Request:
 
     __slots__ = ("_seen", "arguments", "command", "flags", "in_place", "now", "site", "transcript_path")
 
-    def __init__(self, parsed: Parsed, site: Site, transcript_path: str, now: float, command: str, in_place: InPlace) -> None:
+    def __init__(self, parsed: ParsedLine, site: Site, transcript_path: str, now: float, command: str, in_place: Changer) -> None:
         self.arguments = parsed.arguments
         self.flags = parsed.flags
         self.site = site

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .messages import ShownResult, Use
     from .need_model import NeedModel
     from .outlines import Findings
-    from .remaining import Built, Content
+    from .remaining import Content, Remainder
 
 __all__ = (
     "CALLS",
@@ -39,7 +39,7 @@ __all__ = (
     "NEEDED_ROOM",
     "NEWEST",
     "RESULT",
-    "Compacted",
+    "CompactedConversation",
     "Removal",
     "always_whole",
     "compact",
@@ -57,7 +57,7 @@ NEWEST, NEWEST_TOKENS = 4, 15_000
 LONG_TOKENS = 2_000
 
 
-class Compacted:
+class CompactedConversation:
     """`messages` that stay, what `left`, tokens `before` and `after` (system and tools apart), whether the target was `met`, and ids of
     the results that were `made_whole`, because what their references named had left; some of them may have left since."""
 
@@ -84,7 +84,7 @@ def compact(
     only: Collection[str] | None = None, lost: Collection[str] = (), find: Callable[[str, bool], Findings] = findings,
     whole_of: Callable[[str], str] = _unknown, least: int = 0, why: str = NEEDED_ROOM, ours: Mapping[str, Collection[str]] = _NO_LISTS,
     also: Collection[str] = (),
-) -> Compacted:  # fmt: skip
+) -> CompactedConversation:  # fmt: skip
     """Return what stays of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be.
     `soon`: how likely a result is needed within the next requests. `handle_of(id, content)`: under which handle something is archived.
     `only`: ids of results that leave, and nothing else does; but `lost`, those that cannot be handed back as they are, leave in any case.
@@ -104,14 +104,14 @@ def compact(
     target = max(share * before, least / calibration)
     room = max(LISTS_SHARE * target, LISTS_LEAST_TOKENS / calibration)
     builder = Builder(messages, pairs, earlier, conversation, handle_of, find, why, room)
-    fitting = _Fitting(pairs, builder, conversation, whole_of, also)
+    fitting = _Fitter(pairs, builder, conversation, whole_of, also)
     fitting.let_go()
     if only is not None:
         fitting.build(inf, inf, {})
     else:
         fitting.fit(target, left_names.NAMES_SHARE * before, text_tokens - max(0, listed_tokens - room))
     built = fitting.built
-    return Compacted(
+    return CompactedConversation(
         built.messages,
         built.left,
         round(before * calibration),
@@ -121,7 +121,7 @@ def compact(
     )
 
 
-class _Fitting:
+class _Fitter:
     """Takes calls and their results from way to way until what stays fits: the messages as they are `built` now,
     and the ids of results that were `made_whole`."""
 
@@ -136,7 +136,7 @@ class _Fitting:
         self.conversation = conversation
         self.whole_of = whole_of
         self.made_whole: list[str] = []
-        self.built: Built
+        self.built: Remainder
 
     def fit(self, target: float, for_names: float, text_tokens: float) -> None:
         """Make room until at most `target` tokens are left; where room has to be made, `for_names` of them are names. `text_tokens`: of all

@@ -21,7 +21,7 @@ SUMMARY_TOKENS = 4_000
 FILES, FILE_TOKENS = 5, 5_000
 
 
-class Host:
+class HostCompaction:
     """The host's own compactions: it compacts a conversation whose next prompt would have `threshold` tokens (0 where that is not known)
     and goes on with `base` tokens of system and tools, a `summary` of so many tokens, and the files."""
 

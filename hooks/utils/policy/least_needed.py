@@ -33,7 +33,7 @@ _INPUTS = 0.9
 _STAYS = ("pinned", "preserved", "last_word", "unseen", "small")
 
 
-class Long:
+class LengthRule:
     """From when on a conversation is long, in tokens, system and tools apart (`tokens`), by how much it has grown since the newest
     compaction (`growth`), and the share of it that may stay then (`share`)."""
 
@@ -50,7 +50,7 @@ class Long:
 
 
 # Chosen on sessions of 2026: `python benchmarks/long_conversations.py --transcripts FOLDER`.
-LONG = Long(100_000, 0.2, 60_000)
+LONG = LengthRule(100_000, 0.2, 60_000)
 
 
 class Goal:
@@ -61,7 +61,7 @@ class Goal:
     __slots__ = ("caution", "left", "long", "share")
 
     def __init__(
-        self, share: float = COLD_TARGET, left: int = 0, caution: float = THINKING_AGAIN, long: Long | None = None
+        self, share: float = COLD_TARGET, left: int = 0, caution: float = THINKING_AGAIN, long: LengthRule | None = None
     ) -> None:  # fmt: skip
         self.share = share
         self.left = left

@@ -49,7 +49,7 @@ class Calls:
         return len(self.pairs)
 
 
-class Earlier:
+class EarlierList:
     """A list that an earlier compaction wrote, in its `message`: its `handle`, the handles of the lists that it `holds`, the `labels` of
     its calls with how often it counts them, of how many calls it is (`count`), and its `names`."""
 
@@ -69,12 +69,12 @@ class Place:
 
     __slots__ = ("at", "parts")
 
-    def __init__(self, at: int, parts: list[tuple[int, Calls | Earlier]]) -> None:
+    def __init__(self, at: int, parts: list[tuple[int, Calls | EarlierList]]) -> None:
         self.at = at
         self.parts = parts
 
 
-class Written:
+class WrittenList:
     """A list as it is written: so many of the messages that stay come before it (`at`), its `message`, and what has to be archived for
     it: (label, handle, content) of each."""
 
@@ -86,7 +86,7 @@ class Written:
         self.archived: list[Archived] = []
 
 
-def earlier_lists(messages: Sequence[Message], known: Mapping[str, Collection[str]]) -> dict[int, Earlier]:
+def earlier_lists(messages: Sequence[Message], known: Mapping[str, Collection[str]]) -> dict[int, EarlierList]:
     """Return the lists of earlier compactions by their place. `known`: handles of lists of ours -> those of the lists that these hold. What
     only quotes one is a second message with its handle, or has the handle of a list that another one holds."""
     found: dict[str, int] = {}
@@ -95,7 +95,7 @@ def earlier_lists(messages: Sequence[Message], known: Mapping[str, Collection[st
         if handle in known:
             found.setdefault(handle, at)
     held = {inner for handle in found for inner in known[handle]}
-    return {at: Earlier(messages[at], known[handle]) for handle, at in found.items() if handle not in held}
+    return {at: EarlierList(messages[at], known[handle]) for handle, at in found.items() if handle not in held}
 
 
 def directly_held_by(content: object) -> list[str]:
@@ -118,7 +118,7 @@ def _handle_of_row(row: object) -> str:
 def write(
     places: Sequence[Place], stays: Sequence[Message], room: float, named: set[str], names: Mapping[str, Sequence[str]],
     handle_of: HandleOf | None,
-) -> list[Written]:  # fmt: skip
+) -> list[WrittenList]:  # fmt: skip
     """Return the lists of these places, in order, in at most so many tokens (`room`), or one that names nothing but its handle. `stays`:
     the messages that stay. `named`: files whose whole path stays; of others the newest list has it. `names`: id of a call -> names from it.
     `handle_of(content)`: under which handle something is archived; None for a draft, of which nothing is."""
@@ -167,9 +167,9 @@ def _chosen(place: Place, room: float, named: set[str], names: Mapping[str, Sequ
 
     newly = set(named)
     for _, part in reversed(place.parts):
-        candidates = part.names if isinstance(part, Earlier) else [name for pair in part.pairs for name in names.get(pair.use.id, ())]
+        candidates = part.names if isinstance(part, EarlierList) else [name for pair in part.pairs for name in names.get(pair.use.id, ())]
         of_list += [name for name in dict.fromkeys(candidates) if fits(name, 1 if of_list else 1 + len(BETWEEN_LABELS + IN_THEM))]
-        if isinstance(part, Earlier):
+        if isinstance(part, EarlierList):
             chosen += [label for label, times in reversed(part.labels) if label_fits(label, times) for _ in range(times)]
             continue
         own: set[str] = set()
@@ -203,13 +203,13 @@ def _digits(times: int) -> int:
 def _written(
     place: Place, stays: Sequence[Message], labels: list[str], of_list: list[str], unnamed: int, names: Mapping[str, Sequence[str]],
     handle_of: HandleOf | None,
-) -> Written:  # fmt: skip
+) -> WrittenList:  # fmt: skip
     parts = place.parts
     only = parts[0][1] if len(parts) == 1 else None
-    if isinstance(only, Earlier) and (len(labels), len(of_list)) == (sum(times for _, times in only.labels), len(only.names)):
-        return Written(place.at, only.message)
+    if isinstance(only, EarlierList) and (len(labels), len(of_list)) == (sum(times for _, times in only.labels), len(only.names)):
+        return WrittenList(place.at, only.message)
     if handle_of is None:
-        return Written(place.at, folded(labels, NO_HANDLE, of_list, unnamed))
+        return WrittenList(place.at, folded(labels, NO_HANDLE, of_list, unnamed))
     archived: list[Archived] = []
     if isinstance(only, Calls):
         archived.append(_archived(only, handle_of))
@@ -223,7 +223,7 @@ def _written(
                 row["before"] = marks_of(stays, place.at, at)
             rows.append(row)
         archived.append((f"{len(rows)} lists of calls", handle_of(rows), rows))
-    written = Written(place.at, folded(labels, archived[-1][1], of_list, unnamed))
+    written = WrittenList(place.at, folded(labels, archived[-1][1], of_list, unnamed))
     written.archived = archived
     return written
 
@@ -234,11 +234,11 @@ def _archived(part: Calls, handle_of: HandleOf) -> Archived:
 
 
 def _held(
-    part: Calls | Earlier, names: Mapping[str, Sequence[str]], handle_of: HandleOf,
+    part: Calls | EarlierList, names: Mapping[str, Sequence[str]], handle_of: HandleOf,
     archived: list[Archived],
 ) -> tuple[Message, Collection[str]]:  # fmt: skip
     """Return the list that another one holds in the place of a part, which names all of it, and the handles of what it holds itself."""
-    if isinstance(part, Earlier):
+    if isinstance(part, EarlierList):
         return part.message, part.holds
     archived.append(_archived(part, handle_of))
     of_list = [name for pair in part.pairs for name in names.get(pair.use.id, ())]

@@ -48,7 +48,7 @@ _DROP_THINKING = (
 )  # fmt: skip
 
 
-class Between:
+class Interval:
     """The events between two requests: a `compaction`, a `rewind`, an `error` of the API, an `interruption`, whether the user `spoke`;
     the slash `command`, the names of `tools` or servers that came or went, the section of the `system` text that changed, from where on
     the `messages` are others, the change of `effort`, "" for none; `positions` that the conversation grew by; `keeps_thinking`: whether the
@@ -82,7 +82,7 @@ class Between:
         return not self._same.issuperset(parts)
 
 
-class Sent:
+class SentRequest:
     """A request: its `usage`, `output` tokens, whether the assistant `thought` in the turn before the user spoke, and what was `between`
     the request before and this one. `id`: of the message that answered it, "" where that is not known. `key`: what a copy of the
     answer in another file has, too, where it does not keep id and time. `shares`: what its conversation is made of, None where that was not
@@ -91,13 +91,13 @@ class Sent:
     __slots__ = ("between", "id", "key", "output", "shares", "thought", "usage")
 
     def __init__(
-        self, usage: Usage, output: int = 0, between: Between | None = None, thought: bool = False, id: str = "", key: str = ""
+        self, usage: Usage, output: int = 0, between: Interval | None = None, thought: bool = False, id: str = "", key: str = ""
     ) -> None:  # fmt: skip
         self.usage = usage
         self.id = id
         self.key = key
         self.output = output
-        self.between = between or Between()
+        self.between = between or Interval()
         self.thought = thought
         self.shares: Shares | None = None
 
@@ -135,10 +135,10 @@ class Losses:
     def __init__(self, day_of: Callable[[float], object], models: Models) -> None:
         self._day_of = day_of
         self._models = models
-        self._before: Sent | None = None
+        self._before: SentRequest | None = None
         self._lifetime_s = 300  # of what was written last: a request that only reads does not say
 
-    def of(self, sent: Sent) -> Loss | None:
+    def of(self, sent: SentRequest) -> Loss | None:
         """Return the loss of the next request; None where it found its cache."""
         before, self._before = self._before, sent
         lifetime = max(self._lifetime_s, self._models.model(before.usage.model).kept_s if before else 0)
@@ -150,13 +150,13 @@ class Losses:
         return Loss(cause, tokens, sent.usage, sent.usage.at - before.usage.at, detail, sent.between.spoke, later)
 
 
-def drops_thinking(sent: Sent) -> bool:
+def drops_thinking(sent: SentRequest) -> bool:
     """Return whether a request leaves out the thinking of the turn before: the user spoke, to such a model."""
     between = sent.between
     return between.spoke and sent.thought and not between.keeps_thinking and sent.usage.model.startswith(_DROP_THINKING)
 
 
-def losses(requests: Iterable[Sent], day_of: Callable[[float], object], models: Models) -> list[Loss]:
+def losses(requests: Iterable[SentRequest], day_of: Callable[[float], object], models: Models) -> list[Loss]:
     """Return the losses of one conversation, in order."""
     tracker = Losses(day_of, models)
     return [loss for loss in map(tracker.of, requests) if loss is not None]
@@ -177,7 +177,7 @@ def lost_tokens(before: Usage, after: Usage) -> int:
     return lost if lost > max(LEAST_TOKENS, LEAST_SHARE * left) else 0
 
 
-def cause_of(before: Sent, after: Sent, lifetime_s: float, day_of: Callable[[float], object]) -> tuple[str, str, str]:
+def cause_of(before: SentRequest, after: SentRequest, lifetime_s: float, day_of: Callable[[float], object]) -> tuple[str, str, str]:
     """Return (cause, detail, what came `later`) of a loss."""
     between, old, new = after.between, before.usage, after.usage
     pause = new.at - old.at

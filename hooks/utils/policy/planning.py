@@ -33,7 +33,7 @@ MOST_SHARE, MOST_FORCED = 0.5, 0.75
 
 def plan(
     conversation: Conversation, selection: Selection, now: float, model: NeedModel, prices: Prices, cold: bool | None = None,
-    tuned: worth.Tuned = worth.TUNED, in_place: bool = False, goal: Goal | None = None,
+    tuned: worth.Tuning = worth.TUNED, in_place: bool = False, goal: Goal | None = None,
 ) -> Plan:  # fmt: skip
     """Return what a clear of this conversation takes at `now` (seconds). `model` says how likely a result is needed again; `cold`: whether
     the next request finds no cache, None for what the clock says; `tuned`: other constants than those that are shipped. `in_place`: as a
@@ -124,7 +124,7 @@ def grace(result: Result, rules: Ruleset) -> int:
     return rules.grace_calls.get(kinds.name_of(result.kind), rules.grace_calls[kinds.OTHER])
 
 
-def _settle(plan: Plan, conversation: Conversation, model: NeedModel, tuned: worth.Tuned, cold: bool, in_place: bool) -> None:
+def _settle(plan: Plan, conversation: Conversation, model: NeedModel, tuned: worth.Tuning, cold: bool, in_place: bool) -> None:
     """Decide by worth. In place, what a first look takes changes what the rest is worth: the prompt is shorter, no thinking is left, what
     referred to others is gone. So the look is repeated until it takes no more, for a clear that follows would take it at once."""
     thinking: int | None = conversation.thinking if in_place else None
@@ -142,7 +142,7 @@ def _settle(plan: Plan, conversation: Conversation, model: NeedModel, tuned: wor
         prompt, thinking = max(0, conversation.prompt - thought - most), 0
 
 
-def _go_on(plan: Plan, conversation: Conversation, model: NeedModel, tuned: worth.Tuned, goal: Goal, cold: bool) -> None:
+def _go_on(plan: Plan, conversation: Conversation, model: NeedModel, tuned: worth.Tuning, goal: Goal, cold: bool) -> None:
     """Let a plan go on to what a compaction takes, where either pays: as soon as anything leaves, no thinking is left, so
     what leaves with it costs no more of that."""
     room = least_needed.room(conversation, plan.decisions, plan.prices, goal, cold)

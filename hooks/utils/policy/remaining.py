@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Union
 
     from .conversation import Conversation
-    from .lists import Calls, Earlier, Place
+    from .lists import Calls, EarlierList, Place
     from .outlines import Findings
     from .shapes import MessageRow
     from .ways import Pair, Variant
@@ -48,7 +48,7 @@ class Removal:
         self.content = content
 
 
-class Built:
+class Remainder:
     """The messages that stay, their `tokens` (estimated), what `left`, and the `ids` of the calls of which something left."""
 
     __slots__ = ("ids", "left", "messages", "tokens")
@@ -93,7 +93,7 @@ class Builder:
     )  # fmt: skip
 
     def __init__(
-        self, messages: Sequence[Message], pairs: Mapping[str, Pair], earlier: Mapping[int, Earlier], conversation: Conversation,
+        self, messages: Sequence[Message], pairs: Mapping[str, Pair], earlier: Mapping[int, EarlierList], conversation: Conversation,
         handle_of: Callable[[str, Content], str], find: Callable[[str, bool], Findings], why: str, room: float,
     ) -> None:  # fmt: skip
         self.messages = messages
@@ -149,10 +149,10 @@ class Builder:
             known = self._counted[pair.use.id] = (way, use.tokens + pair.tokens_of(shown))
         return known[1]
 
-    def build(self, names: Mapping[str, Sequence[str]] | None = None) -> Built:
+    def build(self, names: Mapping[str, Sequence[str]] | None = None) -> Remainder:
         """Return what stays. `names`: id of a call -> names beside the text that replaces what left of it; None for a draft, whose
         lists name no handle yet and are not in `left`. Calls that are only listed are listed together where nothing is between them."""
-        built = Built()
+        built = Remainder()
         places: list[Place] = []
         for at, message, pairs in self._steps:
             if at in self.earlier:
@@ -176,7 +176,7 @@ class Builder:
         self._write_lists(built, places, names)
         return built
 
-    def _add_to_list(self, places: list[Place], at: int, part: Calls | Earlier) -> None:
+    def _add_to_list(self, places: list[Place], at: int, part: Calls | EarlierList) -> None:
         """Add a part to the list that comes after so many of the messages that stay (`at`)."""
         if not places or places[-1].at != at:
             places.append(lists.Place(at, [(at, part)]))
@@ -189,7 +189,7 @@ class Builder:
         else:
             parts.append((at, part))
 
-    def _write_lists(self, built: Built, places: list[Place], names: Mapping[str, Sequence[str]] | None) -> None:
+    def _write_lists(self, built: Remainder, places: list[Place], names: Mapping[str, Sequence[str]] | None) -> None:
         """Put the lists of these places between what stays."""
         if not places:
             return

@@ -18,7 +18,7 @@ can confirm: estimates, counted at once (docs/design/README.md, *What counts as 
 from __future__ import annotations
 
 from .bookings import Advice, Booking, Cleared, Compaction, KeptOut, Refetched, Remembered, Request, Restored, Spared, Undone  # fmt: skip
-from .host_compaction import Host, request_units, summary_units
+from .host_compaction import HostCompaction, request_units, summary_units
 from .ledger import CAUSES, Ledger  # fmt: skip
 
 TYPE_CHECKING = False
@@ -33,12 +33,12 @@ _SHORTEST_S = 300
 
 def settle(
     requests: Iterable[Request | Compaction], bookings: Iterable[Booking], day_of: Callable[[float], str] | None = None,
-    host: Host | None = None,
+    host: HostCompaction | None = None,
 ) -> Ledger:  # fmt: skip
     """Return the ledger of one context, from its Requests and Compactions in the order in which they were sent and all bookings in any
     order; `host`: what it would have done by itself."""
     first = next((request for request in requests if isinstance(request, Request)), None)
-    context = _Context(Ledger(day_of), first or Request(0.0, 0, 0, 0), host or Host())
+    context = _Context(Ledger(day_of), first or Request(0.0, 0, 0, 0), host or HostCompaction())
     waiting = sorted(bookings, key=lambda booking: (booking.at, booking.rank, booking.order()), reverse=True)
     for moment in requests:
         while waiting and waiting[-1].at < moment.at:
@@ -66,7 +66,7 @@ class _Change:
 class _Context:
     """The conversation between two requests: changes not yet shown, content that is out, and the additions of our making."""
 
-    def __init__(self, ledger: Ledger, first: Request, host: Host):
+    def __init__(self, ledger: Ledger, first: Request, host: HostCompaction):
         self.ledger = ledger
         self.host = host
         self.written = first  # the newest request that wrote to the cache

@@ -41,7 +41,7 @@ class Sums(TypedDict):
     tokens: int
 
 
-class Takes(Sums):
+class Removals(Sums):
     """The removals of a plan: `items`, the results that are known to leave; `tokens` of everything that leaves, estimated, `further` of
     which belong to the least needed: other results, and calls."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .plans import Plan
-    from .shapes import Context, Sums, Takes, Verdict
+    from .shapes import Context, Removals, Sums, Verdict
 
 # A clear that takes a smaller share of the context is not worth writing the prompt again for.
 LEAST_SHARE = 0.01
@@ -18,7 +18,7 @@ KINDS = ("clear", "wait", "full", "noted", "returning", "nothing")
 WORTH_TOKENS, WORTH_SHARE = 20_000, 0.1
 
 
-def takes(plan: Plan | None) -> Takes:
+def takes(plan: Plan | None) -> Removals:
     """Return what leaves by a Plan, placeholders subtracted; nothing where it does not pay."""
     if plan is None or not (plan.pays or plan.selection.now) or plan.is_empty:
         return {"items": 0, "tokens": 0, "further": 0}

@@ -31,7 +31,7 @@ MOST_NEED = 0.5
 REPLACED = ("superseded", "same_content")
 
 
-class Tuned:
+class Tuning:
     """Constants chosen over recorded sessions: `ahead`, the number of requests over which savings count · `caution`: the weight of the cost
     of a miss."""
 
@@ -44,7 +44,7 @@ class Tuned:
 
 # For each price of a cache read and each lifetime of the cache the same came out best with at most one miss in a hundred requests:
 # `python benchmarks/tuning.py --transcripts FOLDER`.
-TUNED = Tuned(90, 0.7)
+TUNED = Tuning(90, 0.7)
 
 
 class Candidate:
@@ -66,7 +66,7 @@ class Situation:
 
     __slots__ = ("prices", "prompt", "tuned")
 
-    def __init__(self, prompt: int, prices: Prices, tuned: Tuned = TUNED) -> None:
+    def __init__(self, prompt: int, prices: Prices, tuned: Tuning = TUNED) -> None:
         self.prompt = prompt
         self.prices = prices
         self.tuned = tuned

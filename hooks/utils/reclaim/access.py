@@ -58,7 +58,7 @@ def chain_of(site: Site, transcript_path: str, agent_id: str = "") -> archive.Ch
     return archive.Chain(task_id(site.session_id, agent_id), site.session_id, agent_id, site.session_project, transcript_path)
 
 
-class Opened:
+class OpenArchive:
     """The archive within a `with`; whatever keeps it from being used is a Refused."""
 
     __slots__ = ("_began", "_create", "_db", "_path")

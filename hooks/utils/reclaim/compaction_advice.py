@@ -24,14 +24,14 @@ from ..state import journal, reconciling, store, watched_files
 from ..state.archived import errors
 from ..state.opening import REBUILD_BYTES
 from . import contents
-from .access import ClearRefused, Opened, chain_of
+from .access import ClearRefused, OpenArchive, chain_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.context import ContextState, Result
-    from ..state.rebuild import Rebuilt
+    from ..state.rebuild import Reconstruction
     from ..state.site import Site
 
     _Row = tuple[str, str, int]  # of the index: handle, label, tokens
@@ -90,7 +90,7 @@ def after(site: Site, now: float) -> str | None:
     return index
 
 
-def _state_of(site: Site, transcript_path: str) -> Rebuilt | None:
+def _state_of(site: Site, transcript_path: str) -> Reconstruction | None:
     try:
         if os.stat(transcript_path).st_size <= REBUILD_BYTES:
             return reconciling.reconcile(site, transcript_path)  # it waits for lines that the host writes late
@@ -104,7 +104,9 @@ def _held(state: ContextState) -> list[Result]:
     return [result for result in reversed(state.live.values()) if result.pinned or result.tier == "preserved"]
 
 
-def _contents(site: Site, transcript_path: str, rebuilt: Rebuilt, verbatim: set[str], archived: bool) -> tuple[dict[str, str], list[_Row]]:
+def _contents(
+    site: Site, transcript_path: str, rebuilt: Reconstruction, verbatim: set[str], archived: bool
+) -> tuple[dict[str, str], list[_Row]]:
     """Return (id -> text of the results that must survive word for word, rows of the index), what the context holds archived on the way."""
     state = rebuilt.state
     known = {**state.expired, **state.live}
@@ -129,7 +131,7 @@ def _archived(site: Site, transcript_path: str, records: list[archive.NewRecord]
     note = site.paths().unarchived
     failures: tuple[type[Exception], ...] = (ClearRefused, *errors())
     try:
-        with Opened(site.home, create=True) as db:
+        with OpenArchive(site.home, create=True) as db:
             ids = archive.add_records(db, chain_of(site, transcript_path), records)
     except failures:
         todo = [[record.tool_use_id, record.type, record.label, record.timestamp, record.subjects, record.tokens] for record in records]

@@ -28,7 +28,7 @@ from ..policy.returning import put_back
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
 from ..state import journal, noting, receipts, reconciling, removals, shipped, store
 from ..state.archived import content_of, errors
-from .access import ClearRefused, Opened
+from .access import ClearRefused, OpenArchive
 from .keeping import Keeper
 from .outlook import context_of, note_size
 from .own_commands import without_commands
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
     from typing import Any
 
-    from ..hosts.transcripts.as_sent import AsSent
-    from ..policy.compacting import Compacted
+    from ..hosts.transcripts.as_sent import SentConversation
+    from ..policy.compacting import CompactedConversation
     from ..policy.outlines import Findings
     from ..policy.shapes import MessageRow
     from ..state.site import Site
@@ -138,7 +138,7 @@ def answer(
         if wanted.back:
             return _with_back(site, agent_id, current, wanted.back, conversation, sent, keeper, now, handed.sent)
         ours = _our_lists(site, current)
-        with Opened(site.home) if _leans(conversation, current) else nullcontext() as db:
+        with OpenArchive(site.home) if _leans(conversation, current) else nullcontext() as db:
             wholes = _wholes(db, conversation)
             done = compacting.compact(
                 current, conversation, shipped.need_soon_model(), share, keeper.name, only, sent.lost, found_in, wholes,
@@ -213,12 +213,12 @@ def _wholes(db: Connection | None, conversation: Conversation) -> Callable[[str]
 
 
 def _with_back(
-    site: Site, agent_id: str, current: Sequence[Message], handles: Collection[str], conversation: Conversation, sent: AsSent,
+    site: Site, agent_id: str, current: Sequence[Message], handles: Collection[str], conversation: Conversation, sent: SentConversation,
     keeper: Keeper, now: float, handed_sent: object,
 ) -> Answer:  # fmt: skip
     """Return the conversation with what these handles name in its place again. What shows more than text cannot be handed back: it keeps
     its placeholder, or leaves one."""
-    with Opened(site.home) as db:
+    with OpenArchive(site.home) as db:
         contents = {handle: _content(content_of(db, handle)) for handle in _with_lists(db, current, handles)}
         records = [record for record in map(archive.record, [db] * len(contents), contents) if record and contents[record.id] is not None]
     taken_from = {record.id: record.tool_use_id for record in records}
@@ -285,7 +285,7 @@ def _our_lists(site: Site, current: Sequence[Message]) -> dict[str, list[str]]:
     handles = list(filter(None, map(handle_of_list, current)))
     ours: dict[str, list[str]] = {}
     if handles:
-        with suppress(ClearRefused), Opened(site.home) as db:
+        with suppress(ClearRefused), OpenArchive(site.home) as db:
             for handle in handles:
                 record = archive.record(db, handle)
                 chain = archive.chain(db, record.task_id) if record is not None and record.type == compacting.CALLS else None
@@ -334,7 +334,7 @@ def _keep(keeper: Keeper, left: Sequence[Removal], state: ContextState) -> None:
 
 
 def _note(
-    site: Site, agent_id: str, done: Compacted, conversation: Conversation, why: str, now: float, sizes: Sizes, summarised: bool
+    site: Site, agent_id: str, done: CompactedConversation, conversation: Conversation, why: str, now: float, sizes: Sizes, summarised: bool
 ) -> None:
     """Journal what left; the tracker's state follows from the transcript."""
     results = [one for one in done.left if one.kind == compacting.RESULT]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from ..hosts.transcripts.as_sent import AsSent
+    from ..hosts.transcripts.as_sent import SentConversation
     from ..policy.compacting import Content
     from ..policy.context import ContextState
     from ..state.site import Site
@@ -60,7 +60,7 @@ class Keeper:
             self.shown.append(Removal(SHOWN, id, f"{what} that you showed", NOT_TEXT, handle, ""))
         return _NOT_HERE.format(what, handle)
 
-    def take(self, sent: AsSent) -> None:
+    def take(self, sent: SentConversation) -> None:
         """Take the contents that are more than text, and the host's later restatements."""
         self.contents.update(sent.contents)
         if sent.renewed:

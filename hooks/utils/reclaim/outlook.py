@@ -10,7 +10,7 @@ from ..policy.context import ContextState
 from ..policy.context import reclaimable as dead_of
 from ..policy.plans import Plan, Selection
 from ..state import journal, noting, receipts, reconciling, shipped, stale_ledgers, store, stored_contexts
-from ..state.noted import Noted
+from ..state.noted import SessionNotes
 from . import auto_compaction
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..policy.least_needed import Goal
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Agent, Context, Sums, Verdict
-    from ..state.rebuild import Rebuilt, Watch
+    from ..state.rebuild import Reconstruction, Watch
     from ..state.site import Site
 
     class OutlookSite(Protocol):
@@ -53,7 +53,7 @@ class Outlook:
     )  # fmt: skip
 
     def __init__(
-        self, site: OutlookSite, transcript_path: str, state: ContextState, rules: Ruleset, at: float, rebuilt: Rebuilt | None = None,
+        self, site: OutlookSite, transcript_path: str, state: ContextState, rules: Ruleset, at: float, rebuilt: Reconstruction | None = None,
         is_cold: bool | None = None, taken: Mapping[str, bool] | None = None, goal: Goal | None = None, noted: Collection[str] = (),
         noted_further: int = 0, returning: int = 0,
     ) -> None:  # fmt: skip
@@ -142,16 +142,16 @@ def change(view: Outlook, site: Site, entries: Sequence[journal.Entry]) -> None:
         remember(view, site)
 
 
-def of(site: Site, transcript_path: str, rebuilt: Rebuilt, now: float) -> Outlook:
+def of(site: Site, transcript_path: str, rebuilt: Reconstruction, now: float) -> Outlook:
     """Return the outlook of a Rebuilt context."""
-    goal, noted = goal_of(site, rebuilt), Noted(site.home, site.session_id)
+    goal, noted = goal_of(site, rebuilt), SessionNotes(site.home, site.session_id)
     return Outlook(
         site, transcript_path, rebuilt.state, rebuilt.conversation.rules, now, rebuilt, taken=_taken(site), goal=goal, noted=noted.only,
         noted_further=noted.further, returning=len(noted.back),
     )  # fmt: skip
 
 
-def goal_of(site: Site, rebuilt: Rebuilt) -> Goal | None:
+def goal_of(site: Site, rebuilt: Reconstruction) -> Goal | None:
     """Return how much stays of a conversation once it leaves a cold cache, as `auto_compaction.goal` does."""
     try:
         lines = journal.read(site.paths())
@@ -176,7 +176,7 @@ def _unsaved(site: Site, transcript_path: str, now: float) -> Outlook:
     return _of_stored(site, transcript_path, store.load(site.paths()), now)
 
 
-def _of_stored(site: Site, transcript_path: str, stored: store.Stored | None, now: float) -> Outlook:
+def _of_stored(site: Site, transcript_path: str, stored: store.StoredState | None, now: float) -> Outlook:
     paths = site.paths()
     if stored is None:
         return Outlook(site, transcript_path, ContextState(site.session_id), site.rules(), now)

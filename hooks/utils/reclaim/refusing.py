@@ -42,7 +42,7 @@ def refusal(site: Site, tool: Tool, tool_input: dict[str, Any], transcript_path:
     written, kept = _written(tool, tool_input), [text for field, text in _fields(tool, tool_input) if _is_replaced(field)]
     found = {one.line: one for text in written for one in own_lines.found_in(text)}
     wanted = [one for one in found.values() if not any(one.line in text for text in kept)]
-    entered = _Entered(site, projects.transcript_of_agent(transcript_path, agent_id) if agent_id else transcript_path, agent_id)
+    entered = _ShortResults(site, projects.transcript_of_agent(transcript_path, agent_id) if agent_id else transcript_path, agent_id)
     stands = [(one, *meant) for one in wanted if (meant := _meaning(site, one, transcript_path, entered))]
     if stands:
         return _words(stands)
@@ -74,7 +74,7 @@ def _is_replaced(field: str) -> bool:
     return field.startswith("old")
 
 
-class _Entered:
+class _ShortResults:
     """The results of a context that have entered shorter than they were, which its transcript shows as they did."""
 
     def __init__(self, site: Site, transcript_path: str, agent_id: str) -> None:
@@ -111,7 +111,7 @@ class _Entered:
                     yield event.handle, text_of_blocks(block.get("content"))[0].split("\n")
 
 
-def _meaning(site: Site, one: OwnLine, transcript_path: str, entered: _Entered) -> tuple[str, str] | None:
+def _meaning(site: Site, one: OwnLine, transcript_path: str, entered: _ShortResults) -> tuple[str, str] | None:
     """Return (what a line stands for, the handle of that); None where it refers to nothing that left this session."""
     handle = one.handle or entered.handle_of(one)
     record = restoring.record_of(site, handle, transcript_path) if handle else None

@@ -9,7 +9,7 @@ from ..state import journal, removals
 from ..state.archived import THINKING, content_of
 from ..state.receipts import REMINDERS
 from . import contents, restoring
-from .access import ClearRefused, Opened, check_understood
+from .access import ClearRefused, OpenArchive, check_understood
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def taken_last(site: Site, transcript_path: str) -> tuple[list[str], list[Record
     understood."""
     stays: list[Record] = []
     for handles in removals.compacted(journal.read(site.paths())):
-        with Opened(site.home) as db:
+        with OpenArchive(site.home) as db:
             found = filter(None, (archive.record(db, handle) for handle in handles))
             back, pictures = restoring.parted(db, [record for record in found if record.type != REMINDERS])
         if back:
@@ -38,7 +38,7 @@ def taken_last(site: Site, transcript_path: str) -> tuple[list[str], list[Record
         why = ". " + restoring.stays_out(stays) if stays else ": nothing that was cleared can come back into this conversation"
         raise ClearRefused("there is nothing to undo" + why)
     lost: list[Record] = []
-    with Opened(site.home) as db:
+    with OpenArchive(site.home) as db:
         for number in archive.clears_of_records(db, placed):
             records = [record for record in archive.records_of_clear(db, number) if record.id in placed and record.type != THINKING]
             check_understood(index, [record.tool_use_id for record in records])

@@ -65,7 +65,7 @@ class Hold(Row):
         return ""
 
 
-class Held:
+class ActiveHolds:
     """The holds that are in force at a time (seconds): the target of each -> the hold, by scope."""
 
     __slots__ = ("items", "projects", "sessions")

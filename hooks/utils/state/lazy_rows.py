@@ -49,7 +49,7 @@ class Rows:
     def open(self, state: ContextState, rules: Ruleset) -> None:
         """Give the state the parsed results and indexes that wake the rows of the keys they are asked for."""
         self.state, self.rules = state, rules
-        state.live, state.by_key, state.by_hash = Live(self, _text_of_id), Index(self, _text_of_key), Index(self, _text_of_hash)
+        state.live, state.by_key, state.by_hash = LiveResults(self, _text_of_id), Index(self, _text_of_key), Index(self, _text_of_hash)
         for id in self.awake:
             self.wake(_text_of_id(id))
         if self.signature != signature(rules):
@@ -59,7 +59,7 @@ class Rows:
         engine.reindex(state, rules)
         if not self.all_awake:
             self.keys = Index(self, _text_of_key, state.by_key)
-            state.live, state.by_key = Live(self, _text_of_id, state.live), self.keys
+            state.live, state.by_key = LiveResults(self, _text_of_id, state.live), self.keys
             state.by_hash = Index(self, _text_of_hash, state.by_hash)
 
     def wake(self, needle: str) -> None:
@@ -190,7 +190,7 @@ class Index(dict):
         return dict.setdefault(self, key, default)
 
 
-class Live(Index):
+class LiveResults(Index):
     """id -> Result. A walk over it wakes all rows."""
 
     __slots__ = ()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, TypedDict
 
-    class Marked(TypedDict):
+    class MarkedCount(TypedDict):
         """The marked things of a project: how many, `by` whom, the ids of the first MARKED_NAMED, when (seconds) the first is deleted."""
 
         project: str
@@ -29,9 +29,9 @@ _MARKED_VERSION = 1
 _LARGEST_S = 1e12  # seconds: in 30,000 years
 
 
-def marked_rows(marks: Iterable[tuple[str, str, str, float]]) -> list[Marked]:
+def marked_rows(marks: Iterable[tuple[str, str, str, float]]) -> list[MarkedCount]:
     """Return marks (project, who, id, when it is deleted in seconds) as rows, one for each project and who."""
-    rows: dict[tuple[str, str], Marked] = {}
+    rows: dict[tuple[str, str], MarkedCount] = {}
     for project, by, id, at in marks:
         row = rows.setdefault((project, by), {"project": project, "by": by, "count": 0, "ids": [], "first": at})
         row["count"] += 1
@@ -41,7 +41,7 @@ def marked_rows(marks: Iterable[tuple[str, str, str, float]]) -> list[Marked]:
     return [rows[key] for key in sorted(rows)]
 
 
-def replace_marked(popkit_home: str, part: str, rows: Callable[[], list[Marked]]) -> None:
+def replace_marked(popkit_home: str, part: str, rows: Callable[[], list[MarkedCount]]) -> None:
     """Replace a part by the rows that `rows()` returns, called under the lock. OSError where that cannot be written."""
     path = join(popkit_home, home.GOVERNANCE, MARKED_FILE)
     if not has_marked(popkit_home) and not rows():
@@ -58,13 +58,13 @@ def has_marked(popkit_home: str) -> bool:
     return files.is_there(join(popkit_home, home.GOVERNANCE, MARKED_FILE))
 
 
-def marked_of(popkit_home: str, project: str) -> list[tuple[str, Marked]]:
+def marked_of(popkit_home: str, project: str) -> list[tuple[str, MarkedCount]]:
     """Return (part, row) of each mark of a project, by its key; nothing where the file cannot be read."""
     parts = _marked_parts(join(popkit_home, home.GOVERNANCE, MARKED_FILE))
     return [(part, row) for part in PARTS for row in parts.get(part, ()) if row["project"] == project]
 
 
-def _marked_parts(path: str) -> dict[str, list[Marked]]:
+def _marked_parts(path: str) -> dict[str, list[MarkedCount]]:
     value = files.read_object(path)
     parts = as_object(value.get("parts")) if value.get("version") == _MARKED_VERSION else {}
     return {part: [row for row in map(_marked, as_objects(rows)) if row is not None] for part, rows in parts.items()}

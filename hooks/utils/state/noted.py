@@ -13,7 +13,7 @@ ONLY, BACK = "only", "back"
 _SHARE, _FURTHER = "share", "further"
 
 
-class Noted:
+class SessionNotes:
     """The file of one session. `only`: ids of the results that leave; `share`: how much of the conversation stays at most where they
     leave a cold cache, None where they leave any, `further`: tokens that leave for that, estimated; `back`: handles of what comes back."""
 

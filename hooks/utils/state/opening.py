@@ -18,11 +18,11 @@ REBUILD_BYTES = 16 * 1024 * 1024
 REST_FROM = 16_000
 
 
-def open_context(site: Site, paths: store.ContextFiles, known: store.Stored | None) -> tuple[store.Stored, Ruleset]:
+def open_context(site: Site, paths: store.ContextFiles, known: store.StoredState | None) -> tuple[store.StoredState, Ruleset]:
     """Return (the stored context, or a new one for None; the rules under its profile). The caller holds the lock."""
     stored = known
     if stored is None:
-        stored = store.Stored(ContextState(paths.session_id, paths.agent_id))
+        stored = store.StoredState(ContextState(paths.session_id, paths.agent_id))
         stored.state.profile = site.session.get("profile")
     rules = site.rules_for(stored.state.profile)
     if known is None and site.session.get("model"):

@@ -112,7 +112,9 @@ def entries(waiting: list[Observation]) -> list[Entry]:
     return entries_of(line for observation in waiting for line in observation.entries)
 
 
-def settle(paths: store.ContextFiles, stored: store.Stored, waiting: list[Observation], known: Collection[str], tools: Tools) -> list[str]:
+def settle(
+    paths: store.ContextFiles, stored: store.StoredState, waiting: list[Observation], known: Collection[str], tools: Tools
+) -> list[str]:
     """Journal what belongs there of the observations whose call a rebuild knows from the transcript; return the files to remove once the
     state is saved. The caller holds the lock."""
     done = []
@@ -125,7 +127,7 @@ def settle(paths: store.ContextFiles, stored: store.Stored, waiting: list[Observ
     return done
 
 
-def take_in(paths: store.ContextFiles, stored: store.Stored, rules: Ruleset, observe: Callable[[Call], object]) -> list[str]:
+def take_in(paths: store.ContextFiles, stored: store.StoredState, rules: Ruleset, observe: Callable[[Call], object]) -> list[str]:
     """Let the state follow all that is pending; `observe(call)` takes a call in. Return the files to remove once the state is saved. The
     caller holds the lock."""
     from ..policy import engine, events
@@ -152,7 +154,7 @@ def _journal(paths: store.ContextFiles, observation: Observation) -> None:
         store.journal(paths, line)
 
 
-def _note_seen(stored: store.Stored, observation: Observation) -> None:
+def _note_seen(stored: store.StoredState, observation: Observation) -> None:
     """Note the file as it was when the call read it: what has happened to it since is seen like any other change."""
     for path, stamp in observation.seen.items():
         stored.watched.see(path, stamp)

@@ -17,7 +17,7 @@ from ..policy.context import ContextState
 from ..policy.conversation import Conversation
 from ..policy.economics import prices_of
 from ..policy.estimate import estimate_tokens
-from ..policy.host_compaction import Host
+from ..policy.host_compaction import HostCompaction
 from ..policy.messages import result_tokens, thinking_tokens
 from ..policy.placeholder import handle_in
 from ..policy.refetches import Refetches
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _KEPT_DAYS = 8
 
 
-class Rebuilt:
+class Reconstruction:
     """A rebuilt Conversation with its `state` (the ledger is in its counts), the `index` of the transcript, and the ids of results that the
     host has written to files (`in_files`)."""
 
@@ -69,7 +69,7 @@ def rebuild(
     agent_id: str = "",
     original: Callable[[str], str | None] | None = None,
     watch: Watch | None = None,
-) -> Rebuilt:
+) -> Reconstruction:
     """Return the conversation of a context, rebuilt from its transcript file and journal entries; `rules_for(profile)` compiles the rules,
     `original(handle)` gives the content behind a placeholder, `watch(entry, conversation)` is called after each entry of the transcript.
     OSError when the transcript cannot be read."""
@@ -80,7 +80,7 @@ def rebuild(
         if watch is not None:
             watch(entry, replay.conversation)
     replay.end()
-    return Rebuilt(replay.conversation, index, replay.reader.in_files)
+    return Reconstruction(replay.conversation, index, replay.reader.in_files)
 
 
 class _Replay:
@@ -107,7 +107,7 @@ class _Replay:
         # When the newest compaction was written down: what it left comes behind it, and says an earlier time.
         self.compacted_at = 0.0
         self.returning = {id for ids in index.carried.values() for id in ids}  # the results that stand behind some compaction again
-        self.away = _Away()
+        self.away = _AwayResults()
 
     def take(self, entry: Entry) -> None:
         """Take the next entry in."""
@@ -262,15 +262,15 @@ class _Replay:
             settled = settle(moments, booked, day_of, self._host())
             counts.ledger, counts.days = settled.to_json(), newest_days(settled.days)
 
-    def _host(self) -> Host:
+    def _host(self) -> HostCompaction:
         """Return what the host does by itself: no prompt that it has sent was too large for it."""
         threshold = self.conversation.threshold
         if threshold:
             threshold = max(threshold, *(sent.tokens + 1 for sent, _ in self.conversation.requests))
-        return Host(threshold, self.conversation.base)
+        return HostCompaction(threshold, self.conversation.base)
 
 
-class _Away:
+class _AwayResults:
     """The results that a compaction has taken out with their calls, and that come back later: what ends them meanwhile is not lost."""
 
     __slots__ = ("_state",)

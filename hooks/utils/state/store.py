@@ -11,7 +11,7 @@ from ..io import files, home
 from ..io.codec import dumps, loads
 from ..io.system import join, os
 from ..policy.context import ContextState, result_of, state_of
-from .watched_files import Watched, watched_of
+from .watched_files import WatchedFiles, watched_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,19 +90,19 @@ def _is_sound(text: str | None) -> bool:
         return False
 
 
-class Stored:
+class StoredState:
     """A state as loaded, with what the drivers keep beside it: `watched`, the files that live reads show; `rows`, where results stay
     unparsed (lazy_rows.py)."""
 
     __slots__ = ("rows", "state", "watched")
 
-    def __init__(self, state: ContextState, watched: Watched | None = None, rows: Rows | None = None):
+    def __init__(self, state: ContextState, watched: WatchedFiles | None = None, rows: Rows | None = None):
         self.state = state
-        self.watched = watched or Watched()
+        self.watched = watched or WatchedFiles()
         self.rows = rows
 
 
-def read_unlocked(paths: ContextFiles) -> Stored | None:
+def read_unlocked(paths: ContextFiles) -> StoredState | None:
     """Read the stored state without the lock; None when there is none, or a corrupt one."""
     try:
         return stored_of(files.read_text(paths.state) or "")
@@ -115,7 +115,7 @@ def context_stamp(paths: ContextFiles) -> Stamp:
     return files.stamp_of(paths.state), files.stamp_of(paths.journal)
 
 
-def load(paths: ContextFiles, rest_from: int = 0) -> Stored | None:
+def load(paths: ContextFiles, rest_from: int = 0) -> StoredState | None:
     """Load the stored state; None when there is none or when it is corrupt, which is then set aside as *.corrupt. From `rest_from` bytes on
     (0 for never) what is not needed stays unparsed. The caller holds the lock."""
     data = files.read_bytes(paths.state)
@@ -128,7 +128,7 @@ def load(paths: ContextFiles, rest_from: int = 0) -> Stored | None:
         return None
 
 
-def stored_of(text: str) -> Stored:
+def stored_of(text: str) -> StoredState:
     value: Any = loads(text)
     state = state_of(value)
     rows = [line[:-1] if line[-1:] == "," else line for line in text.partition(_LIVE.decode() + "\n")[2].split("\n")[:-1]]
@@ -136,10 +136,10 @@ def stored_of(text: str) -> Stored:
     if len(rows) == len(state.live) and all(row.startswith(f'["{id}",') for id, row in zip(state.live, rows)):
         for result, row in zip(state.live.values(), rows):
             result.stored = row
-    return Stored(state, watched_of(value.get("watched")))
+    return StoredState(state, watched_of(value.get("watched")))
 
 
-def _lazy_of(data: bytes) -> Stored | None:
+def _lazy_of(data: bytes) -> StoredState | None:
     """Return a state whose rows stay unparsed; None where they cannot, because the file was not laid out by `save` or does not say which
     rows end by age."""
     head = data.find(_WATCHED + b"\n")
@@ -154,10 +154,10 @@ def _lazy_of(data: bytes) -> Stored | None:
 
     state = state_of({**value, "live": []})
     rows = Rows(data, watched + len(_LIVE), len(data) - 3, noted)
-    return Stored(state, Watched(data[head + len(_WATCHED) : watched]), rows)
+    return StoredState(state, WatchedFiles(data[head + len(_WATCHED) : watched]), rows)
 
 
-def _bytes_of(stored: Stored, rules: Ruleset | None) -> bytes:
+def _bytes_of(stored: StoredState, rules: Ruleset | None) -> bytes:
     """Return the state as JSON, a line for each live result; a line whose result has not changed is copied."""
     state, rows = stored.state, stored.rows
     header = state.header()
@@ -180,7 +180,7 @@ def _set_aside(paths: ContextFiles) -> None:
     os.replace(paths.state, paths.state + ".corrupt")
 
 
-def save(paths: ContextFiles, stored: Stored, rules: Ruleset | None = None) -> None:
+def save(paths: ContextFiles, stored: StoredState, rules: Ruleset | None = None) -> None:
     """Write a state, after the log of what expired since it was loaded, so that a kill in between loses nothing. `rules`: those under which
     what does not end by age may stay unparsed at the next load; None where all is parsed then."""
     state = stored.state
@@ -190,7 +190,7 @@ def save(paths: ContextFiles, stored: Stored, rules: Ruleset | None = None) -> N
     files.replace_bytes(paths.state, _bytes_of(stored, rules))
 
 
-def save_rebuilt(paths: ContextFiles, stored: Stored) -> None:
+def save_rebuilt(paths: ContextFiles, stored: StoredState) -> None:
     """Write a rebuilt state, which holds everything that is expired, and replace the log."""
     _sweep(paths.folder)
     state = stored.state

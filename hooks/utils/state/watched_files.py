@@ -6,7 +6,7 @@ from ..io import files
 from ..io.codec import as_object, dumps, loads
 
 
-class Watched:
+class WatchedFiles:
     """The files that live results show, with the stamp that each had. They stay as text, as in the state file, so that the cost of a call
     does not grow with their number: "\n" + path + ":" + stamp for each, as in a JSON object, "," between them."""
 
@@ -46,9 +46,9 @@ class Watched:
         return _watched_table(begin)
 
 
-def watched_of(stamps: object) -> Watched:
+def watched_of(stamps: object) -> WatchedFiles:
     """Return the watched files of path -> stamp."""
-    return Watched(b",".join([_watched_entry(path, seen) for path, seen in stamps.items()]) if isinstance(stamps, dict) else b"")
+    return WatchedFiles(b",".join([_watched_entry(path, seen) for path, seen in stamps.items()]) if isinstance(stamps, dict) else b"")
 
 
 def _watched_beginning(path: str) -> bytes:
@@ -65,7 +65,7 @@ def file_stamp(path: str) -> list[int] | None:
     return stamp and stamp[:2]
 
 
-def changed_files(watched: Watched, most: int) -> dict[str, str]:
+def changed_files(watched: WatchedFiles, most: int) -> dict[str, str]:
     """Return path -> "modified" or "deleted" for those of the first `most` files (0 for all) whose stamp differs."""
     changes = {}
     for path, seen in watched.first(most).items():

@@ -11,7 +11,7 @@ _RETENTION = "popkit retention"
 _LONGEST = 20  # characters of an id that a command is made of
 
 
-def marks(part: str, row: marked.Marked, now: float, memory_command: str) -> list[text.Line]:
+def marks(part: str, row: marked.MarkedCount, now: float, memory_command: str) -> list[text.Line]:
     """Return the lines of a row that `state/marked.py` keeps."""
     count = int(row["count"])
     one, several = ("archived result", "archived results") if part == marked.RAG else ("memory", "memories")

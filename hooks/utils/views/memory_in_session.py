@@ -9,14 +9,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .shapes import Switched
+    from .shapes import MemorySwitch
 
 _SHELL = "popkit context"
 _SHOWN_LINES = 400
 _NAME = 40  # columns of a project's
 
 
-def turned_lines(switched: Switched, command: str) -> list[text.Line]:
+def turned_lines(switched: MemorySwitch, command: str) -> list[text.Line]:
     """Return the answer to `on` and `off`. `command`: how the reader calls us."""
     name = text.cut(text.clean(switched["project"]).strip(), _NAME) or "this project"
     us = called(command)
@@ -56,7 +56,7 @@ def called(command: str) -> str:
     return "popkit memory" if command == _SHELL else f"{command} memory"
 
 
-def _leaves(switched: Switched) -> str:
+def _leaves(switched: MemorySwitch) -> str:
     """Return a sentence on who else sees the memories."""
     parts = ["Your own summariser (memory.summariser) is given texts that have grown too long." if switched["summariser"] else ""]
     parts += ["What is remembered is sent to that server alone (memory.store)." if "://" in switched["store"] else ""]

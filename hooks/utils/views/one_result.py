@@ -9,7 +9,7 @@ from . import phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .shapes import Entered, PlannedResult, Report, ResultRow, ShownFile
+    from .shapes import PlannedResult, Report, ResultRow, ShortEntry, ShownFile
 
 
 def why(report: Report, row: ResultRow, command: str = COMMAND, left: str = "") -> list[text.Line]:
@@ -87,7 +87,7 @@ def _weighed(report: Report, row: ResultRow, plan: PlannedResult) -> list[text.L
     return lines
 
 
-def _entered(entered: Entered) -> list[text.Line]:
+def _entered(entered: ShortEntry) -> list[text.Line]:
     """Return how much of a result never entered the context, why, and where it is."""
     if not entered["kept_out_tokens"]:
         return text.pair("Entered", "shorter; " + "; ".join(entered["reasons"]))

@@ -8,7 +8,7 @@ from .phrases import agent_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..policy.shapes import KindRow
-    from .shapes import Messages, Whole
+    from .shapes import BillTotal, Messages
 
 # part of the whole -> in words
 _PARTS = {
@@ -33,13 +33,13 @@ _ASIDE = 24  # columns before the words of a row
 _SHORTEST = 10  # columns for words
 
 
-def parts_of(whole: Whole) -> dict[str, str]:
+def parts_of(whole: BillTotal) -> dict[str, str]:
     """Return the parts of a whole in words, by name."""
     return {name: words.format(agent=agent_of(whole["hosts"])) for name, words in _PARTS.items()}
 
 
 def whole_lines(
-    whole: Whole, of: str, dated: str, began: list[int] | None = None, most: int = MOST_KINDS
+    whole: BillTotal, of: str, dated: str, began: list[int] | None = None, most: int = MOST_KINDS
 ) -> list[text.Line]:  # fmt: skip
     """Return the lines on what requests were paid for. `of`: which, in words; `dated`: the month of the prices; `began`: tokens before the
     first word of each conversation; `most`: rows of what it was made of, all of them, and their parts, with 0."""
@@ -69,7 +69,7 @@ def cost_of_requests(requests: int, unpriced: int, usd: float) -> str:
     return f"{units.counted(requests, 'request')}{unknown}: ${usd:,.2f}"
 
 
-def _added(whole: Whole, most: int) -> list[text.Line]:
+def _added(whole: BillTotal, most: int) -> list[text.Line]:
     """Return the lines on what the host has added by itself."""
     rows = whole["added"]
     if not rows:
@@ -103,11 +103,11 @@ def message_lines(messages: Messages, most: int) -> list[text.Line]:
     return lines + [row_of_bill(f"{tokens:,}", units.percent(tokens / whole), "", words) for tokens, words in shown]
 
 
-def _paid(usd: float, whole: Whole, words: str) -> text.Line:
+def _paid(usd: float, whole: BillTotal, words: str) -> text.Line:
     return row_of_bill("", units.percent(usd / whole["usd"]), f"{usd:,.2f}", words)
 
 
-def _kinds(whole: Whole, most: int) -> list[text.Line]:
+def _kinds(whole: BillTotal, most: int) -> list[text.Line]:
     rows = [row for row in whole["kinds"] if row["usd"]]
     shown, rest = (rows[:most], rows[most:]) if most else (rows, [])
     lines: list[text.Line] = []

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..policy.shapes import Sums, Takes
+    from ..policy.shapes import Removals, Sums
     from .shapes import Endings, NextExpiration, Report, Tier
 
 
@@ -179,7 +179,7 @@ def reclaimable(report: Report) -> list[text.Line]:
     return text.wrap("Reclaimable: " + words, indent="  ")
 
 
-def _clearable(have: Takes, cold: bool, report: Report, when: str) -> str:
+def _clearable(have: Removals, cold: bool, report: Report, when: str) -> str:
     states = [row["state"] for row in report["results"] if is_reclaimable(row, cold)]
     unused = len(states) - states.count("expired")
     many = units.counted(have["items"], "result" if unused else "expired result")

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..policy.shapes import Takes
+    from ..policy.shapes import Removals
     from .shapes import Report, ResultRow
 
 # Operations whose labels are paths.
@@ -276,7 +276,7 @@ def no_results(report: Report) -> str:
     return "there are no tool results in the context any more" if report["calls"] else "there are no tool results yet"
 
 
-def leaving(have: Takes, many: str) -> str:
+def leaving(have: Removals, many: str) -> str:
     """Return the removals of a plan in words: `many`, the results that are known to leave, and the least needed."""
     if not have["further"]:
         return many

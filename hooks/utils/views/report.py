@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Sums
     from ..reclaim.outlook import Outlook
-    from .shapes import Entered, Expires, HostReductions, NextExpiration, PartialReads, PlannedResult, Report, ResultRow, ShownFile, Tier
+    from .shapes import Expiry, HostReductions, NextExpiration, PartialReads, PlannedResult, Report, ResultRow, ShortEntry, ShownFile, Tier
 
 SCHEMA = 3
 
@@ -136,7 +136,7 @@ def _action(decision: Decision, plan: Plan) -> str:
     return HOLD if decision.action == CLEAR and not plan.pays else decision.action
 
 
-def _entered(conversation: Conversation, id: str, numbers: dict[str, int]) -> Entered:
+def _entered(conversation: Conversation, id: str, numbers: dict[str, int]) -> ShortEntry:
     event = conversation.entered[id]
     leans_on = sorted(numbers[id] for id in event.leans_on if id in numbers)
     kept_out = conversation.as_counted(event.kept_out, event.at)
@@ -158,10 +158,10 @@ def _pinned_by(result: Result, state: ContextState, rules: Ruleset) -> str:
     return (rules.pinned_by(result.subjects, state.pins) or "") if result.pinned and result.kind != kinds.ACK else ""
 
 
-def expiry(result: Result, state: ContextState, rules: Ruleset, now: float) -> Expires:
+def expiry(result: Result, state: ContextState, rules: Ruleset, now: float) -> Expiry:
     """Return what will end a live result: a call's number, a time, events."""
     on = ["unpin"] if _pinned_by(result, state, rules) else _events(result, rules)
-    left: Expires = {"at_call": None, "calls_left": None, "seconds_left": None, "on": on, "held_until": None}
+    left: Expiry = {"at_call": None, "calls_left": None, "seconds_left": None, "on": on, "held_until": None}
     if on == ["unpin"]:
         return left
     held = state.holds.get(result.id)

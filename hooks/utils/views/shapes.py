@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from ..policy.shapes import Agent, Context, KindRow, LedgerFigures, Sum, Sums, Takes, Verdict, WeighedResult
+from ..policy.shapes import Agent, Context, KindRow, LedgerFigures, Removals, Sum, Sums, Verdict, WeighedResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class ShownFile(TypedDict):
     lines: str
 
 
-class Expires(TypedDict):
+class Expiry(TypedDict):
     """The next ending of a live result. `on` holds edit, commit, rerun, repeat, reread, success, newer, session_end, manual, unpin;
     `held_until`: the call before which a restored one does not end."""
 
@@ -30,7 +30,7 @@ class Expires(TypedDict):
     held_until: int | None
 
 
-class Ended(TypedDict):
+class Ending(TypedDict):
     """The ending of a result: its trigger, its call and time, the id and number of the call that caused it."""
 
     trigger: str
@@ -47,7 +47,7 @@ class PlannedResult(WeighedResult):
     cold: str | None
 
 
-class Entered(TypedDict):
+class ShortEntry(TypedDict):
     """A result's shortened entry: tokens kept out, the handle of the archived whole, numbers of the results that it leans on."""
 
     kept_out_tokens: int
@@ -76,15 +76,15 @@ class _ResultOfAnyState(TypedDict):
     state: Literal["live", "expired", "cleared"]
     pinned_by: str
     plan: PlannedResult | None
-    entered: Entered | None
+    entered: ShortEntry | None
 
 
 class ResultRow(_ResultOfAnyState, total=False):
     """A result. `plan`: None for one that is not in the context; `entered`: None for what entered whole. A live one has `expires`; any
     other `ended`, and the `handle` of what is archived of it."""
 
-    expires: Expires
-    ended: Ended
+    expires: Expiry
+    ended: Ending
     handle: str
 
 
@@ -122,8 +122,8 @@ class PartialReads(TypedDict):
 class Reclaimable(TypedDict):
     """The tokens that leave now, and once the cache is cold, placeholders subtracted."""
 
-    now: Takes
-    cold: Takes
+    now: Removals
+    cold: Removals
 
 
 class HostReductions(TypedDict):
@@ -189,7 +189,7 @@ class ClearedRow(TypedDict):
     need: float | None
 
 
-class ColdTakes(Takes):
+class ColdRemovals(Removals):
     """The removals once the cache is cold."""
 
     pays_after: int | None
@@ -219,7 +219,7 @@ class Clear(TypedDict):
     likely_requests: int
     usd: float | None
     sum: Sum
-    cold: ColdTakes
+    cold: ColdRemovals
     wait_s: int
     pictures: list[int]
     shown: int
@@ -246,7 +246,7 @@ class AutoCompaction(TypedDict):
     stays: float
 
 
-class Switched(TypedDict):
+class MemorySwitch(TypedDict):
     """The effect of `memory on` and `memory off` for a project; `tokens` that MEMORY.md may have."""
 
     on: bool
@@ -334,7 +334,7 @@ class Problem(TypedDict):
     at: float
 
 
-class Estimated(TypedDict):
+class Breakdown(TypedDict):
     """The client's breakdown that the rows are from: what of it was not understood (`missing`), and the `problem` of a newer one."""
 
     at: float | None
@@ -364,7 +364,7 @@ class AddedRow(TypedDict):
     tokens_again: int
 
 
-class Whole(TypedDict):
+class BillTotal(TypedDict):
     """The payment for requests, by part. `parts`: name -> dollars; their sum is `usd` · `kinds` of what the part `conversation` was made of
     · `unpriced`: requests of models without a known price, whose dollars are in no sum."""
 
@@ -415,10 +415,10 @@ class Bill(TypedDict):
     since: float
     rows: list[PromptRow]
     tokens: int
-    estimated: Estimated
+    estimated: Breakdown
     first_prompt: int | None
     pace: Pace
-    whole: Whole
+    whole: BillTotal
     cache_lifetime: dict[str, Lifetime | None]
     proposals: list[PromptRow]
     drafts: list[Draft]

@@ -63,7 +63,7 @@ def history_processor(
         chat, places = _chat(whole)
         result = built(chat, before and before.state, named, _instructions(whole))
         left = _left(whole, chat, places, kept(result))
-        sent.keep(_Sent(_digests(left), whole, result.state))
+        sent.keep(_SentRequest(_digests(left), whole, result.state))
         return messages if left == messages else left
 
     return process
@@ -97,7 +97,7 @@ def memory_toolset(memory: Memory, *, most: int = 10, id: str = "popkit-memory")
     return FunctionToolset([memory_search, memory_add], id=id)
 
 
-class _Sent(NamedTuple):
+class _SentRequest(NamedTuple):
     """A request that was sent: the digests of its messages, the `whole` history that they were built of, and the state of that build."""
 
     digests: list[str]
@@ -110,17 +110,17 @@ class _Requests:
     next build has to know it to leave them as they were sent."""
 
     def __init__(self) -> None:
-        self._sent: list[_Sent] = []
+        self._sent: list[_SentRequest] = []
         self._lock = threading.Lock()
 
-    def before(self, messages: list[ModelMessage]) -> _Sent | None:
+    def before(self, messages: list[ModelMessage]) -> _SentRequest | None:
         """Return the longest request that these messages begin with; None where they begin with none."""
         digests = _digests(messages)
         with self._lock:
             begun = [sent for sent in self._sent if sent.digests == digests[: len(sent.digests)]]
         return max(begun, key=lambda sent: len(sent.digests), default=None)
 
-    def keep(self, sent: _Sent) -> None:
+    def keep(self, sent: _SentRequest) -> None:
         if sent.state and sent.digests:
             with self._lock:
                 self._sent = [*(other for other in self._sent if other.digests != sent.digests), sent][-_MOST_SENT:]

@@ -14,23 +14,23 @@ import importlib
 _HOMES = {
     "Archive": ".archive",
     "AsyncArchive": ".asynchronous",
-    "Broken": "popkit_retention.core.archive.verification",
+    "Breach": "popkit_retention.core.archive.verification",
     "ContentGone": ".archive",
-    "Found": "popkit_retention.core.archive.searching",
+    "Match": "popkit_retention.core.archive.searching",
     "Hold": "popkit_retention.core.retention_kit.holds",
     "Record": "popkit_retention.core.archive",
     "RecordNotFound": "popkit_retention.core.archive",
     "RetentionIntegrityError": "popkit_retention.core.archive",
     "SearchUnavailable": "popkit_retention.core.archive.searching",
     "StoreError": "popkit_retention.core.io.sqlite_file",
-    "Verified": "popkit_retention.core.archive.verification",
+    "Verification": "popkit_retention.core.archive.verification",
 }
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from popkit_retention.core.archive import Record, RecordNotFound, RetentionIntegrityError
-    from popkit_retention.core.archive.searching import Found, SearchUnavailable
-    from popkit_retention.core.archive.verification import Broken, Verified
+    from popkit_retention.core.archive.searching import Match, SearchUnavailable
+    from popkit_retention.core.archive.verification import Breach, Verification
     from popkit_retention.core.io.sqlite_file import StoreError
     from popkit_retention.core.retention_kit.holds import Hold
 
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 __all__ = [
     "Archive",
     "AsyncArchive",
-    "Broken",
+    "Breach",
     "ContentGone",
-    "Found",
     "Hold",
+    "Match",
     "Record",
     "RecordNotFound",
     "RetentionIntegrityError",
     "SearchUnavailable",
     "StoreError",
-    "Verified",
+    "Verification",
 ]
 
 

@@ -29,8 +29,8 @@ from popkit_retention.core.archive import (
 from popkit_retention.core.archive import stats as stats_of
 from popkit_retention.core.archive.holds import add_hold, all_holds, place_folders, release_hold
 from popkit_retention.core.archive.index import index_queued
-from popkit_retention.core.archive.searching import MOST, Found, SearchUnavailable, search
-from popkit_retention.core.archive.verification import Verified, verify
+from popkit_retention.core.archive.searching import MOST, Match, SearchUnavailable, search
+from popkit_retention.core.archive.verification import Verification, verify
 from popkit_retention.core.errors import PopkitError
 from popkit_retention.core.io import home, repository
 from popkit_retention.core.io.sqlite_file import StoreError, is_damage
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     # `Archive.list` is a word of its users.
     Records = list[Record]
-    Founds = list[Found]
+    Founds = list[Match]
     Holds = list[Hold]
 
 
@@ -149,7 +149,7 @@ class Archive:
         with self._usable():
             return stats_of(self._db)
 
-    def verify(self) -> Verified:
+    def verify(self) -> Verification:
         """Hold every record against its hash, and return what was found: `broken`, `lost`, `problems`."""
         with self._usable():
             return verify(self._db)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from popkit_retention.core.policy.models import Models
 
-    from .records import Cause, Digest, Lost, Misses, Used
+    from .records import Cause, Digest, LossSum, Misses, ModelUsage
 
 
-def usd_of(used: Used | dict[str, Any], models: Models) -> dict[str, float] | None:
+def usd_of(used: ModelUsage | dict[str, Any], models: Models) -> dict[str, float] | None:
     """Return dollars by what they paid for: plain, read, write, output; None where the price of the model is unknown."""
     model = models.model(used["model"])
     price_in, price_out = model.usd(used["prompt"] + 1)
@@ -39,7 +39,7 @@ def misses(digests: Iterable[Digest], models: Models) -> Misses:
     requests = unpriced = sessions = 0
     usd = 0.0
     hosts: set[str] = set()
-    by_cause: dict[str, Lost] = {}
+    by_cause: dict[str, LossSum] = {}
     details: dict[str, Counter[str]] = {}
     for digest in digests:
         sessions += bool(digest["used"])
@@ -69,11 +69,11 @@ def _most_frequent(details: Counter[str]) -> list[tuple[str, int]]:
     return sorted(details.items(), key=lambda item: (-item[1], item[0]))[:MOST_DETAILS]
 
 
-def _none() -> Lost:
+def _none() -> LossSum:
     return {"times": 0, "tokens": 0, "usd": 0.0, "unpriced": 0}
 
 
-def _sum(rows: list[Cause]) -> Lost:
+def _sum(rows: list[Cause]) -> LossSum:
     return {
         "times": sum(row["times"] for row in rows),
         "tokens": sum(row["tokens"] for row in rows),

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from popkit_retention.core.policy.lost_cache import Sent
+    from popkit_retention.core.policy.lost_cache import SentRequest
 
     from .records import Digest, Loss
 
@@ -31,7 +31,7 @@ FORM = 17  # of a digest
 _KEY_BYTES = 8
 
 
-class Read(NamedTuple):
+class Reading(NamedTuple):
     """The content of a transcript: its digest, when its first line was written (seconds), the keys of all its requests, and ids of the
     messages that count elsewhere."""
 
@@ -41,14 +41,14 @@ class Read(NamedTuple):
     copied: frozenset[str] = frozenset()
 
 
-def key_of(request: Sent) -> int:
+def key_of(request: SentRequest) -> int:
     """Return a key that identifies a request wherever its answer is written: a copy keeps the message's id and time, unless the host gives
     it others."""
     named = (request.key or f"{request.id} {request.usage.at}").encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(named, digest_size=_KEY_BYTES).digest(), "big", signed=True)
 
 
-def read(path: str, size: int, copies: Collection[int] = ()) -> Read:
+def read(path: str, size: int, copies: Collection[int] = ()) -> Reading:
     """Return the content of the first `size` bytes of a transcript, without the requests that have these keys; OSError where it cannot be
     read."""
     session = sent.read(path, size, (lambda request: key_of(request) in copies) if copies else None)
@@ -57,7 +57,7 @@ def read(path: str, size: int, copies: Collection[int] = ()) -> Read:
     of_request = {id(loss.usage): loss for loss in losses}
     requests = [request for request in every if request.id not in session.copies]
     digest = _digest(path, session, requests, of_request)
-    return Read(digest, session.began, array("q", map(key_of, every)).tobytes(), frozenset(session.copies))
+    return Reading(digest, session.began, array("q", map(key_of, every)).tobytes(), frozenset(session.copies))
 
 
 def digest_of(path: str, size: int) -> Digest:
@@ -65,7 +65,7 @@ def digest_of(path: str, size: int) -> Digest:
     return read(path, size).digest
 
 
-def _digest(path: str, session: sent.Session, requests: list[Sent], of_request: Mapping[int, lost_cache.Loss]) -> Digest:
+def _digest(path: str, session: sent.Session, requests: list[SentRequest], of_request: Mapping[int, lost_cache.Loss]) -> Digest:
     by_time, kinds_by_time = sums.by_time(requests, session.standing, of_request)
     return {
         "session": _session_of(path),

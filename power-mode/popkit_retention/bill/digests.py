@@ -25,7 +25,7 @@ from popkit_retention.core.io.storage import Storage
 from ..parallel.attempts import SessionSkipped
 from ..parallel.results import ALL_CORES, results
 from ..parallel.sources import Source, why_nothing
-from .digest import _NO_USAGE, FORM, Read, read
+from .digest import _NO_USAGE, FORM, Reading, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ STORAGE = (Storage("bills of sessions", {"": r"bills\.sqlite"}),)
 def of_sources(sources: Sequence[Source], progress: Progress, skip: Skip, where: Workplace = ALL_CORES) -> Iterator[Digest]:
     """Yield the digests of transcripts, in their order. `progress(bytes done, bytes in all)`; `skip(path, reason)` is called for what
     cannot be read or counted."""
-    found: list[tuple[Source, Read]] = []
+    found: list[tuple[Source, Reading]] = []
     for source, reading, reason in _results_of(sources, progress, where, _countable):
         if reading is None:
             skip(source.address, reason)
@@ -98,7 +98,7 @@ def _keys(stored: bytes) -> array[int]:
     return keys
 
 
-def _countable(path: str) -> Read:
+def _countable(path: str) -> Reading:
     """Return the content of a transcript; SessionSkipped where it has no request to count."""
     reading = read_file(path)
     if not reading.digest["used"]:
@@ -107,8 +107,8 @@ def _countable(path: str) -> Read:
 
 
 def _results_of(
-    sources: Sequence[Source], progress: Progress, where: Workplace, task: Callable[[str], Read]
-) -> Iterator[tuple[Source, Read | None, str]]:
+    sources: Sequence[Source], progress: Progress, where: Workplace, task: Callable[[str], Reading]
+) -> Iterator[tuple[Source, Reading | None, str]]:
     whole, done = sum(source.size for source in sources), 0
     if whole:
         progress(0, whole)
@@ -118,7 +118,7 @@ def _results_of(
         yield result
 
 
-def read_file(path: str, copies: Collection[int] = ()) -> Read:
+def read_file(path: str, copies: Collection[int] = ()) -> Reading:
     """Return the content of a transcript at its current length, without the requests that have these keys; OSError where it cannot be
     read."""
     return read(path, entries.size_of(path), copies)
@@ -214,7 +214,7 @@ def _read(
     _store(db, rows)
 
 
-def _row(path: str, reading: Read, stamp: tuple[int, int], copies: Iterable[int] = ()) -> tuple[object, ...]:
+def _row(path: str, reading: Reading, stamp: tuple[int, int], copies: Iterable[int] = ()) -> tuple[object, ...]:
     text = json.dumps(reading.digest, ensure_ascii=True)
     return (path, *stamp, FORM, reading.digest["ended"], text, reading.begun, reading.requests, array("q", sorted(copies)).tobytes())
 

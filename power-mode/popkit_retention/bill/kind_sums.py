@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from popkit_retention.core.policy.composition import Shares
 
-    from .records import Used
+    from .records import ModelUsage
 
 
-def columns_of(used: Used) -> list[int]:
+def columns_of(used: ModelUsage) -> list[int]:
     """Return the tokens of conversations in sums of requests: [plain, read, written for five minutes, for an hour]."""
     plain, read, short, hour = used["stands"]
     lost_plain, lost_short, lost_hour = (sum(lost) for lost in zip(used["pauses"], used["lost"]))

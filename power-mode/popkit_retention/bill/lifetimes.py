@@ -15,11 +15,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from popkit_retention.core.policy.lost_cache import Loss, Sent
+    from popkit_retention.core.policy.lost_cache import Loss, SentRequest
     from popkit_retention.core.policy.models import Model, Models
     from popkit_retention.core.views.shapes import Lifetime
 
-    from .records import Digest, Used
+    from .records import Digest, ModelUsage
 
 FIVE_MINUTES, HOUR = "5m", "1h"
 SECONDS = {FIVE_MINUTES: 300, HOUR: HOUR_S}
@@ -32,7 +32,7 @@ LEAST_DAYS = 3
 _DAY_S, _MONTH_DAYS = 86_400, 30
 
 
-def replayed(requests: Sequence[Sent], losses: Mapping[int, Loss]) -> list[tuple[list[int], bool]]:
+def replayed(requests: Sequence[SentRequest], losses: Mapping[int, Loss]) -> list[tuple[list[int], bool]]:
     """Return for each request the tokens that it would have read and written, [read, written] with five minutes and then with an hour, and
     whether it came after a pause that only an hour bridges. `losses`: id of a Usage -> its loss."""
     rows: list[tuple[list[int], bool]] = []
@@ -93,7 +93,7 @@ def compared(digests: Iterable[Digest], models: Models, is_priced: bool, period_
     }  # fmt: skip
 
 
-def _costs(used: Used, model: Model) -> dict[str, float]:
+def _costs(used: ModelUsage, model: Model) -> dict[str, float]:
     """Return the units that requests cost with each lifetime."""
     same = used["plain"] + used["output"] * model.output_units
     read_5m, written_5m, read_1h, written_1h = used["lifetimes"]

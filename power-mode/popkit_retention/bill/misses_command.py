@@ -16,12 +16,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import ParsedLine
 
 
-def misses(args: Parsed, environ: Mapping[str, str]) -> Answer:
+def misses(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
     """Return the losses of the caches of this user's sessions, or of those that the user named."""
-    now, left_out = time.time(), many_sessions.LeftOut()
+    now, left_out = time.time(), many_sessions.Omissions()
     if names_sessions(args):
         used, left_out = named_digests(args, environ)
         period = covered(args)

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from popkit_retention.core.policy.models import Models
-    from popkit_retention.core.views.shapes import AddedRow, Pace, Whole
+    from popkit_retention.core.views.shapes import AddedRow, BillTotal, Pace
 
-    from .records import Digest, Used
+    from .records import Digest, ModelUsage
 
 
 MONTH_S = 30 * 86_400
@@ -44,7 +44,7 @@ def pace(digests: Iterable[Digest], models: Models, period_s: float) -> Pace:
     return {"usd": usd * scale, "requests": round(requests * scale), "unpriced": round(unpriced * scale), "is_told": True}
 
 
-def whole(digests: Iterable[Digest], models: Models) -> Whole:
+def whole(digests: Iterable[Digest], models: Models) -> BillTotal:
     """Return what requests were paid for."""
     parts = dict.fromkeys(PARTS, 0.0)
     usd_by_kind: dict[str, float] = {}
@@ -87,12 +87,12 @@ def _added(digests: Iterable[Digest]) -> list[AddedRow]:
     return sorted(rows, key=lambda row: (-row["tokens"], row["name"]))
 
 
-def _divided(used: Used, models: Models) -> dict[str, float]:
+def _divided(used: ModelUsage, models: Models) -> dict[str, float]:
     again = {name: (plain, -plain - short - hour, short, hour) for name in ("pauses", "lost") for plain, short, hour in [used[name]]}
     return {name: _paid(tokens, used, models) for name, tokens in {"standing": used["stands"], **again}.items()}
 
 
-def _paid(tokens: Sequence[int], used: Used, models: Models) -> float:
+def _paid(tokens: Sequence[int], used: ModelUsage, models: Models) -> float:
     """Return the dollars for tokens: plain, read, written for five minutes, written for an hour."""
     model = models.model(used["model"])
     price, _ = model.usd(used["prompt"] + 1)

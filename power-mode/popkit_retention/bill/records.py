@@ -23,7 +23,7 @@ class Loss(TypedDict):
     ttl_s: int
 
 
-class Used(TypedDict):
+class ModelUsage(TypedDict):
     """Sums over the requests of one model with prompts of one size: tokens by price."""
 
     model: str
@@ -51,7 +51,7 @@ class Used(TypedDict):
     bridged: int
 
 
-class Lost(TypedDict):
+class LossSum(TypedDict):
     """`times` that a cache was lost, the `tokens` that were written again, the `usd` that this cost beyond reading them; `unpriced`: how
     many of the times were with a model without a price."""
 
@@ -61,7 +61,7 @@ class Lost(TypedDict):
     unpriced: int
 
 
-class Cause(Lost):
+class Cause(LossSum):
     """The cost of a `cause` of lost caches; `details`: [(words, times)] of the most frequent ones."""
 
     cause: str
@@ -77,7 +77,7 @@ class Misses(TypedDict):
     hosts: list[str]
     usd: float
     unpriced: int
-    lost: Lost
+    lost: LossSum
     causes: list[Cause]
 
 
@@ -93,14 +93,14 @@ class Digest(TypedDict):
     standing: int
     hooks: int
     calls: dict[str, list[float]]
-    used: list[Used]
+    used: list[ModelUsage]
     losses: list[Loss]
     # [[when its slot begins (seconds), tokens that are plain, read, written, output, and those of them that were before the first word
     # and not lost]] of each slot that had a request.
     by_time: list[list[int]]
     # For each of these slots, the remaining tokens without lost ones, by kind; output has no kind.
     kinds_by_time: list[dict[str, int]]
-    # [[when its slot begins (seconds), the id of a model, the size of the prompts as `Used` has it, tokens that are plain, read,
+    # [[when its slot begins (seconds), the id of a model, the size of the prompts as `ModelUsage` has it, tokens that are plain, read,
     # written for five minutes, for an hour, output]].
     by_price: list[list[Any]]
     # Type of what the host attached -> [times, estimated tokens, times that the same stood in the prompt, their tokens].

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import Any
 
-    from popkit_retention.core.policy.lost_cache import Sent
+    from popkit_retention.core.policy.lost_cache import SentRequest
     from popkit_retention.core.policy.usage import Usage
 
-    from .records import Priced, Used
+    from .records import ModelUsage, Priced
 
 
 SLOT_S = 600  # columns of the sums by time
@@ -31,10 +31,10 @@ MOST_DETAILS = 3
 
 
 def of_models(
-    requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.Loss], copies: Collection[str] = ()
-) -> list[Used]:  # fmt: skip
+    requests: list[SentRequest], standing: int, losses: Mapping[int, lost_cache.Loss], copies: Collection[str] = ()
+) -> list[ModelUsage]:  # fmt: skip
     """Return the sums of requests by model, without those of the messages `copies`; `losses`: id of a Usage -> the loss of its request."""
-    sums: dict[Priced, Used] = {}
+    sums: dict[Priced, ModelUsage] = {}
     shares: dict[Priced, dict[str, list[float]]] = {}
     for request, (lived, is_bridged) in zip(requests, replayed(requests, losses)):
         usage = request.usage
@@ -68,7 +68,7 @@ def size_below(prompt: int) -> int:
     return _SIZES[max(0, bisect_left(_SIZES, prompt) - 1)]
 
 
-def _divide(sum: Used, usage: Usage, standing: int, loss: lost_cache.Loss | None) -> None:
+def _divide(sum: ModelUsage, usage: Usage, standing: int, loss: lost_cache.Loss | None) -> None:
     """Add to sums the tokens of a request before the first word, and those written again. A prompt is read from its beginning on, so the
     former are read first, and the lost ones begin where reading ends: tokens that are both count once."""
     hour = usage.cache_ttl_s > 300
@@ -90,7 +90,7 @@ def _divide(sum: Used, usage: Usage, standing: int, loss: lost_cache.Loss | None
 
 
 def by_time(
-    requests: list[Sent], standing: int, losses: Mapping[int, lost_cache.Loss],
+    requests: list[SentRequest], standing: int, losses: Mapping[int, lost_cache.Loss],
 ) -> tuple[list[list[int]], list[dict[str, int]]]:  # fmt: skip
     """Return sums by slots of ten minutes, and what their conversations were made of: `by_time` and `kinds_by_time` of a Digest."""
     slots: dict[int, list[int]] = {}
@@ -113,7 +113,7 @@ def by_time(
     return list(slots.values()), [{kind: tokens for kind, (tokens,) in row.items()} for row in by_kind]
 
 
-def by_price(requests: list[Sent]) -> list[list[Any]]:
+def by_price(requests: list[SentRequest]) -> list[list[Any]]:
     """Return sums by slots of ten minutes, model and size of the prompt: `by_price` of a Digest."""
     rows: dict[tuple[int, str, int], list[Any]] = {}
     for request in requests:

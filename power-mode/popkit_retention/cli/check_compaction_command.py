@@ -17,13 +17,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import ParsedLine
 
 
 MISTAKES = (session_lookup.NoSession, NoPassage, OSError)
 
 
-def check(args: Parsed, environ: Mapping[str, str]) -> Answer:
+def check(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
     """List what the newest compaction lost, or print the text that a row leads to. NoSession for what is no session, NoPassage for a line
     without a text."""
     path = (

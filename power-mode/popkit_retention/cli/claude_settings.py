@@ -47,7 +47,7 @@ class Settings:
         self.environ = environ
         self.home = home.popkit_home(environ)
         self.value = value(scope, self.home)
-        self.previous = settings_file.Previous(PREVIOUS, environ)
+        self.previous = settings_file.ReplacedValues(PREVIOUS, environ)
         project = environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
         folder = home.claude_folder(environ) if scope == "user" else os.path.join(os.path.abspath(project), ".claude")
         self.path = os.path.realpath(os.path.join(folder, "settings.json"))

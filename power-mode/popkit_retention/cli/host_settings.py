@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Before(NamedTuple):
+class Original(NamedTuple):
     """A file before our first change: its `text`, None where there was no file. `is_as_left`: nobody has changed the file since we did."""
 
     text: str | None
@@ -41,9 +41,9 @@ class HostSettings:
         self.is_ours = is_ours
         self.of_host = frozenset(of_host)
 
-    def kept(self, environ: Mapping[str, str]) -> settings_file.Previous:
+    def kept(self, environ: Mapping[str, str]) -> settings_file.ReplacedValues:
         """Return what the files were before our first change."""
-        return settings_file.Previous(self.name, environ)
+        return settings_file.ReplacedValues(self.name, environ)
 
     def check_folder(self, folder: str, command: str) -> None:
         """Refused where what the host is to load is not there."""
@@ -95,16 +95,16 @@ class HostSettings:
         else:
             settings_file.write(path, before, after)
 
-    def _state_before(self, path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
+    def _state_before(self, path: str, text: str | None, environ: Mapping[str, str]) -> Original | None:
         """Return the state of a file before any change of ours; None where it is unknown."""
         known = self._kept_state(path, text, environ)
         if known is not None and known.is_as_left:
             return known
         if any(map(self.is_ours, self.entries(path, text or "{}"))):
             return None
-        return Before(text or ("" if os.path.exists(path) else None), is_as_left=True)
+        return Original(text or ("" if os.path.exists(path) else None), is_as_left=True)
 
-    def _kept_state(self, path: str, text: str | None, environ: Mapping[str, str]) -> Before | None:
+    def _kept_state(self, path: str, text: str | None, environ: Mapping[str, str]) -> Original | None:
         """Return the state that was kept of a file that now has this text; None where it is unknown."""
         record: Any = self.kept(environ).of(path)
         try:
@@ -112,7 +112,7 @@ class HostSettings:
             (before or "").encode()  # half a surrogate has no place in a file
         except (KeyError, TypeError, AttributeError, UnicodeEncodeError):  # not a record of ours
             return None
-        return Before(before, after == _hash(text))
+        return Original(before, after == _hash(text))
 
     def summary(self, undo: bool, paths: Iterable[str], is_made: bool) -> str:
         """Return what has become of the files, in a sentence."""

@@ -72,7 +72,7 @@ def _check_unchanged(path: str, before: str | None) -> None:
         raise Refused(f"{path} has changed in the meantime, so nothing was written. Try again")
 
 
-class Previous:
+class ReplacedValues:
     """A file of our folder with what our changes replaced, until they are undone: path of a settings file -> a JSON value. A file that is
     not understood holds nothing."""
 

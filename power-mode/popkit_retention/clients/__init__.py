@@ -13,12 +13,12 @@ from ..context.service import ContextService
 from ..context.tokens import load_ahead
 from .answers import watch, watch_async
 from .call import UNREAD, Call, Setting
-from .coverage import UNCOVERED, Uncovered, say_uncovered
+from .coverage import UNCOVERED, UncoveredCalls, say_uncovered
 from .failures import may_pass_elsewhere
 from .known_callers import KnownCallers
 from .retrieval import Retrieval
 
-__all__ = ["Uncovered", "uncovered", "with_context"]
+__all__ = ["UncoveredCalls", "uncovered", "with_context"]
 
 
 Client = TypeVar("Client")
@@ -58,7 +58,7 @@ def with_context(
     return _wrapped(vars(client).get(_ORIGINAL, client), setting, service or default_service(), KnownCallers())
 
 
-def uncovered(client: Any) -> Uncovered:
+def uncovered(client: Any) -> UncoveredCalls:
     """Return the calls of a client of the two packages that cost and are not covered: those whose limits are not checked, and those whose
     usage is not recorded. TypeError for anything else."""
     return UNCOVERED[_packages_of(client).pop()]

@@ -7,20 +7,20 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Protocol
 
-from ..context.requests import Used
+from ..context.requests import AnswerUsage
 from .failures import may_pass_elsewhere
 
 
-class Watched(Protocol):
+class WatchedCall(Protocol):
     """A call whose answer is watched: `raw`, `mark`, `read` and `answered` as those of Call."""
 
     raw: str
 
     def mark(self, answer: Any) -> Any: ...
 
-    def read(self, item: Any, before: Used | None) -> Used | None: ...
+    def read(self, item: Any, before: AnswerUsage | None) -> AnswerUsage | None: ...
 
-    def answered(self, used: Used | None) -> None: ...
+    def answered(self, used: AnswerUsage | None) -> None: ...
 
 
 Again = Callable[[Exception], Any]  # the answer of the fallback model, for a failure
@@ -29,7 +29,7 @@ Again = Callable[[Exception], Any]  # the answer of the fallback model, for a fa
 _EVENTS = "_iterator"
 
 
-def watch(answer: Any, call: Watched, again: Again | None) -> None:
+def watch(answer: Any, call: WatchedCall, again: Again | None) -> None:
     """Report the usage of an answer to the call: at once, or at the end of a stream. `again`: for a failure before the first event; None
     where there is no fallback model."""
     parsed = call.mark(_parsed(answer, call))
@@ -40,7 +40,7 @@ def watch(answer: Any, call: Watched, again: Again | None) -> None:
         call.answered(call.read(parsed, None))
 
 
-async def watch_async(answer: Any, call: Watched, again: Again | None) -> None:
+async def watch_async(answer: Any, call: WatchedCall, again: Again | None) -> None:
     parsed = call.mark(await _awaited(_parsed(answer, call)))
     if hasattr(parsed, _EVENTS):
         setattr(parsed, _EVENTS, _async_events(getattr(parsed, _EVENTS), weakref.ref(parsed), call, again))
@@ -48,7 +48,7 @@ async def watch_async(answer: Any, call: Watched, again: Again | None) -> None:
         call.answered(call.read(parsed, None))
 
 
-def _parsed(answer: Any, call: Watched) -> Any:
+def _parsed(answer: Any, call: WatchedCall) -> Any:
     """Return the answer in a raw response: the package parses it once, and gives the caller the same object."""
     return answer.parse() if call.raw else answer
 
@@ -57,7 +57,7 @@ async def _awaited(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value
 
 
-def _events(events: Iterator[Any], stream: weakref.ref[Any], call: Watched, again: Again | None) -> Iterator[Any]:
+def _events(events: Iterator[Any], stream: weakref.ref[Any], call: WatchedCall, again: Again | None) -> Iterator[Any]:
     used, begun = None, False
     try:
         try:
@@ -75,7 +75,7 @@ def _events(events: Iterator[Any], stream: weakref.ref[Any], call: Watched, agai
         call.answered(used)
 
 
-async def _async_events(events: AsyncIterator[Any], stream: weakref.ref[Any], call: Watched, again: Again | None) -> AsyncIterator[Any]:
+async def _async_events(events: AsyncIterator[Any], stream: weakref.ref[Any], call: WatchedCall, again: Again | None) -> AsyncIterator[Any]:
     used, begun = None, False
     try:
         try:

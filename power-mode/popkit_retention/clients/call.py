@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..context.provider_forms import Provider
-from ..context.requests import Caller, Notice, Request, Used, tiers_of
+from ..context.requests import AnswerUsage, Caller, Notice, Request, tiers_of
 from ..context.service import ContextService
 from ..usage.budgets import BudgetExceeded
 from .known_callers import KnownCallers
@@ -151,11 +151,11 @@ class Call:
     def has_fallback(self) -> bool:
         return self._form.builds and self._setting.fallback_model not in ("", self._model)
 
-    def read(self, item: Any, before: Used | None) -> Used | None:
+    def read(self, item: Any, before: AnswerUsage | None) -> AnswerUsage | None:
         """Return the tokens used by an answer, or by an event of a stream and those before it. It never fails."""
         return self._form.used(item, before)
 
-    def answered(self, used: Used | None) -> None:
+    def answered(self, used: AnswerUsage | None) -> None:
         """Record the tokens that the answer used, by the model that was asked last."""
         self.service.answered(self._caller, str(self._field("model")), used)
 

@@ -20,7 +20,7 @@ _COSTS = re.compile(
 )
 
 
-class Uncovered(NamedTuple):
+class UncoveredCalls(NamedTuple):
     """The calls that cost and are not covered: those whose limits are not checked (`unchecked`), and those whose usage is not recorded
     (`unrecorded`)."""
 
@@ -29,7 +29,7 @@ class Uncovered(NamedTuple):
 
 
 UNCOVERED = {
-    "openai": Uncovered(
+    "openai": UncoveredCalls(
         ("realtime.connect", "live.connect", "responses.connect", "beta.responses.connect"),
         (
             "audio.speech",
@@ -44,7 +44,7 @@ UNCOVERED = {
             "beta.agents",
         ),
     ),
-    "anthropic": Uncovered((), ("beta.sessions", "beta.deployments", "beta.dreams")),
+    "anthropic": UncoveredCalls((), ("beta.sessions", "beta.deployments", "beta.dreams")),
 }
 
 

@@ -28,7 +28,7 @@ from popkit_retention.core.io.codec import as_object
 from ..context.build_types import ContextTier
 from ..context.configured_service import default_service
 from ..context.provider_forms import Provider
-from ..context.requests import Caller, Notice, Request, Used, tiers_of
+from ..context.requests import AnswerUsage, Caller, Notice, Request, tiers_of
 from ..context.service import ContextService
 from ..usage.budgets import BudgetExceeded
 from .call import FIELD, held_by, unbuilt
@@ -163,7 +163,7 @@ def session_of(data: Mapping[str, Any]) -> str:
     return next((session for session in named if isinstance(session, str) and session), "")
 
 
-def used_of(logged: Mapping[str, Any]) -> Used | None:
+def used_of(logged: Mapping[str, Any]) -> AnswerUsage | None:
     """Return the tokens that a call used by LiteLLM's log; None where it reports none. Its prompt includes the tokens read from the cache
     and written to it."""
     usage = (logged.get("metadata") or {}).get("usage_object") or {}
@@ -171,7 +171,7 @@ def used_of(logged: Mapping[str, Any]) -> Used | None:
     details = usage.get(prompt + "_details") or {}
     read, written = _count(details, "cached_tokens"), _count(details, "cache_creation_tokens")
     for_an_hour = _count(details.get("cache_creation_token_details") or {}, "ephemeral_1h_input_tokens")
-    used = Used(
+    used = AnswerUsage(
         input=max(_count(usage, prompt) - read - written, 0),
         cache_read=read,
         cache_write=written,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Optional
 from popkit_retention.core.io.codec import as_text
 
 from ..context.provider_forms import Provider
-from ..context.requests import Used
+from ..context.requests import AnswerUsage
 from .coverage import costs
 
 
@@ -19,20 +19,20 @@ class Form(NamedTuple):
 
     provider: Provider
     path: str
-    used: Callable[[Any, Used | None], Used | None]
+    used: Callable[[Any, AnswerUsage | None], AnswerUsage | None]
     builds: bool = False
     messages: str = "messages"
     system: str = "system"
 
 
-def _anthropic_used(item: Any, before: Used | None) -> Used | None:
+def _anthropic_used(item: Any, before: AnswerUsage | None) -> AnswerUsage | None:
     """Read the usage of a message, which reports all at once, or of an event: the first of a stream reports the input, and each
     `message_delta` all the output so far; some of them report both."""
     message = getattr(item, "message", item)
     usage = getattr(message, "usage", None)
     if usage is None:
         return before
-    used = Used(
+    used = AnswerUsage(
         input=_count(usage, "input_tokens"),
         cache_read=_count(usage, "cache_read_input_tokens"),
         cache_write=_count(usage, "cache_creation_input_tokens"),
@@ -45,7 +45,7 @@ def _anthropic_used(item: Any, before: Used | None) -> Used | None:
     return used._replace(**{name: max(getattr(before, name), getattr(used, name)) for name in _COUNTS}, id=before.id or used.id)
 
 
-def _openai_used(item: Any, before: Used | None) -> Used | None:
+def _openai_used(item: Any, before: AnswerUsage | None) -> AnswerUsage | None:
     """Read the usage of a completion, or of a stream's last chunk, where `stream_options` asks for it."""
     usage = getattr(item, "usage", None)
     if usage is None:
@@ -53,7 +53,7 @@ def _openai_used(item: Any, before: Used | None) -> Used | None:
     return _openai_sums(usage, "prompt_tokens", "completion_tokens", _id_of(item))
 
 
-def _responses_used(item: Any, before: Used | None) -> Used | None:
+def _responses_used(item: Any, before: AnswerUsage | None) -> AnswerUsage | None:
     """Read the usage of a response, or of the last event of its stream, which carries the response."""
     response = getattr(item, "response", item)
     usage = getattr(response, "usage", None)
@@ -62,13 +62,13 @@ def _responses_used(item: Any, before: Used | None) -> Used | None:
     return _openai_sums(usage, "input_tokens", "output_tokens", _id_of(response))
 
 
-def _openai_sums(usage: object, prompt: str, output: str, id: str) -> Used:
+def _openai_sums(usage: object, prompt: str, output: str, id: str) -> AnswerUsage:
     """Return the tokens of a usage whose fields have these names; those that were cached are among the prompt's."""
     tokens, cached = _count(usage, prompt), _count(getattr(usage, prompt + "_details", None), "cached_tokens")
-    return Used(input=max(tokens - cached, 0), cache_read=cached, output=_count(usage, output), id=id)
+    return AnswerUsage(input=max(tokens - cached, 0), cache_read=cached, output=_count(usage, output), id=id)
 
 
-def _any_used(item: Any, before: Used | None) -> Used | None:
+def _any_used(item: Any, before: AnswerUsage | None) -> AnswerUsage | None:
     """Read the usage of an answer of another kind, such as a picture or a transcript, or of an event, where it has tokens."""
     usage = getattr(item, "usage", None)
     for prompt, output in (("input_tokens", "output_tokens"), ("prompt_tokens", "completion_tokens")):
@@ -78,7 +78,7 @@ def _any_used(item: Any, before: Used | None) -> Used | None:
 
 
 # What is retrieved later: the model, and the usage.
-Retrieved = tuple[str, Optional[Used]]
+Retrieved = tuple[str, Optional[AnswerUsage]]
 
 
 def response_used(item: Any) -> Retrieved:
@@ -103,7 +103,7 @@ def message_used(item: Any) -> Retrieved:
     return str(getattr(message, "model", None) or ""), used and used._replace(batch=True)
 
 
-def _unreported(item: Any, before: Used | None) -> Used | None:
+def _unreported(item: Any, before: AnswerUsage | None) -> AnswerUsage | None:
     """Return nothing: a batch is answered later, elsewhere, and a legacy completion of Anthropic's reports no usage."""
     return None
 
@@ -118,7 +118,7 @@ def _count(holder: object, name: str) -> int:
     return value if isinstance(value, int) and value > 0 else 0
 
 
-_COUNTS = Used._fields[:5]
+_COUNTS = AnswerUsage._fields[:5]
 _ENDED = frozenset({"completed", "expired", "cancelled", "failed"})
 FORMS = {
     form.path: form

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..context.requests import Caller, Used
+from ..context.requests import AnswerUsage, Caller
 from ..context.service import ContextService
 from .call import Arguments, Setting, raw_of, without_field
 from .known_callers import KnownCallers
@@ -42,7 +42,7 @@ class Retrieval:
         """Return the answer: there is nothing to report in it."""
         return answer
 
-    def read(self, item: Any, before: Used | None) -> Used | None:
+    def read(self, item: Any, before: AnswerUsage | None) -> AnswerUsage | None:
         """Return the tokens used by an answer, or by an event of its stream and those before it; record those of a line of results."""
         if self._read is message_used:
             self._model, used = message_used(item)
@@ -52,6 +52,6 @@ class Retrieval:
         self._model = model or self._model
         return used or before
 
-    def answered(self, used: Used | None) -> None:
+    def answered(self, used: AnswerUsage | None) -> None:
         """Record the tokens of an answer."""
         self._service.answered(self._caller, self._model, used)

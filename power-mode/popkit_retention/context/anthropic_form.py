@@ -8,14 +8,14 @@ from popkit_retention.core.io.codec import as_object
 from popkit_retention.core.policy.messages import thinking_tokens
 
 from .content_blocks import blocks_of, is_thinking, kind_of, own_blocks, plain, role_of, text_blocks, text_of
-from .message_records import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Parsed, ToolResult, ToolUse
+from .message_records import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, ParsedMessage, ToolResult, ToolUse
 from .shortening import short
 
 _PARTS = {"user": REQUEST, "assistant": ANSWER, "system": SYSTEM}
 _IDS = {"tool_use": "id", "tool_result": "tool_use_id"}  # type of a block -> its field with the id of the call
 
 
-def parse_anthropic(message: Any) -> Parsed | None:
+def parse_anthropic(message: Any) -> ParsedMessage | None:
     """Return a message as Parsed; None for one that is not of this form."""
     message = plain(message)
     part = _PARTS.get(role_of(message))
@@ -40,7 +40,9 @@ def parse_anthropic(message: Any) -> Parsed | None:
             texts.append(block["text"])
     if (uses and part != ANSWER) or (results and part != REQUEST):
         return None
-    return Parsed(RESULTS if results else part, tuple(uses), tuple(results), tuple(texts), thinking, thoughts, 0 < thoughts == len(blocks))
+    return ParsedMessage(
+        RESULTS if results else part, tuple(uses), tuple(results), tuple(texts), thinking, thoughts, 0 < thoughts == len(blocks)
+    )
 
 
 def _tool_use_of(block: dict[str, Any]) -> ToolUse:

@@ -17,7 +17,7 @@ from .message_records import SYSTEM
 from .meter import Meter
 
 
-class Assembled:
+class Assembly:
     """The decisions of a build. `fixed`: tokens of the system prompt and the tools. `level`: the tier4_messages that the history is cut
     for."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..usage.budget_share import remaining_of
 from . import continuity, history_cuts
 from .additions import files_for, memories_for
-from .assembling import Assembled, untouched
+from .assembling import Assembly, untouched
 from .build_types import (
     FULL,
     ContextBuildOptions,
@@ -171,7 +171,7 @@ class _Build:
         out = len(self._thoughts(self.changes)) - len(self._thoughts(self.before))
         if self.most is not None and self.size(self.changes) > self.most and not self.notes:
             self.notes.append(f"The request is larger than its limit of {self.most:,} tokens: nothing more can leave.")
-        return Assembled(self.options, self.strategy, self.dialogue, self.changes, self.fixed, self.level).result(changed, out, self.notes)
+        return Assembly(self.options, self.strategy, self.dialogue, self.changes, self.fixed, self.level).result(changed, out, self.notes)
 
     def _thoughts(self, changes: Changes) -> list[int]:
         """Return, for each block of thinking that is left out, the number of its message."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .message_digests import digests_of
-from .message_records import ANSWER, BARE, REQUEST, RESULTS, SYSTEM, Edit, Parsed, ToolUse
+from .message_records import ANSWER, BARE, REQUEST, RESULTS, SYSTEM, Edit, ParsedMessage, ToolUse
 from .meter import Meter
 from .provider_forms import FORMS, Form, Provider
 from .shortening import bare, short
@@ -84,7 +84,7 @@ class Dialogue:
 
     __slots__ = ("_bare", "_spared", "digests", "exchanges", "form", "messages", "meter", "names", "parsed", "short_names", "tokens")
 
-    def __init__(self, form: Form, messages: Sequence[Any], parsed: list[Parsed], digests: list[str], meter: Meter) -> None:
+    def __init__(self, form: Form, messages: Sequence[Any], parsed: list[ParsedMessage], digests: list[str], meter: Meter) -> None:
         self.form = form
         self.messages = messages
         self.parsed = parsed
@@ -103,7 +103,7 @@ class Dialogue:
             known.get(digest) or self._tokens(parsed, message) for parsed, digest, message in zip(self.parsed, self.digests, self.messages)
         ]
 
-    def _tokens(self, parsed: Parsed, message: Any) -> Tokens:
+    def _tokens(self, parsed: ParsedMessage, message: Any) -> Tokens:
         return Tokens(self.meter.message(message), parsed.thinking, tuple([self.meter.text(result.text) for result in parsed.results]))
 
     @property
@@ -192,7 +192,7 @@ class Dialogue:
         """Return the text that is sent for a result: the notice in its place, or its own where there is none."""
         return text if notice is None else (self.bare(text) or text) if notice == BARE else notice
 
-    def sent(self, changes: Changes) -> Iterator[Parsed]:
+    def sent(self, changes: Changes) -> Iterator[ParsedMessage]:
         """Yield the messages as they are sent, without additions."""
         for number, parsed in enumerate(self.parsed):
             _, notices, _, _ = changes.of(number)
@@ -242,7 +242,7 @@ def read(messages: Sequence[Any], provider: Provider, meter: Meter, digests: lis
     return Dialogue(form, messages, parsed, digests, meter)
 
 
-def _is_valid(parsed: list[Parsed]) -> bool:
+def _is_valid(parsed: list[ParsedMessage]) -> bool:
     """Return whether the first message is a request, every call comes before its result, and every result after its call."""
     messages = [message for message in parsed if message.part != SYSTEM]
     if not messages or messages[0].part != REQUEST:
@@ -263,7 +263,7 @@ def _is_valid(parsed: list[Parsed]) -> bool:
     return not pending
 
 
-def _exchanges(parsed: list[Parsed]) -> list[Exchange]:
+def _exchanges(parsed: list[ParsedMessage]) -> list[Exchange]:
     """Return the exchanges: each begins with a request that does not follow another request."""
     numbers = [number for number, message in enumerate(parsed) if message.part != SYSTEM]
     requests = [(before, at) for before, at in zip([-1, *numbers], numbers) if parsed[at].part == REQUEST]

@@ -21,7 +21,7 @@ from .build_types import PruningStrategy
 from .dialogue import Changes, Dialogue, Exchange
 from .exchange_order import ExchangeOrder
 from .exchange_remains import MOST_REQUESTS, remains_size, remains_tokens
-from .judging import Judged, judge
+from .judging import JudgedResult, judge
 from .message_records import BARE
 from .notices import Names
 
@@ -95,7 +95,7 @@ def _lighten(dialogue: Dialogue, changes: Changes) -> None:
                 changes.notices.setdefault(number, {})[use.id] = BARE
 
 
-def _replace_results(depth: Depth, dialogue: Dialogue, changes: Changes, judged: list[Judged], names: Names) -> None:
+def _replace_results(depth: Depth, dialogue: Dialogue, changes: Changes, judged: list[JudgedResult], names: Names) -> None:
     """Replace results by notices, to a depth."""
     newest = dialogue.exchanges[-1 - depth.exchanges].start if len(dialogue.exchanges) > depth.exchanges else 0
     leaving = []

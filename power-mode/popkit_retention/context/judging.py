@@ -49,7 +49,7 @@ def window_of(model: str) -> int | None:
     return known.window if known.known else None
 
 
-class Judged(NamedTuple):
+class JudgedResult(NamedTuple):
     """A result in the message `number`: the engine's Result of it, its text, whether it is `dead`, whether an edit of its file ended it
     (`edited`), how likely it is needed again (`need`), and for how many calls it has been `quiet`."""
 
@@ -99,7 +99,7 @@ class _Fold:
 _folds: OrderedDict[tuple[str, int], _Fold] = OrderedDict()
 
 
-def judge(dialogue: Dialogue, folder: str = "") -> list[Judged]:
+def judge(dialogue: Dialogue, folder: str = "") -> list[JudgedResult]:
     """Return all results that could leave, in their order. Results that hold more than text cannot. `folder`: the base of relative
     paths."""
     chain = [0]
@@ -115,7 +115,7 @@ def judge(dialogue: Dialogue, folder: str = "") -> list[Judged]:
     return judged
 
 
-def _judged(dialogue: Dialogue, fold: _Fold, result: Result) -> Judged | None:
+def _judged(dialogue: Dialogue, fold: _Fold, result: Result) -> JudgedResult | None:
     number = fold.places.get(result.id, -1)
     answer = next((candidate for candidate in dialogue.parsed[number].results if candidate.id == result.id), None)
     if number < 0 or answer is None or answer.more:
@@ -123,4 +123,4 @@ def _judged(dialogue: Dialogue, fold: _Fold, result: Result) -> Judged | None:
     quiet, need = fold.state.quiet_age(result), _need_model().probability(result, fold.state, tools_of(""))
     dead = result.ended is not None and need <= worth.MOST_NEED and not worth.is_in_use(result, quiet)
     edited = result.ended is not None and result.ended[0] == "edited"
-    return Judged(number, answer.id, result, answer.text, dead, edited, need, quiet)
+    return JudgedResult(number, answer.id, result, answer.text, dead, edited, need, quiet)

@@ -30,7 +30,7 @@ class ToolResult(NamedTuple):
     more: bool = False
 
 
-class Parsed(NamedTuple):
+class ParsedMessage(NamedTuple):
     """A message: its `part` in the conversation, the tools it `uses`, the `results` in it, its `texts` beside them, the tokens of its
     `thinking`, the number of blocks of it (`thoughts`), and whether it holds them `alone`."""
 

@@ -12,8 +12,8 @@ from popkit_retention.core.policy.outlines import NAME, PLAIN, outline_of
 from popkit_retention.core.policy.placeholder import why
 
 from .dialogue import Changes, Dialogue, Exchange
-from .judging import Judged
-from .message_records import Parsed
+from .judging import JudgedResult
+from .message_records import ParsedMessage
 
 _LABEL_CHARS = 80
 # The most characters that the names of a result may have: a share of the result's, but this many in a short one.
@@ -40,7 +40,7 @@ class Names:
                 self.places.update(self._in(text))
                 self.places.update(self._short_in(text) if short else ())
 
-    def notices(self, leaving: Sequence[Judged]) -> list[tuple[Judged, str]]:
+    def notices(self, leaving: Sequence[JudgedResult]) -> list[tuple[JudgedResult, str]]:
         """Return the notices of results that leave together. A name that leaves with several stays with the newest."""
         for judged in leaving:
             self.places.subtract(self._in(judged.text))
@@ -90,12 +90,12 @@ class Names:
         return names
 
 
-def _shows(judged: Judged) -> bool:
+def _shows(judged: JudgedResult) -> bool:
     """Return whether a notice lists names. For a run, an outline says more."""
     return not judged.result.kind.startswith("run")
 
 
-def _notice(judged: Judged, names: str) -> str:
+def _notice(judged: JudgedResult, names: str) -> str:
     result = judged.result
     label = " ".join("".join(char if char.isprintable() else " " for char in result.label).split())
     label = label if len(label) <= _LABEL_CHARS else label[: _LABEL_CHARS - 1] + "…"
@@ -110,7 +110,7 @@ def harmless(texts: Sequence[Sequence[str]]) -> list[str]:
     return [" ".join(name for name in names if name in harmless) for names in texts]
 
 
-def texts_of(parsed: Parsed) -> list[str]:
+def texts_of(parsed: ParsedMessage) -> list[str]:
     """Return all texts of a message, each result as one."""
     inputs = [json.dumps(use.input, ensure_ascii=False, default=str) for use in parsed.uses]
     return [*parsed.texts, *inputs, *(result.text for result in parsed.results)]

@@ -21,14 +21,14 @@ from .content_blocks import (
     thinking_beside,
     tool_calls_of,
 )
-from .message_records import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Parsed, ToolResult, ToolUse
+from .message_records import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, ParsedMessage, ToolResult, ToolUse
 from .shortening import short
 
 # LiteLLM passes on the thinking of other providers' models, in an answer's content or beside it.
 _PARTS = {"system": SYSTEM, "developer": SYSTEM, "user": REQUEST, "assistant": ANSWER, "tool": RESULTS}
 
 
-def parse_openai(message: Any) -> Parsed | None:
+def parse_openai(message: Any) -> ParsedMessage | None:
     """Return a message as Parsed; None for one that is not of this form."""
     message = plain(message)
     part = _PARTS.get(role_of(message))
@@ -38,14 +38,16 @@ def parse_openai(message: Any) -> Parsed | None:
     texts = tuple(text for text in map(text_of, blocks) if text is not None)
     if part == RESULTS:
         id = message.get("tool_call_id")
-        return Parsed(part, (), (ToolResult(id, "\n".join(texts), False, len(texts) < len(blocks)),)) if isinstance(id, str) else None
+        return (
+            ParsedMessage(part, (), (ToolResult(id, "\n".join(texts), False, len(texts) < len(blocks)),)) if isinstance(id, str) else None
+        )
     uses = _uses_of(message)
     if uses is None or (uses and part != ANSWER):
         return None
     thinking = [*filter(is_thinking, blocks), *thinking_beside(message)]
     others = [block for block in blocks if not is_thinking(block) and text_of(block) != ""]
     has_more = uses or others or message.get("refusal") or message.get("audio")
-    return Parsed(part, uses, (), texts, sum(map(thinking_tokens, thinking)), len(thinking), bool(thinking) and not has_more)
+    return ParsedMessage(part, uses, (), texts, sum(map(thinking_tokens, thinking)), len(thinking), bool(thinking) and not has_more)
 
 
 def _uses_of(message: dict[str, Any]) -> tuple[ToolUse, ...] | None:

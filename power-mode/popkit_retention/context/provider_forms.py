@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from .anthropic_form import edit_anthropic, parse_anthropic
-from .message_records import Edit, Parsed
+from .message_records import Edit, ParsedMessage
 from .openai_form import edit_openai, parse_openai
 from .responses_form import edit_responses, join, parse_responses, split
 
@@ -33,7 +33,7 @@ class Form(NamedTuple):
     `keeps_system`: whether the system's messages are among the others for good, so that they stay when an exchange leaves. `alternates`:
     whether no two messages of the user's may follow each other. `join`: the caller's list as messages; `split`: messages as such a list."""
 
-    parse: Callable[[Any], Parsed | None]
+    parse: Callable[[Any], ParsedMessage | None]
     edit: Callable[[Any, Edit], Any]
     keeps_system: bool
     alternates: bool

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import continuity, history_cuts
 from .additions import FILE, MEMORY, OUTLINE
-from .assembling import Assembled
+from .assembling import Assembly
 from .build_types import (
     ContextBuildOptions,
     ContextResult,
@@ -32,10 +32,10 @@ def apply_pruning(context: ContextResult, strategy: PruningStrategy) -> ContextR
     sent = [number for number in range(len(previous.digests)) if number not in out]
     if previous is continuity.NOTHING or previous.provider == Provider.RESPONSES or len(sent) != len(context.messages):
         return context
-    return _Pruned(context, strategy, previous, sent).result()
+    return _PrunedHistory(context, strategy, previous, sent).result()
 
 
-class _Pruned:
+class _PrunedHistory:
     """`sent`: the numbers, among the caller's messages, of those that the context sends."""
 
     def __init__(self, context: ContextResult, strategy: PruningStrategy, previous: PreviousBuild, sent: list[int]) -> None:
@@ -75,7 +75,7 @@ class _Pruned:
         if bound:
             changes.without_thinking = {at for at in range(first, len(self.sent)) if dialogue.parsed[at].thoughts}
         out = sum([dialogue.parsed[at].thoughts for at in changes.without_thinking | changes.left])
-        assembled = Assembled(options, self.strategy, dialogue, changes, 0, self.strategy.tier4_messages)
+        assembled = Assembly(options, self.strategy, dialogue, changes, 0, self.strategy.tier4_messages)
         result = assembled.result(first, out, list(context.notes))
         return _with_layer_1(result, context).model_copy(update={"full_tokens": context.full_tokens, "state": self._state(changes)})
 

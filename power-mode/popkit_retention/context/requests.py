@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..usage.budgets import Standing
-from ..usage.unchecked import Unchecked
+from ..usage.unchecked import UncheckedRequests
 from .build_types import ContextTier, Message
 from .conversations import mark_of
 from .provider_forms import Provider
@@ -52,7 +52,7 @@ def tiers_of(value: object) -> tuple[ContextTier, ...]:
     return tuple(map(ContextTier, value))
 
 
-class Used(NamedTuple):
+class AnswerUsage(NamedTuple):
     """The tokens that one answer used. `input`: the uncached input. `cache_write_1h`: the part of `cache_write` that is cached for an hour.
     `id`: the provider's id of the answer, "" where it has none. `batch`: whether it was asked in a batch, at a lower price."""
 
@@ -71,7 +71,7 @@ class Notice(NamedTuple):
 
     exceeded: Standing | None = None
     faults: Sequence[str] = ()
-    unchecked: Unchecked | None = None
+    unchecked: UncheckedRequests | None = None
     unbuilt: str = ""
 
     def __bool__(self) -> bool:
@@ -92,7 +92,7 @@ class Notice(NamedTuple):
         return fields
 
 
-class Prepared(NamedTuple):
+class PreparedRequest(NamedTuple):
     """A request that may be sent: with these `messages`, or with its own (None). `notice`: for its answer."""
 
     messages: list[Message] | None = None

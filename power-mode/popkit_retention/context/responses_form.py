@@ -14,7 +14,7 @@ from typing import Any
 from popkit_retention.core.io.codec import as_text
 
 from .content_blocks import blocks_of, kind_of, plain, role_of, text_of
-from .message_records import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, Parsed, ToolResult, ToolUse
+from .message_records import ANSWER, REQUEST, RESULTS, SYSTEM, Edit, ParsedMessage, ToolResult, ToolUse
 from .shortening import short
 
 _ROLES = {"system": SYSTEM, "developer": SYSTEM, "user": REQUEST, "assistant": ANSWER}
@@ -25,7 +25,7 @@ _ITEMS, _REFERRED = "items", "referred"  # the fields of a joined message, besid
 _TEXT_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 
-class _Joined(dict[str, Any]):
+class _JoinedItems(dict[str, Any]):
     """The items of one answer, or of its results, as one message: what a caller sends is never one, whatever its fields."""
 
 
@@ -64,14 +64,14 @@ def join(items: Sequence[Any]) -> list[Any]:
         elif part in (ANSWER, RESULTS) and joined and _part(joined[-1]) == part:
             joined[-1][_ITEMS].append(known)
         else:
-            joined.append(_Joined({"part": part, _ITEMS: [known]}))
+            joined.append(_JoinedItems({"part": part, _ITEMS: [known]}))
     for message, after in zip(joined, joined[1:]):
         _refer(message, after)
     return joined
 
 
 def _part(message: Any) -> Any:
-    return message["part"] if isinstance(message, _Joined) else None
+    return message["part"] if isinstance(message, _JoinedItems) else None
 
 
 def _refer(message: Any, results: Any) -> None:
@@ -88,20 +88,20 @@ def split(messages: Iterable[Any]) -> list[Any]:
 
 def items_of(message: Any) -> list[Any]:
     """Return the items of a joined message; a value that is none by itself."""
-    return message[_ITEMS] if isinstance(message, _Joined) else [message]
+    return message[_ITEMS] if isinstance(message, _JoinedItems) else [message]
 
 
-def parse_responses(message: Any) -> Parsed | None:
+def parse_responses(message: Any) -> ParsedMessage | None:
     """Return a joined message as Parsed; None for a value that is none."""
     part = _part(message)
     if part is None:
         return None
     items = items_of(message)
     if part == RESULTS:
-        return Parsed(part, (), tuple(map(_result_of, items)))
+        return ParsedMessage(part, (), tuple(map(_result_of, items)))
     texts = tuple(text for item in items for text in map(text_of, blocks_of(item.get("content"))) if text is not None)
     referred = tuple(ToolUse(id, "", {}, False) for id in message.get(_REFERRED, ()))
-    return Parsed(part, (*map(_use_of, filter(call_id, items)), *referred), (), texts)
+    return ParsedMessage(part, (*map(_use_of, filter(call_id, items)), *referred), (), texts)
 
 
 def _result_of(item: dict[str, Any]) -> ToolResult:
@@ -135,7 +135,7 @@ def edit_responses(message: Any, edit: Edit) -> Any:
         content = items[0].get("content")
         own = [{"type": "input_text", "text": content}] if isinstance(content, str) else list(content or ())
         items[0] = {**items[0], "content": [*({"type": "input_text", "text": text} for text in edit.additions), *own]}
-    return _Joined({**message, _ITEMS: items})
+    return _JoinedItems({**message, _ITEMS: items})
 
 
 def _edited(item: dict[str, Any], edit: Edit) -> dict[str, Any]:

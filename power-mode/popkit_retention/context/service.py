@@ -19,7 +19,7 @@ from ..usage.budgets import BudgetExceeded
 from .build_types import ContextBuildOptions, ContextResult, Message
 from .conversations import Conversations
 from .message_digests import digests_of
-from .requests import Caller, Notice, Prepared, Request, Used
+from .requests import AnswerUsage, Caller, Notice, PreparedRequest, Request
 from .sources import Sources
 from .tracing import building, built
 
@@ -36,7 +36,7 @@ class UsageLog(Protocol):
 
     def built(self, caller: Caller, request: Request, result: ContextResult) -> None: ...
 
-    def answered(self, caller: Caller, model: str, used: Used) -> None: ...
+    def answered(self, caller: Caller, model: str, used: AnswerUsage) -> None: ...
 
     def close(self) -> None:
         """Write everything pending."""
@@ -69,16 +69,16 @@ class ContextService:
         building failed, which is logged once. BudgetExceeded."""
         return self.prepare(caller, request).messages
 
-    def prepare(self, caller: Caller, request: Request) -> Prepared:
+    def prepare(self, caller: Caller, request: Request) -> PreparedRequest:
         """Return the messages to send, and the notice for the answer. BudgetExceeded where a limit that refuses is used up."""
         if not caller.user_id or not request.messages:
-            return Prepared()
+            return PreparedRequest()
         notice = self.checked(caller)
         messages, faults = [], []
         with self.careful("building a context failed, so the original messages were sent"):
             result = self._built(caller, request)
             messages, faults = result.messages, result.faults
-        return Prepared(messages or None, notice._replace(faults=faults))
+        return PreparedRequest(messages or None, notice._replace(faults=faults))
 
     def checked(self, caller: Caller) -> Notice:
         """Return the notice for a request whose context is not built. BudgetExceeded where a limit that refuses is used up."""
@@ -92,7 +92,7 @@ class ContextService:
             raise BudgetExceeded(done.exceeded)
         return Notice(done.exceeded, unchecked=done.unchecked)
 
-    def answered(self, caller: Caller, model: str, used: Used | None) -> None:
+    def answered(self, caller: Caller, model: str, used: AnswerUsage | None) -> None:
         """Record the tokens that an answer used; None where it reported none."""
         if self._usage is None or used is None or not caller.user_id:
             return

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from popkit_retention.core.policy.masking import MASK
 
-from .message_records import Parsed
+from .message_records import ParsedMessage
 from .sources import FileText
 
 _NUMBERED = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
@@ -18,7 +18,7 @@ _NARROWING = ("offset", "limit", "pattern", "query", "view_range", "start_line",
 _OLD, _NEW = ("old_string", "old_str"), ("new_string", "new_str")
 
 
-def shown_files(sent: Iterable[Parsed]) -> dict[str, str]:
+def shown_files(sent: Iterable[ParsedMessage]) -> dict[str, str]:
     """Return the text of each file that was read or written as a whole, as of its calls and results, by the path in the calls. `sent`: the
     messages as they are sent."""
     known: dict[str, str] = {}

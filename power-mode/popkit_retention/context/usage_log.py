@@ -19,14 +19,14 @@ from ..usage import budgets, records
 from ..usage.configured_database import is_configured, open_store
 from ..usage.ingestion import catch_up
 from ..usage.records import CLIENT, Snapshot, Tokens, name_of, request_id, usd_of
-from ..usage.unchecked import Unchecked, UncheckedLog
+from ..usage.unchecked import UncheckedLog, UncheckedRequests
 from ..usage.usage_store import DatabaseSilent, DatabaseUnavailable
 from .build_types import ContextResult
 from .usage_writer import Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .requests import Caller, Request, Used
+    from .requests import AnswerUsage, Caller, Request
 
 
 _LOG = logging.getLogger("popkit")
@@ -43,7 +43,7 @@ class LimitCheck(NamedTuple):
 
     exceeded: budgets.Standing | None = None
     refuses: bool = False
-    unchecked: Unchecked | None = None
+    unchecked: UncheckedRequests | None = None
 
 
 class FaultyMessages(PopkitError, ValueError):
@@ -107,13 +107,13 @@ class DatabaseLog:
         at = self._clock()
         self._writer.put(snapshot_of(result, caller.session_id, caller.user_id, at, request.model, caller.project, caller.agent))
 
-    def answered(self, caller: Caller, model: str, used: Used) -> None:
+    def answered(self, caller: Caller, model: str, used: AnswerUsage) -> None:
         """Record the tokens that a call used."""
         hour = used.cache_write_1h
         tokens = Tokens(used.input, used.cache_read, max(0, used.cache_write - hour), hour, used.output)
         id, usd, at = request_id(used.id), usd_of(self._models.model(model), tokens), self._clock()
         usd = usd * BATCH_SHARE if usd is not None and used.batch else usd
-        self._writer.put(records.Used(CLIENT, id, caller.session_id, caller.user_id, model, at, tokens, usd, caller.project))
+        self._writer.put(records.RequestUsage(CLIENT, id, caller.session_id, caller.user_id, model, at, tokens, usd, caller.project))
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until everything is written, at most this long; return whether it is."""

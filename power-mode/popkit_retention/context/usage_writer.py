@@ -15,7 +15,7 @@ from typing import Union
 
 from popkit_retention.core.io import home
 
-from ..usage.records import Snapshot, Used
+from ..usage.records import RequestUsage, Snapshot
 from ..usage.usage_store import DatabaseUnavailable, NotWritable
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..usage.usage_store import UsageStore
 
-    Item = Union[Snapshot, Used]
+    Item = Union[Snapshot, RequestUsage]
 
 _LOG = logging.getLogger("popkit")
 MOST_WAITING = 10_000

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from .. import features
 from . import transcript_heads
 from .contexts import ContextCache
-from .shared import Shared
+from .shared import SharedState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Light(NamedTuple):
     stored: dict[str, Any]
 
 
-class AppState(Shared):
+class AppState(SharedState):
     """`light`, `named`: see `session_list`."""
 
     def __init__(self, environ: Mapping[str, str], now: Callable[[], float] | None = None) -> None:

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from popkit_retention.core.hosts.recorded_sessions import Recorded
+    from popkit_retention.core.hosts.recorded_sessions import RecordedSession
 
 FRESH_S = 5.0  # how long other hosts' sessions are not looked up again
 
@@ -32,9 +32,9 @@ class OtherHosts:
         self._lock = threading.Lock()
         self._reader: threading.Thread | None = None
         self._read_at = float("-inf")
-        self._known: list[Recorded] = []
+        self._known: list[RecordedSession] = []
 
-    def sessions(self, transcripts: Iterable[str]) -> list[Recorded]:
+    def sessions(self, transcripts: Iterable[str]) -> list[RecordedSession]:
         """Return the known sessions of the projects of these transcripts, and start another look-up where the last was long ago."""
         with self._lock:
             known = self._known
@@ -59,7 +59,7 @@ class OtherHosts:
         self._known = known
         self._read_at = time.monotonic()
 
-    def _of(self, host: str) -> list[Recorded]:
+    def _of(self, host: str) -> list[RecordedSession]:
         try:
             return recorded_sessions.LISTS[host](self._environ)
         except home.NoHome:
@@ -71,7 +71,7 @@ class OtherHosts:
             return []
 
 
-def project_of(recorded: Recorded) -> str:
+def project_of(recorded: RecordedSession) -> str:
     """Return the folder in which a session began; "" where that is unknown."""
     return recorded.project or head_of(recorded.path).project
 

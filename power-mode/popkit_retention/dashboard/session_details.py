@@ -135,7 +135,7 @@ def content(app_state: AppState, known: Known, handle: str) -> Content:
     if handle not in handles:
         raise NotFound("nothing of this session is archived under that handle. The results of the session have their handles")
     try:
-        with access.Opened(app_state.home) as db:
+        with access.OpenArchive(app_state.home) as db:
             record = archive.record(db, handle)
             printed = restoring.printed(db, [record]) if record else []
     except access.ClearRefused as error:

@@ -10,7 +10,7 @@ from popkit_retention.core.operations.changers import in_place_of
 from popkit_retention.core.policy import verdict
 from popkit_retention.core.policy.plans import Selection
 from popkit_retention.core.reclaim import outlook
-from popkit_retention.core.state.noted import BACK, Noted
+from popkit_retention.core.state.noted import BACK, SessionNotes
 from popkit_retention.core.views import phrases
 
 from .shapes import COLUMNS, NotOffered, Offer, OperationResult
@@ -36,7 +36,7 @@ def offered_for_session(app_state: AppState, known: Known, cached: CachedContext
     if known.recorded:
         return []  # nothing of the session is ours
     offered = offers.of_context(cached.report) if known.transcript else []
-    newest = Noted(cached.site.home, known.id).newest
+    newest = SessionNotes(cached.site.home, known.id).newest
     if newest:
         back = newest == BACK
         label = "Cancel the way back" if back else "Cancel the clear"

@@ -14,13 +14,13 @@ from popkit_retention.core.errors import PopkitError
 COLUMNS = 80  # of lines, unless a request sets another number
 
 
-class Strict(BaseModel):
+class StrictModel(BaseModel):
     """A model without fields beyond its own."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Shape(Strict):
+class Shape(StrictModel):
     """An answer."""
 
     @model_validator(mode="before")
@@ -102,7 +102,7 @@ class Offer(Shape):
     danger: bool = False
 
 
-class OperationRequest(Strict):
+class OperationRequest(StrictModel):
     """`id`: of an Offer. `why`: the reason of a hold."""
 
     id: str = Field(min_length=1, max_length=400)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from popkit_retention.core.policy.ruleset import Ruleset
 
 
-class Shared:
+class SharedState:
     """`changing`: the lock for a change of stored data, held from the check of what is offered until it is done. `changes`: the number of
     changes. `failed`: the number of requests that failed since the start."""
 

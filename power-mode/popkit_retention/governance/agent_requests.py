@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .log import Entry, Log
-    from .policies import Adjusted
+    from .policies import Adjustment
 
 
 MOST_REQUESTS = 20  # pending at once: an agent that keeps asking must not fill the log
@@ -40,7 +40,7 @@ class Request:
 
 def configure_for_agent(
     policies: Policies, domain: str, project: str | None, config: Mapping[str, object]
-) -> tuple[State, list[Adjusted], Request | None]:
+) -> tuple[State, list[Adjustment], Request | None]:
     """Apply an agent's change at once if it keeps at least as much as the policy in force in its project: to the project's own policy where
     it has one, else to the user's. Any other change becomes a request as a whole, and the policies stay unchanged. Return (state, adjusted,
     request or None)."""

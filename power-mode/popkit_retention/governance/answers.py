@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from .agent_requests import Request
     from .collection import Collection
-    from .domains import Described
-    from .domains.rules import Applied, Verdict
+    from .domains import Description
+    from .domains.rules import Application, Verdict
     from .log import Entry
     from .policies import RetentionPolicy
     from .shapes import AppliedAnswer, CollectionPart, Counts, EntryAnswer, HoldAnswer, Json, NamedResource, RequestAnswer, VerdictAnswer
@@ -26,7 +26,7 @@ def policy(params: RetentionPolicy) -> Json:
     return {key: value for key, value in params.to_json().items() if key in KEYS}
 
 
-def counts(result: Applied) -> Counts:
+def counts(result: Application) -> Counts:
     """Return how many resources a policy releases and keeps; the total includes those that the limit left out."""
     eligible, protected = len(result.eligible), len(result.protected)
     return {"eligible": eligible, "protected": protected, "total": eligible + protected + result.left_out}
@@ -37,7 +37,7 @@ def request(record: Request) -> RequestAnswer:
     return {"request": record.id, "at": stamp(record.at), "domain": record.domain, "project": record.project, "asked": dict(record.config)}
 
 
-def applied(domain: str, result: Applied) -> AppliedAnswer:
+def applied(domain: str, result: Application) -> AppliedAnswer:
     """Return the result of a policy's rules on resources."""
     return {
         "success": True,
@@ -86,7 +86,7 @@ def entry(record: Entry) -> EntryAnswer:
     }
 
 
-def collection(domain: str, result: Collection, described: Mapping[str, Described]) -> CollectionPart:
+def collection(domain: str, result: Collection, described: Mapping[str, Description]) -> CollectionPart:
     """Return what a collection did, or would do; `described`: descriptions of the resources that it names."""
     return {
         "domain": domain,
@@ -108,7 +108,7 @@ def when(seconds: float | None) -> str | None:
     return None if seconds is None else stamp(seconds)
 
 
-def _named(verdicts: Iterable[Verdict], described: Mapping[str, Described]) -> list[NamedResource]:
+def _named(verdicts: Iterable[Verdict], described: Mapping[str, Description]) -> list[NamedResource]:
     return [
         {
             "id": resource.id,

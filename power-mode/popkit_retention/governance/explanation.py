@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from popkit_retention.core.retention_kit.holds import Hold
     from popkit_retention.core.retention_kit.marks import Mark
 
-    from .domains import Described, Domain
+    from .domains import Description, Domain
     from .domains.rules import Verdict
     from .policies import RetentionPolicy
     from .shapes import ExplanationAnswer
 
 
 @dataclass(frozen=True)
-class Next:
+class NextChange:
     """The next change of a resource. `at`: its time in seconds, None if it comes with the next collection."""
 
     what: str
@@ -45,12 +45,12 @@ class Explanation:
     rules that apply, the deciding one first. `next`: None where only a change of the policy or somebody's action changes anything."""
 
     domain: str
-    described: Described
+    described: Description
     created_at: float | None
     state: str
     reasons: tuple[str, ...]
     since: float | None
-    next: Next | None
+    next: NextChange | None
     holds: list[Hold]
     mark: Mark | None
     placeholders: list[str]
@@ -101,17 +101,17 @@ def _reasons(verdict: Verdict, mark: Mark | None, placeholders: list[str]) -> tu
     return reasons
 
 
-def _state(verdict: Verdict, policy: RetentionPolicy, mark: Mark | None, holds: list[Hold]) -> tuple[str, float | None, Next | None]:
+def _state(verdict: Verdict, policy: RetentionPolicy, mark: Mark | None, holds: list[Hold]) -> tuple[str, float | None, NextChange | None]:
     """Return the state, since when, and the next change."""
     reasons, born = verdict.reasons, verdict.created_at
     ripe = None if born is None else born + policy.older_than_days * DAY_S
     if reasons == (ELIGIBLE,):
-        return (MARKED, mark.at, Next(TO_BE_DELETED, mark.due_at)) if mark else (READY, ripe, Next(TO_BE_MARKED, None))
+        return (MARKED, mark.at, NextChange(TO_BE_DELETED, mark.due_at)) if mark else (READY, ripe, NextChange(TO_BE_MARKED, None))
     if ON_HOLD in reasons:
         since = min((hold.created_at for hold in holds), default=None)
         ends = [hold.until for hold in holds if hold.until is not None]
-        coming = Next(HOLD_ENDS, max(ends)) if holds and len(ends) == len(holds) else None
-        return HELD, since, Next(TO_BE_UNMARKED, None) if mark else coming
+        coming = NextChange(HOLD_ENDS, max(ends)) if holds and len(ends) == len(holds) else None
+        return HELD, since, NextChange(TO_BE_UNMARKED, None) if mark else coming
     if mark:
-        return MARKED, mark.at, Next(TO_BE_UNMARKED, None)
-    return KEPT, born, Next(TO_BE_ELIGIBLE, ripe) if reasons == (WITHIN_PERIOD,) else None
+        return MARKED, mark.at, NextChange(TO_BE_UNMARKED, None)
+    return KEPT, born, NextChange(TO_BE_ELIGIBLE, ripe) if reasons == (WITHIN_PERIOD,) else None

@@ -25,7 +25,7 @@ LONGEST_ID = 200
 LARGEST_CONTEXT_ID = 2**53 - 1
 
 
-class Adjusted(NamedTuple):
+class Adjustment(NamedTuple):
     """A value that a policy did not keep as it was: the key, the value that was given, the value that is kept instead, and why."""
 
     key: str
@@ -64,7 +64,7 @@ def check_domain(domain: object) -> str:
     return domain
 
 
-def merged(policy: RetentionPolicy, config: Mapping[str, object]) -> tuple[RetentionPolicy, list[Adjusted]]:
+def merged(policy: RetentionPolicy, config: Mapping[str, object]) -> tuple[RetentionPolicy, list[Adjustment]]:
     """Return a new policy with the values of `config`, else of `policy`; and the values of `config` that were adjusted (INV-RET-3,
     INV-RET-4). BadPolicy for an unknown key, and for a value of a type that the key cannot have."""
     if not hasattr(config, "items"):
@@ -72,13 +72,13 @@ def merged(policy: RetentionPolicy, config: Mapping[str, object]) -> tuple[Reten
     unknown = [key for key in config if key not in KEYS]
     if unknown:
         raise BadPolicy(f"unknown key {shown(unknown[0])}. Known: {', '.join(KEYS)}")
-    adjusted: list[Adjusted] = []
+    adjusted: list[Adjustment] = []
     values: dict[str, object] = {}
     for key, value in config.items():
         adjusted_value, why = _ROWS[key].read(key, value, getattr(policy, key))
         values[key] = adjusted_value
         if why:
-            adjusted.append(Adjusted(key, value, list(adjusted_value) if isinstance(adjusted_value, tuple) else adjusted_value, why))
+            adjusted.append(Adjustment(key, value, list(adjusted_value) if isinstance(adjusted_value, tuple) else adjusted_value, why))
     return replace(policy, **values), adjusted  # type: ignore[arg-type]  # each has been read as its field has it
 
 

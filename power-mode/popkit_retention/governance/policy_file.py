@@ -11,7 +11,7 @@ from popkit_retention.core.io import durable, files
 from .domains.rules import created_at_of
 from .errors import BadPolicy, GovernanceDamaged, GovernanceError, GovernanceTooNew
 from .policies import DEFAULT_POLICY, DOMAINS, LONGEST_ID, RetentionPolicy, check_domain, from_json, merged
-from .project_policies import Own, own_of
+from .project_policies import OwnPolicy, own_of
 from .strict_json import LARGEST_BYTES, json_of
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ class State:
     updated_at: str = stamp(0.0)
     memory: RetentionPolicy = DEFAULT_POLICY
     rag: RetentionPolicy = DEFAULT_POLICY
-    projects: Mapping[str, Mapping[str, Own]] = field(default_factory=dict)
+    projects: Mapping[str, Mapping[str, OwnPolicy]] = field(default_factory=dict)
 
     def policy(self, domain: str, project: str | None = None) -> RetentionPolicy:
         """Return the policy of a domain, as it applies in a project (None: the user's); BadPolicy for any other."""
@@ -45,7 +45,7 @@ class State:
         own = None if project is None else self.own(domain).get(project)
         return policy if own is None else own.over(policy)
 
-    def own(self, domain: str) -> Mapping[str, Own]:
+    def own(self, domain: str) -> Mapping[str, OwnPolicy]:
         """Return a domain's projects with a policy of their own, by their keys."""
         return self.projects.get(domain, {})
 
@@ -53,7 +53,7 @@ class State:
         """Return the same with these policies of domains."""
         return replace(self, **{check_domain(domain): policy for domain, policy in policies.items()})  # type: ignore[arg-type]  # domains' fields
 
-    def with_own(self, domain: str, own: Mapping[str, Own]) -> State:
+    def with_own(self, domain: str, own: Mapping[str, OwnPolicy]) -> State:
         """Return the same with these projects' own policies in a domain."""
         present = {name: self.own(name) for name in DOMAINS if self.own(name)}
         return replace(self, projects={name: policies for name, policies in {**present, domain: own}.items() if policies})
@@ -128,7 +128,7 @@ def state_of(value: object) -> State:
     return State(VERSION, _revision(value), value["updated_at"], *policies, projects_of(value.get("projects", {})))
 
 
-def projects_of(value: object) -> dict[str, dict[str, Own]]:
+def projects_of(value: object) -> dict[str, dict[str, OwnPolicy]]:
     """Return the stored policies of projects; ValueError, which says what is wrong, for anything else."""
     if not isinstance(value, dict) or not all(domain in DOMAINS and isinstance(own, dict) and own for domain, own in value.items()):
         raise ValueError("projects is not an object of domains")

@@ -17,7 +17,7 @@ KEEP_LISTS = ("keep_session_ids", "keep_context_ids")
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnPolicy:
     """The differences of a project's own policy. `config`: the keys for which the project has its own values · `released`: for each keep
     list among them, the ids that are on the user's list but not on the project's."""
 
@@ -32,24 +32,24 @@ class Own:
             values[key] = tuple(dict.fromkeys((*values[key], *added)))  # type: ignore[misc]  # a tuple
         return replace(policy, **values)  # type: ignore[arg-type]  # each has been read as its field has it
 
-    def changed(self, policy: RetentionPolicy, config: Mapping[str, object]) -> Own:
+    def changed(self, policy: RetentionPolicy, config: Mapping[str, object]) -> OwnPolicy:
         """Return the differences with these values added, as a policy has them; `policy` is the user's."""
         left = {key: tuple(id for id in getattr(policy, key) if id not in config[key]) for key in KEEP_LISTS if key in config}  # type: ignore[operator]
-        return Own({**self.config, **config}, {**self.released, **left})
+        return OwnPolicy({**self.config, **config}, {**self.released, **left})
 
     def to_json(self) -> dict[str, object]:
         """Return it as a JSON object, which `own_of` reads."""
         return {"config": _jsonable(self.config), "released": _jsonable(self.released)}
 
 
-def own_of(value: object) -> Own:
+def own_of(value: object) -> OwnPolicy:
     """Return a stored Own, read strictly; BadPolicy for one that this module did not write."""
     if not isinstance(value, dict) or set(value) != {"config", "released"}:
         raise BadPolicy("a project's policy has the keys config, released")
     config, released = (_read(value[key]) for key in ("config", "released"))
     if set(released) != {key for key in KEEP_LISTS if key in config}:
         raise BadPolicy("released must name the keep lists of config")
-    return Own(config, released)  # type: ignore[arg-type]  # keep lists are tuples
+    return OwnPolicy(config, released)  # type: ignore[arg-type]  # keep lists are tuples
 
 
 def _read(value: object) -> dict[str, object]:

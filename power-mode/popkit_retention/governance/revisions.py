@@ -12,7 +12,7 @@ from . import policy_file
 from .errors import BadRequest, Conflict, GovernanceDamaged, ResourceNotFound
 from .policies import DOMAINS, from_json, merged
 from .policy_file import State
-from .project_policies import Own
+from .project_policies import OwnPolicy
 from .strict_json import LARGEST_BYTES
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from .data_folder import Folder
     from .log import Entry, Log
-    from .policies import Adjusted, RetentionPolicy
+    from .policies import Adjustment, RetentionPolicy
 
 
 CONFIGURED = "configured"
@@ -49,7 +49,7 @@ class Policies:
         self.by = by
         self.now = now
 
-    def configure(self, domain: str, config: Mapping[str, object], expect: int | None = None) -> tuple[State, list[Adjusted]]:
+    def configure(self, domain: str, config: Mapping[str, object], expect: int | None = None) -> tuple[State, list[Adjustment]]:
         """Merge `config` into the policy of a domain (INV-RET-1, 4, 8); leave the other domain's unchanged (INV-RET-2). Return the new
         state, and the values that were adjusted. Conflict where `expect` is not the present revision."""
         state = current(self.log, self.path)
@@ -58,13 +58,15 @@ class Policies:
         policy, adjusted = merged(state.policy(domain), config)
         return self._write(state.with_policies({domain: policy}), domain), adjusted
 
-    def configure_project(self, domain: str, project: str, config: Mapping[str, object], request: str = "") -> tuple[State, list[Adjusted]]:
+    def configure_project(
+        self, domain: str, project: str, config: Mapping[str, object], request: str = ""
+    ) -> tuple[State, list[Adjustment]]:
         """Merge `config` into a domain's policy in one project (its key); leave the user's and those of all other projects unchanged.
         `request`: the id of the request that this accepts, "" for none."""
         state = current(self.log, self.path)
         policy, adjusted = merged(state.policy(domain, project), config)
         before = state.own(domain)
-        own = before.get(project, Own()).changed(state.policy(domain), {key: getattr(policy, key) for key in config})
+        own = before.get(project, OwnPolicy()).changed(state.policy(domain), {key: getattr(policy, key) for key in config})
         after = state.with_own(domain, {**before, project: own})
         if len(policy_file.bytes_of(after)) > LARGEST_BYTES:
             raise BadRequest("the policies of all projects would become too large to be read. Shorten their keep lists first")

@@ -29,19 +29,19 @@ class VerdictAnswer(Label):
     created_at: str | None
 
 
-class OfProject(TypedDict, total=False):
+class ProjectKey(TypedDict, total=False):
     """The key of the project, in an answer under that project's own policy."""
 
     project: str
 
 
-class OfProjects(TypedDict, total=False):
+class ProjectVerdicts(TypedDict, total=False):
     """The verdicts of projects' own policies, in the answer for a domain."""
 
     own: list[AppliedAnswer]
 
 
-class AppliedAnswer(OfProject, OfProjects):
+class AppliedAnswer(ProjectKey, ProjectVerdicts):
     """The verdicts of a domain's policy."""
 
     success: bool
@@ -117,14 +117,14 @@ class NamedResource(TypedDict):
     created_at: str | None
 
 
-class Unmarked(TypedDict):
+class UnmarkedResource(TypedDict):
     """A resource that lost its mark, with the reason codes."""
 
     id: str
     reasons: list[str]
 
 
-class CollectionPart(OfProject):
+class CollectionPart(ProjectKey):
     """The collection of one domain under one policy; `kept`: by the deciding reason, `placeholders`: id -> transcripts."""
 
     domain: str
@@ -132,7 +132,7 @@ class CollectionPart(OfProject):
     marks: list[NamedResource]
     deletes: list[NamedResource]
     waiting: list[NamedResource]
-    unmarked: list[Unmarked]
+    unmarked: list[UnmarkedResource]
     kept: dict[str, int]
     placeholders: dict[str, list[str]]
     truncated: bool
@@ -147,7 +147,7 @@ class CollectionAnswer(TypedDict):
     dry_run: bool
 
 
-class Soon(TypedDict):
+class DueResources(TypedDict):
     """The resources that become eligible soon, if nobody uses them before."""
 
     count: int
@@ -168,7 +168,7 @@ class DomainFigures(TypedDict):
     counts: Counts
     left_out: int
     reasons: dict[str, int]
-    soon: Soon
+    soon: DueResources
     marked: int
     due_at: str | None
     holds: int
@@ -182,7 +182,7 @@ class DomainStatus(DomainFigures):
     unavailable: str
 
 
-class PartStatus(DomainStatus, OfProject):
+class PartStatus(DomainStatus, ProjectKey):
     """The status of a domain, or of one project in it."""
 
 
@@ -225,7 +225,7 @@ class ArchivesAnswer(TypedDict):
     archives: list[ArchiveSummary]
 
 
-class Stored(TypedDict):
+class ArchiveTotal(TypedDict):
     """A number of archives, and their size."""
 
     count: int
@@ -239,7 +239,7 @@ class Status(TypedDict):
     updated_at: str
     domains: list[PartStatus]
     own: list[PartStatus]
-    archives: Stored
+    archives: ArchiveTotal
 
 
 class StatusAnswer(Status):

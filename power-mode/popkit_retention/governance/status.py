@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from .data_folder import Folder
     from .domains import Domain
-    from .domains.rules import Applied
+    from .domains.rules import Application
     from .policy_file import State
-    from .shapes import DomainFigures, DomainStatus, PartStatus, Soon, Status, Stored
+    from .shapes import ArchiveTotal, DomainFigures, DomainStatus, DueResources, PartStatus, Status
     from .workspace import Part
 
 
@@ -40,7 +40,7 @@ def status(state: State, parts: Iterable[tuple[Domain, Part]], folder: Folder, n
         (own if part.is_own else whole).append({**_of_domain(domain, part, now), **part.named})
     names = [part_status["domain"] for part_status in whole]
     sizes = [summary.get("total_size_bytes", 0) for summary in archives.summaries(folder) if summary["domain"] in names]
-    stored: Stored = {"count": len(sizes), "bytes": sum(sizes)}
+    stored: ArchiveTotal = {"count": len(sizes), "bytes": sum(sizes)}
     return {"revision": state.revision, "updated_at": state.updated_at, "domains": whole, "own": own, "archives": stored}
 
 
@@ -66,7 +66,7 @@ def _of_domain(domain: Domain, part: Part, now: float) -> DomainStatus:
     }
 
 
-def _soon(applied: Applied, now: float) -> Soon:
+def _soon(applied: Application, now: float) -> DueResources:
     """Return how many resources only their age keeps, and not for long."""
     ages = (verdict.created_at for verdict in applied.protected if verdict.reasons == (WITHIN_PERIOD,))
     ripe = [at + applied.policy.older_than_days * DAY_S for at in ages if at is not None]

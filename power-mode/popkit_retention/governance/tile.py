@@ -107,7 +107,7 @@ class RetentionTile(Tile):
         by_zone: dict[str, tuple[int, int, int]] = {}
         try:
             if os.path.lexists(os.path.join(self.app_state.home, "archive.sqlite")):
-                with access.Opened(self.app_state.home) as db:
+                with access.OpenArchive(self.app_state.home) as db:
                     by_zone = archive.zone_sizes(db)
         except access.ClearRefused as error:
             problems.append(str(error))

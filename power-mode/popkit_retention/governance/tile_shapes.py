@@ -4,7 +4,7 @@ from typing import Any, Literal, Optional
 
 from pydantic import Field
 
-from ..dashboard.shapes import Offer, Shape, Strict
+from ..dashboard.shapes import Offer, Shape, StrictModel
 
 
 class RetentionPolicyShown(Shape):
@@ -68,7 +68,7 @@ class RetentionLog(Shape):
     total: int
 
 
-class RetentionOperationRequest(Strict):
+class RetentionOperationRequest(StrictModel):
     """`id`: of an Offer, or `hold`: then `session`, `why` and `until` are the session, the reason and the end of the hold."""
 
     id: str = Field(min_length=1, max_length=400)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .log import Entry
     from .policies import RetentionPolicy
     from .policy_file import State
-    from .shapes import OfProject
+    from .shapes import ProjectKey
 
     Finisher = Callable[[Folder, Domain, Log, Entry, float], None]
 
@@ -65,7 +65,7 @@ class Part(NamedTuple):
     is_own: bool = False
 
     @property
-    def named(self) -> OfProject:
+    def named(self) -> ProjectKey:
         """Return the project of an answer, where there are several."""
         return {"project": self.project} if self.is_own and self.project is not None else {}
 

@@ -31,7 +31,7 @@ class PolicyFailed(PopkitError):
     """A policy raised an error, or broke a rule of the interface; the message names the method and the mistake."""
 
 
-class Checked(Policy):
+class CheckedPolicy(Policy):
     """A user's own policy behind the interface of all policies; PolicyFailed where it violates the interface."""
 
     def __init__(self, make: type[Policy]) -> None:

@@ -12,7 +12,7 @@ from popkit_retention.core.policy.conversation import Conversation
 from popkit_retention.core.policy.economics import THINKING_AGAIN, Prices
 from popkit_retention.core.policy.estimate import CHARS_PER_TOKEN
 from popkit_retention.core.policy.events import Compacted
-from popkit_retention.core.policy.least_needed import Long
+from popkit_retention.core.policy.least_needed import LengthRule
 from popkit_retention.core.policy.list_text import handle_of_fold
 from popkit_retention.core.policy.messages import ASSISTANT, USER, Message, ShownResult, Use
 from popkit_retention.core.policy.need_model import NeedModel
@@ -38,7 +38,7 @@ _WHOLE_AGAIN = "whole again: what it referred to was taken out"
 _BEHIND_HANDLE = 256 - 5 * records.HANDLE_CHARS  # bits of a digest that are not in a handle
 
 
-class Compact(AutoPolicy):
+class Compactor(AutoPolicy):
     """Compacts where the user asked for it, where the recorded session was compacted by itself, if this conversation is as large by then,
     and wherever that size is reached again, down to `target` of the conversation. `cold`: also between turns, where the cache has gone cold
     and it pays, down to `cold_target`; the share `caution` of lost thinking is assumed to be thought again. `long`: also where the cache is
@@ -50,7 +50,7 @@ class Compact(AutoPolicy):
     def __init__(
         self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
         caution: float = THINKING_AGAIN, cold_target: float = least_needed.COLD_TARGET, soon: NeedModel | None = None,
-        long: Long | None = None, most: float | None = None,
+        long: LengthRule | None = None, most: float | None = None,
     ) -> None:  # fmt: skip
         super().__init__(prices, model, rules)
         self.target = target
@@ -211,7 +211,9 @@ def messages_of(view: View) -> list[Message]:
     return messages
 
 
-def choices_of(view: View, before: Sequence[Message], after: compacting.Compacted, ids_of: Mapping[str, Sequence[str]]) -> list[Choice]:
+def choices_of(
+    view: View, before: Sequence[Message], after: compacting.CompactedConversation, ids_of: Mapping[str, Sequence[str]]
+) -> list[Choice]:
     """Return the texts that a compaction puts in the places of blocks: placeholders, stubs as JSON, a result's own where it is whole again,
     and where calls are only listed, the line in the place of the first result and nothing in those of the others. `ids_of`: handle of a
     list -> ids of the calls that it stands for."""

@@ -13,7 +13,7 @@ from popkit_retention.core.policy.list_text import handle_of_fold
 from popkit_retention.core.policy.placeholder import handle_in
 from popkit_retention.core.policy.ruleset import Ruleset
 
-from .engine_policies import Tracked
+from .engine_policies import TrackingPolicy
 from .policy import Choice, Policy, View
 from .recorded import Block, Request, rewound
 
@@ -45,14 +45,14 @@ class Door(Policy):
 
     def __init__(self, rules: Ruleset, then: Policy | None = None, settings: door.Settings = _SHIPPED_DOOR) -> None:
         self.then = then or Policy()
-        self.tracked = Tracked(rules)
+        self.tracked = TrackingPolicy(rules)
         self.cwd = ""  # where the session began
         self.settings = settings
         self.shown = door.ContextLines()
         self.leans_on: dict[str, tuple[str, ...]] = {}  # id of a result in the context -> ids that its references name
         self.left: dict[str, tuple[str, ...]] = {}  # the same for branches that were left
         self.before: tuple[object, ...] = ()  # (tool, input) of the call before, if its result entered in part
-        self.told = self.then if isinstance(self.then, Tracked) else None
+        self.told = self.then if isinstance(self.then, TrackingPolicy) else None
 
     def begin(self, cwd: str) -> None:
         self.cwd = cwd

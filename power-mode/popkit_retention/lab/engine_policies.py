@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ConversationCall = tuple[str, tuple[Any, ...], Optional[Block]]
 
 
-class Tracked(Policy):
+class TrackingPolicy(Policy):
     """Passes every event to a Conversation under a Ruleset, and each request with everything that the measure knows about it."""
 
     def __init__(self, rules: Ruleset):
@@ -136,7 +136,7 @@ def _kind(method: str, arguments: tuple[Any, ...]) -> str:
     return str(arguments[0].name) if method == "observe" else method
 
 
-class Tiers(Tracked):
+class Tiers(TrackingPolicy):
     """Clears results that have expired under a Ruleset; with `only_cold`, only right before requests that write the whole prompt anyway. A
     result that came back is kept, as is one no longer than its placeholder."""
 
@@ -175,11 +175,11 @@ class Tiers(Tracked):
         return choices
 
 
-class AutoPolicy(Tracked):
+class AutoPolicy(TrackingPolicy):
     """Clears what the plan of a live clear (policy/planning.py) clears, when it pays, leaving an outline of a large result. A result that
     came back is held as one that the user put back."""
 
-    def __init__(self, prices: Prices, model: NeedModel, rules: Ruleset, tuned: worth.Tuned = worth.TUNED):
+    def __init__(self, prices: Prices, model: NeedModel, rules: Ruleset, tuned: worth.Tuning = worth.TUNED):
         super().__init__(rules)
         self.tuned = tuned
         self.prices = prices

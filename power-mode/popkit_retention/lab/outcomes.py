@@ -11,7 +11,7 @@ from popkit_retention.core.policy.least_needed import LONG
 from popkit_retention.core.policy.ruleset import Ruleset
 from popkit_retention.core.state import shipped
 
-from .compacting import Compact
+from .compacting import Compactor
 from .door_policy import Door
 from .engine_policies import AutoPolicy
 from .measure import OnRequest, Score, score
@@ -90,7 +90,7 @@ def installed(session: Session, rules: Ruleset, may_clear: bool = True) -> Outco
     return outcome_of(session, policy, prices)
 
 
-class Unasked(NamedTuple):
+class UnaskedOutcome(NamedTuple):
     """A session as it was, with the host's compactions and what they cost (`was`); the same through the `door`; with `all` that PopKit does
     without being asked, the door and compactions without a model; and with all that `auto` adds between turns.
 
@@ -106,7 +106,7 @@ class Unasked(NamedTuple):
     summary_tokens: int
 
 
-def unasked(session: Session, rules: Ruleset, copied: Collection[str] = ()) -> Unasked:
+def unasked(session: Session, rules: Ruleset, copied: Collection[str] = ()) -> UnaskedOutcome:
     """Return the outcome of PopKit's unprompted actions, beside the host's own. `copied`: ids of the messages that count in another
     session, such as a fork's first ones: events up to the last of them count nothing here."""
     prices = _prices_of(session)
@@ -118,7 +118,7 @@ def unasked(session: Session, rules: Ruleset, copied: Collection[str] = ()) -> U
     kept = max(0, whole.kept_tokens - before.kept_tokens) if compactions else 0
     was, with_door, all = (total.without(first_total) for total, first_total in zip(whole[:3], before[:3]))
     auto, summaries = whole.auto.without(before.auto), whole.summary_tokens - before.summary_tokens
-    return Unasked(was, with_door, all, auto, compactions, kept, summaries)
+    return UnaskedOutcome(was, with_door, all, auto, compactions, kept, summaries)
 
 
 def _beginning(session: Session, copied: Collection[str]) -> Session:
@@ -128,7 +128,7 @@ def _beginning(session: Session, copied: Collection[str]) -> Session:
     return replace(session, steps=session.steps[:end], requests=session.requests[:last])
 
 
-def _replayed(session: Session, rules: Ruleset, prices: Prices) -> Unasked:
+def _replayed(session: Session, rules: Ruleset, prices: Prices) -> UnaskedOutcome:
     settings = door.Settings(rules.say_once, rules.shape)
     was = score(session, Policy(), prices)
     with_door = score(session, Door(rules, None, settings), prices)
@@ -138,11 +138,11 @@ def _replayed(session: Session, rules: Ruleset, prices: Prices) -> Unasked:
         compact.settle()  # where no further compaction was needed, all of it stays
     auto = all
     if _finds_cold(session, prices.ttl_s) or _is_long(session):
-        auto = score(session, Door(rules, Compact(prices, shipped.need_model(), rules, cold=True, long=LONG), settings), prices)
-    return Unasked(was, with_door, all, auto, compact.count, compact.kept_tokens, compact.summary_tokens)
+        auto = score(session, Door(rules, Compactor(prices, shipped.need_model(), rules, cold=True, long=LONG), settings), prices)
+    return UnaskedOutcome(was, with_door, all, auto, compact.count, compact.kept_tokens, compact.summary_tokens)
 
 
-class _InPlaceCompact(Compact):
+class _InPlaceCompact(Compactor):
     """Compacts as PopKit does, with sums of what stays at the recorded compactions. `summaries`: tokens of the host's summary at each."""
 
     def __init__(self, prices: Prices, rules: Ruleset, summaries: list[int]) -> None:

@@ -31,7 +31,7 @@ class PolicyUnusable(PopkitError):
     """The policy does not exist or cannot be used; the message says why and what to do."""
 
 
-class Loaded(NamedTuple):
+class OwnPolicy(NamedTuple):
     """A user's own policy: its class, its description in a line, and the first half of its file's SHA-256, "" where it has none."""
 
     make: type[Policy]
@@ -50,7 +50,7 @@ def shown(name: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def load(name: str) -> Loaded:
+def load(name: str) -> OwnPolicy:
     """Return the policy of a name; PolicyUnusable."""
     where, _, called = name.rpartition(":")
     if not where or not called.isidentifier():
@@ -62,7 +62,7 @@ def load(name: str) -> Loaded:
         raise PolicyUnusable(f"{where} has no {called}.{_policies_in(module)}")
     _check(make, called, where)
     described = (inspect.getdoc(make) or "").partition("\n")[0] if make.__doc__ else ""
-    return Loaded(make, described, _digest(inspect.getsourcefile(make)))
+    return OwnPolicy(make, described, _digest(inspect.getsourcefile(make)))
 
 
 @contextlib.contextmanager

@@ -14,8 +14,8 @@ from popkit_retention.core.policy.ruleset import AUTO_MISSES, Ruleset
 from popkit_retention.core.state import shipped
 
 from . import measure, own_policies
-from .checked_policies import Checked
-from .compacting import Compact
+from .checked_policies import CheckedPolicy
+from .compacting import Compactor
 from .door_policy import Door, door_settings_of
 from .engine_policies import AutoPolicy, Tiers
 from .host_policies import Microcompact
@@ -48,7 +48,7 @@ def _auto(session: Session, prices: Prices) -> Policy:
 
 
 def _compact(cold: bool) -> Factory:
-    return lambda session, prices: Compact(prices, shipped.need_model(), shipped.rules(), cold=cold)
+    return lambda session, prices: Compactor(prices, shipped.need_model(), shipped.rules(), cold=cold)
 
 
 def _door(name: str) -> Factory:
@@ -67,7 +67,7 @@ def installed(
     requests. `rules`, `model`, `soon`: instead of the shipped ones."""
     rules, model = rules or shipped.rules(), model or shipped.need_model()
     by_itself: dict[str, Any] = {"cold": True, "long": LONG, "most": most} if auto else {}
-    return Door(rules, Compact(prices, model, rules, soon=soon, **by_itself), door.Settings(rules.say_once, rules.shape))
+    return Door(rules, Compactor(prices, model, rules, soon=soon, **by_itself), door.Settings(rules.say_once, rules.shape))
 
 
 DEFAULT, DEFAULT_AUTO, NOTHING = "default", "default+auto", "nothing"
@@ -115,7 +115,7 @@ def described(name: str, known: Known = POLICIES) -> str:
 
 def policy_of(name: str, session: Session, prices: Prices, known: Known = POLICIES) -> Policy:
     """Return the policy of a name that `described` knows, for a session. Only a known policy may look at the session."""
-    return Checked(own_policies.load(name).make) if own_policies.is_own(name) else known[name][0](session, prices)
+    return CheckedPolicy(own_policies.load(name).make) if own_policies.is_own(name) else known[name][0](session, prices)
 
 
 def score(name: str, session: Session, prices: Prices, known: Known = POLICIES) -> measure.Score:
@@ -125,5 +125,5 @@ def score(name: str, session: Session, prices: Prices, known: Known = POLICIES) 
         try:
             return measure.score(session, policy, prices)
         finally:
-            if isinstance(policy, Checked):
+            if isinstance(policy, CheckedPolicy):
                 policy.end()

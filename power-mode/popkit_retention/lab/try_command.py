@@ -36,7 +36,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from popkit_retention.core.flag_parser import Parsed
+    from popkit_retention.core.flag_parser import ParsedLine
     from popkit_retention.core.views.shapes import Report
 
     from .past_sessions import PastSums
@@ -53,7 +53,7 @@ _MADE_UP = (
 _SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl.bz2")
 
 
-def run(args: Parsed, environ: Mapping[str, str]) -> Answer:
+def run(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
     """Show what PopKit would have done in all sessions of the last days, or in a named one; then status, timeline and reclaimable results
     of one session."""
     if args.argument:
@@ -79,7 +79,7 @@ def _made_up() -> Iterator[str]:
         yield path
 
 
-def _answer(path: str, is_made_up: bool, args: Parsed, environ: Mapping[str, str]) -> Answer:
+def _answer(path: str, is_made_up: bool, args: ParsedLine, environ: Mapping[str, str]) -> Answer:
     try:
         project = session_lookup.check(path)
         host = recordings.host_of(path)
@@ -156,7 +156,7 @@ def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
     rebuilt = rebuild(path, journal, lambda profile: Ruleset.from_config(config, tools, profile), session)
     if _may_clear(recordings.host_of(path)):  # as if PopKit had run where clearing is possible
         rebuilt.index.doubts = [doubt for doubt in rebuilt.index.doubts if KEEPS not in doubt]
-    site = Unwritten(popkit_home, project, session)
+    site = ReadOnlySite(popkit_home, project, session)
     goal = auto_compaction.goal_under(config, rebuilt.conversation, journal)
     rules, at = rebuilt.conversation.rules, rebuilt.state.at
     view = outlook.Outlook(site, path, rebuilt.state, rules, at, rebuilt, is_cold=True, goal=goal)
@@ -165,7 +165,7 @@ def report_of(path: str, project: str, environ: Mapping[str, str]) -> Report:
     return report.build(view)
 
 
-class Unwritten:
+class ReadOnlySite:
     """A site that writes nothing."""
 
     __slots__ = ("home", "session", "session_id", "session_project")

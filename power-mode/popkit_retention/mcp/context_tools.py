@@ -150,7 +150,7 @@ def _is_ours(db: Connection, record: Record, call: ToolCall) -> bool:
 def _archive(call: ToolCall) -> Iterator[Connection]:
     from popkit_retention.core.reclaim import access
 
-    with access.Opened(call.session_home) as db:
+    with access.OpenArchive(call.session_home) as db:
         yield db
 
 

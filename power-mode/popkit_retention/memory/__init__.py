@@ -36,7 +36,7 @@ _HOMES = {
     "Lesson": "items",
     "Memory": "memory",
     "MemoryTierManager": "tier_manager",
-    "Observed": "items",
+    "Observation": "items",
     "SignalCalculator": "valuation",
     "SqliteStore": "stores.sqlite",
     "StoreUnavailable": "stores.protocol",
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from .filters import BadFilter
     from .holds import ItemOnHold
     from .information_loss import InformationLossMetrics
-    from .items import BadItem, Item, Lesson, Observed
+    from .items import BadItem, Item, Lesson, Observation
     from .memory import ItemNotFound, JobRunning, Memory
     from .stores.in_memory import InMemoryStore
     from .stores.protocol import DuplicateId, StoreUnavailable
@@ -89,7 +89,7 @@ __all__ = [
     "Lesson",
     "Memory",
     "MemoryTierManager",
-    "Observed",
+    "Observation",
     "SignalCalculator",
     "SqliteStore",
     "StoreUnavailable",

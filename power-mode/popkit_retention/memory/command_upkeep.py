@@ -31,7 +31,7 @@ def learn(request: Request) -> Answer:
             raise flag_parser.UsageError("--if-on takes one transcript")
         memory_learning.if_on(request.arguments[0], request.environ)
         return Answer([], {})
-    flags, past, left_out = request.flags, "past" in request.flags, many_sessions.LeftOut()
+    flags, past, left_out = request.flags, "past" in request.flags, many_sessions.Omissions()
     try:
         words, where = many_sessions.paths_of(request.arguments, flags), many_sessions.where_of(flags)
         many_sessions.need_packages(words, flags, request.environ)

@@ -104,7 +104,7 @@ def summary(text: str, tokens: int = TOKENS[SUMMARY], corpus: Corpus | None = No
 
 
 def _shortened(text: str, tokens: float, corpus: Corpus | None) -> str:
-    every = [Kept(0, sentence) for sentence in split(text)]
+    every = [KeptSentence(0, sentence) for sentence in split(text)]
     sentences = keep([text], tokens, corpus=corpus)
     left = tokens - sum(tokens_of(kept.sentence.text + " ") for kept in sentences)
     if left > tokens / 2:
@@ -119,7 +119,7 @@ def _shortened(text: str, tokens: float, corpus: Corpus | None) -> str:
     return _joined(text, [(kept, kept.sentence.text) for kept in sentences])
 
 
-def _joined(text: str, sentences: list[tuple[Kept, str]]) -> str:
+def _joined(text: str, sentences: list[tuple[KeptSentence, str]]) -> str:
     """Join sentences in one line, or in lines of their own where they were in the text."""
     joined, end = "", 0
     for kept, shown in sentences:
@@ -186,14 +186,14 @@ def _weight(word: str, terms: Sequence[str], inside: bool, corpus: Corpus | None
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptSentence:
     """A sentence that stays, from the text at this `place` in the list of texts."""
 
     place: int
     sentence: Sentence
 
 
-def keep(texts: Sequence[str], budget_tokens: float, speakers: Sequence[str] = (), corpus: Corpus | None = None) -> list[Kept]:
+def keep(texts: Sequence[str], budget_tokens: float, speakers: Sequence[str] = (), corpus: Corpus | None = None) -> list[KeptSentence]:
     """Return the sentences of texts that stay within a budget, in their order: the most informative per token, none of them twice.
 
     `speakers`: the speaker of each text; a name counts once for each text of which something stays, as in `as_text` · `corpus`: by default
@@ -201,7 +201,7 @@ def keep(texts: Sequence[str], budget_tokens: float, speakers: Sequence[str] = (
     """
     if speakers and len(speakers) != len(texts):
         raise ValueError(f"{len(texts)} texts have {len(speakers)} speakers")
-    every = [Kept(place, sentence) for place, text in enumerate(texts) for sentence in split(text)]
+    every = [KeptSentence(place, sentence) for place, text in enumerate(texts) for sentence in split(text)]
     corpus = corpus or Corpus(kept.sentence.text for kept in every)
     names = set(speakers)
     labels = [tokens_of(_label(speaker)) for speaker in speakers] or [0.0] * len(texts)
@@ -225,7 +225,7 @@ def keep(texts: Sequence[str], budget_tokens: float, speakers: Sequence[str] = (
     return [each for at, each in enumerate(every) if at in chosen]
 
 
-def as_text(selected: Sequence[Kept], speakers: Sequence[str] = ()) -> str:
+def as_text(selected: Sequence[KeptSentence], speakers: Sequence[str] = ()) -> str:
     """Return the sentences that stay as a text: a line for each text that they come from, its speaker in front."""
     lines: dict[int, list[str]] = {}
     for kept in selected:

@@ -12,7 +12,7 @@ import time
 
 from popkit_retention.core.errors import PopkitError
 from popkit_retention.core.io.codec import as_objects
-from popkit_retention.core.retention_kit.holds import Held, Hold
+from popkit_retention.core.retention_kit.holds import ActiveHolds, Hold
 
 from .stored_lessons import read_lesson
 
@@ -37,7 +37,7 @@ class ItemOnHold(PopkitError):
         self.what = what
 
 
-class Holds(Held):
+class Holds(ActiveHolds):
     """The holds of a store that are in force at a time. `value`: the stored value that they were read from; `marks`: the state of the marks
     then."""
 

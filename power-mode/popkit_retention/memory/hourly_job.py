@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .stores.sqlite import SqliteStore
 
 
-class Runs(Protocol):
+class JobMemory(Protocol):
     """A memory, as far as its job needs it."""
 
     @property
@@ -32,7 +32,7 @@ class HourlyJob:
     """Runs a memory's job at once and then at every interval, if it is due, until `close`. `opened()` opens that memory in the thread;
     `failure`: the error of the last run, None for none."""
 
-    def __init__(self, opened: Callable[[], Runs], every_s: float = EVERY_S) -> None:
+    def __init__(self, opened: Callable[[], JobMemory], every_s: float = EVERY_S) -> None:
         self.failure: Exception | None = None
         self.over = threading.Event()
         self._thread = threading.Thread(target=self._work, args=(opened, every_s), name="popkit-memory-job", daemon=True)
@@ -44,7 +44,7 @@ class HourlyJob:
         if self._thread is not threading.current_thread():
             self._thread.join(PATIENCE_S)
 
-    def _work(self, opened: Callable[[], Runs], every_s: float) -> None:
+    def _work(self, opened: Callable[[], JobMemory], every_s: float) -> None:
         while not self.over.is_set():
             try:
                 memory = opened()

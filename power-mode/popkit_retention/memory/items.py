@@ -260,7 +260,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 @dataclass(frozen=True)
-class Observed:
+class Observation:
     """Something that the assistant opened, ran or looked for, or that the user said to remember: `text` as an Item's, of this `kind`,
     `writes` times in the session, the last time `at` (seconds). `details`: anything else that is known, as JSON: an error's fix, a
     command's purpose, the file that it is about with its blob, the commit of the checkout."""
@@ -293,7 +293,7 @@ class Lesson:
     project: str
     began: float
     ended: float
-    observed: tuple[Observed, ...] = ()
+    observed: tuple[Observation, ...] = ()
     unaided: tuple[str, ...] = ()
     lookups: int = 0
     lookup_tokens: int = 0

@@ -37,7 +37,7 @@ from .tier_policies import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .items import Lesson, Observed
+    from .items import Lesson, Observation
     from .stores.protocol import Store
     from .tier_policies import TierPolicies
 
@@ -48,7 +48,7 @@ GONE = "gone"
 
 
 @dataclass(frozen=True)
-class Learnt:
+class LearningResult:
     """The result of learning a lesson: how many items are new, how many earlier ones the session used again, how many of these it can only
     have known from memory; and the number of the session."""
 
@@ -58,7 +58,7 @@ class Learnt:
     number: int
 
 
-def learn(store: Store, lesson: Lesson, now: float, policies: TierPolicies = DEFAULT, tries: int = 4) -> Learnt:
+def learn(store: Store, lesson: Lesson, now: float, policies: TierPolicies = DEFAULT, tries: int = 4) -> LearningResult:
     """Merge a lesson into a store, without what the user has forgotten. Try again where another machine has just added an item of the
     lesson."""
     try:
@@ -69,7 +69,7 @@ def learn(store: Store, lesson: Lesson, now: float, policies: TierPolicies = DEF
         return learn(store, lesson, now, policies, tries - 1)
 
 
-def _learn(store: Store, lesson: Lesson, now: float, policies: TierPolicies) -> Learnt:
+def _learn(store: Store, lesson: Lesson, now: float, policies: TierPolicies) -> LearningResult:
     key = lesson_key(lesson.project, lesson.session)
     before = read_lesson(store, lesson.project, lesson.session)
     sessions = session_number(store, lesson.project)
@@ -121,7 +121,7 @@ def _learn(store: Store, lesson: Lesson, now: float, policies: TierPolicies) -> 
     )
     holds.touch_marks(batch)
     store.write(batch)
-    return Learnt(len(new), len(again), len(used), number)
+    return LearningResult(len(new), len(again), len(used), number)
 
 
 class Teaching(NamedTuple):
@@ -172,7 +172,7 @@ class Origins:
         return sessions_of
 
 
-def _new(id: str, observation: Observed, lesson: Lesson, number: int) -> Item:
+def _new(id: str, observation: Observation, lesson: Lesson, number: int) -> Item:
     notes = observation.kind == NOTE  # the user's own words; all else the assistant has written
     source = USER if notes else SESSION
     at = min(observation.at or lesson.ended, lesson.ended)
@@ -201,7 +201,7 @@ def _followed(store: Store, lesson: Lesson, counted: set[str], at: float) -> lis
     return [reinforcement(items[id], at) for id in ids]
 
 
-def _seen_again(item: Item, observation: Observed, counted: int | None, number: int, at: float, reinforced: bool) -> Change:
+def _seen_again(item: Item, observation: Observation, counted: int | None, number: int, at: float, reinforced: bool) -> Change:
     """Return the change of an item that a session has written. `counted`: how often it wrote it according to what it taught before, None
     where it taught nothing of it; `reinforced`: whether this session has reinforced it already."""
     change = Change(item.id) if reinforced or counted is not None else reinforcement(item, at)

@@ -41,7 +41,7 @@ _LOOKED_INTO = 200  # lines at the head of a transcript until one has a time
 
 
 @dataclass
-class Learnt:
+class LearningReport:
     """The result of learning: the number of sessions, their projects (and those for which memory is `off`), how many items they added,
     `strengthened` because these were known, and `used`; {reason: how many transcripts were left out}."""
 
@@ -110,7 +110,7 @@ def _of_project(environ: Mapping[str, str], key: str, host: str) -> list[str]:
     return paths
 
 
-def learn(sources: Sequence[Source], environ: Mapping[str, str], into: Place | None, bar: Bar, where: Workplace = HERE) -> Learnt:
+def learn(sources: Sequence[Source], environ: Mapping[str, str], into: Place | None, bar: Bar, where: Workplace = HERE) -> LearningReport:
     """Learn from transcripts, in the order in which they began: each for the project that it began in, or all for one. MEMORY.md is
     rewritten at the end. A transcript that cannot be read is left out and counted, unless it is the only one: then NoSession says why.
     Transcripts are read `where` the user wants it; the results are stored here, one after the other."""
@@ -152,7 +152,7 @@ class _Run:
         self.opened = opened
         self.sources = sources
         self.places: dict[str, Place] = {} if into is None else {into.project.repository.key: into}
-        self.learnt = Learnt()
+        self.learnt = LearningReport()
 
     def leave_out(self, source: Source, reason: str) -> None:
         """Count a transcript that nothing can be learnt from; NoSession where it is the only one."""

@@ -485,7 +485,7 @@ class Memory:
             raise ItemNotFound("nothing is marked as forgotten")
         return self._change(ids, "kept after all", lambda item: {"marked_at": None, "marked_by": ""}, _REMEMBER)
 
-    def learn(self, lesson: Lesson) -> learning.Learnt:
+    def learn(self, lesson: Lesson) -> learning.LearningResult:
         """Merge the lesson of a session. A lesson that is learnt twice counts once."""
         learnt = learning.learn(self.store, lesson, self.now(), self.policies)
         self._sync()

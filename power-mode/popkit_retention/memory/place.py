@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from popkit_retention.core.state.memory import Project
 
     from .items import Lesson
-    from .learning import Learnt
+    from .learning import LearningResult
     from .memory import Memory
 
 # How long to wait for other processes that learn for the project: several sessions may end at once.
@@ -58,7 +58,7 @@ class Place:
             self._memory = Memory.of(self.environ, self.folder, self.makes)
         return self._memory
 
-    def learn(self, lesson: Lesson) -> Learnt:
+    def learn(self, lesson: Lesson) -> LearningResult:
         """Store the lesson of a session, in place of an earlier one of the same session, while no other process learns for this project.
         LockTimeout where another process takes too long."""
         files.make_private_folder(self.project.folder, may_be_link=False)

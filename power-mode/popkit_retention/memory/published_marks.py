@@ -25,7 +25,7 @@ def actors(store: Store) -> Mapping[str, object]:
     return mapping(store.value(ACTORS_KEY))
 
 
-def notices(store: Store, project: str | None = None) -> dict[str, list[marked.Marked]]:
+def notices(store: Store, project: str | None = None) -> dict[str, list[marked.MarkedCount]]:
     """Return the marks of a project (None: of all) that the user did not make and is notified of: rows of
     `popkit_retention.core.state.marked`, by its parts."""
     known = actors(store)
@@ -44,7 +44,7 @@ def publish_marks(popkit_home: str, store: Store) -> None:
         marked.replace_marked(popkit_home, part, partial(_rows, store, part))
 
 
-def _rows(store: Store, part: str) -> list[marked.Marked]:
+def _rows(store: Store, part: str) -> list[marked.MarkedCount]:
     return notices(store)[part]
 
 

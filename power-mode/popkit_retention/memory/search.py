@@ -65,7 +65,7 @@ def search(
     With an `index`, its vectors are compared, and both orders are fused by their ranks. Without one, items whose `details` name the same
     `embedder` are compared by their embeddings; embed them as `embedding_items.context` does. Where terms then find too few, items that are
     merely alike come last: an item that has faded to an embedding has no terms, and a model knows synonyms."""
-    asked = _Asked(store, words, project, where, now)
+    asked = _Question(store, words, project, where, now)
     if mode == VECTOR:
         return asked.by_index(index, most) if index is not None else asked.by_likeness(embedder or HashedEmbedder(), most)
     if index is not None and mode == BOTH:
@@ -74,7 +74,7 @@ def search(
     return asked.by_terms(embedder if mode == BOTH else None, most)
 
 
-class _Asked:
+class _Question:
     """A question to a store: whatever finds an item, it is one of the project that meets the conditions."""
 
     def __init__(self, store: Store, words: str, project: str | None, where: Sequence[Condition], now: float) -> None:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ..dashboard.shapes import Offer, Shape, Strict
+from ..dashboard.shapes import Offer, Shape, StrictModel
 
 
 class MemoryProject(Shape):
@@ -76,6 +76,6 @@ class MemoryOverview(Shape):
     document_most: int
 
 
-class MemoryOperationRequest(Strict):
+class MemoryOperationRequest(StrictModel):
     project: str = Field(max_length=4_000)
     id: str = Field(min_length=1, max_length=400)

@@ -263,14 +263,14 @@ _RULES: dict[str, Callable[[Standing], Decision]] = {HOT: _from_hot, WARM: _from
 
 
 @dataclass(frozen=True)
-class Next:
+class NextChange:
     """The next change if nobody asks for an item: the decision, and when it is due (seconds)."""
 
     decision: Decision
     at: float
 
 
-def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> Next | None:
+def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> NextChange | None:
     """Return the next change of an item that nobody accesses, if a session of its project begins every day; None where nothing changes any
     more. `score_at(time)`: its score then."""
     policies = moment.policies
@@ -290,7 +290,7 @@ def foresee(item: Item, moment: Moment, score_at: Callable[[float], float]) -> N
         later = after(moment, at + 1.0)
         decision = decide(standing_of(item, later, score_at(at + 1.0)))
         if decision.marks or decision.tier != item.tier:
-            return Next(decision, at)
+            return NextChange(decision, at)
     return None
 
 

@@ -53,7 +53,7 @@ def need_packages(paths: Sequence[str], flags: Mapping[str, Any], environ: Mappi
         raise SourceUnavailable(f"{subject} needs packages beyond Python. Install them with: popkit setup {EXTRA}")
 
 
-class LeftOut:
+class Omissions:
     """The sessions that were left out, and why."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ def left_out_lines(reasons: Mapping[str, int], files: Sequence[Sequence[str]], u
     return lines
 
 
-def sources_of(paths: Sequence[str], left_out: LeftOut) -> list[Source]:
+def sources_of(paths: Sequence[str], left_out: Omissions) -> list[Source]:
     """Return the transcripts in these files, folders and at these addresses; NoSession where a path that the user named is not a
     session."""
 

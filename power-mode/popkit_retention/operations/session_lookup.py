@@ -79,7 +79,7 @@ def _recorded(environ: Mapping[str, str], wanted: str) -> list[str]:
     return exactly or [session.path for session in known if wanted and session.id.startswith(wanted)]
 
 
-def of_host(environ: Mapping[str, str], host: str) -> list[recorded_sessions.Recorded]:
+def of_host(environ: Mapping[str, str], host: str) -> list[recorded_sessions.RecordedSession]:
     """Return the sessions that another host has recorded, the most recently changed first. The host is named as in `--host`; NoSession
     where they cannot be read."""
     try:

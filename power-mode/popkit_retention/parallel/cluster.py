@@ -101,7 +101,7 @@ class Cluster:
     def submit(self, task: Callable[[str], Any], source: Source) -> Any:
         """Queue a session; a small one shares a task with those that come after it."""
         self.count -= 1
-        filling, pending = self.filling, _Pending(self.filling, len(self.filling.work))
+        filling, pending = self.filling, _BatchResult(self.filling, len(self.filling.work))
         filling.work.append((task, source))
         filling.size += source.size
         most = min(_TOGETHER_BYTES, self.size // (_TASKS * max(1, self.threads)))
@@ -154,7 +154,7 @@ class _Batch:
         return [result for machine in alone for result in machine.results()]
 
 
-class _Pending:
+class _BatchResult:
     def __init__(self, together: _Batch, at: int) -> None:
         self.together = together
         self.at = at

@@ -39,7 +39,7 @@ class Workplace(NamedTuple):
 ALL_CORES = Workplace()
 
 
-class Pending(Protocol):
+class FutureResult(Protocol):
     """The future result of a session."""
 
     def result(self) -> tuple:
@@ -51,7 +51,7 @@ class Backend(Protocol):
 
     def ahead(self) -> int: ...
 
-    def submit(self, task: Callable, source: Source) -> Pending: ...
+    def submit(self, task: Callable, source: Source) -> FutureResult: ...
 
 
 def results(task: Callable[[str], T], sources: Sequence[Source], where: Workplace = ALL_CORES) -> Iterator[tuple[Source, T | None, str]]:
@@ -64,7 +64,7 @@ def results_of(work: Sequence[tuple[Callable[[str], T], Source]], where: Workpla
     """Yield what `results` yields, with a task for each session."""
     with ExitStack() as opened:
         backend = _backend([source for _, source in work], where, opened)
-        waiting: deque[tuple[Source, Pending]] = deque()
+        waiting: deque[tuple[Source, FutureResult]] = deque()
         for task, source in work:
             while len(waiting) >= backend.ahead():
                 yield _next(waiting)
@@ -73,7 +73,7 @@ def results_of(work: Sequence[tuple[Callable[[str], T], Source]], where: Workpla
             yield _next(waiting)
 
 
-def _next(waiting: deque[tuple[Source, Pending]]) -> tuple:
+def _next(waiting: deque[tuple[Source, FutureResult]]) -> tuple:
     source, pending = waiting.popleft()
     return (source, *pending.result())
 
@@ -104,10 +104,10 @@ class _SingleProcess:
     def ahead(self) -> int:
         return 1
 
-    def submit(self, task: Callable, source: Source) -> Pending:
-        return _Later(partial(attempt, task, source, self.scratch))
+    def submit(self, task: Callable, source: Source) -> FutureResult:
+        return _LaterResult(partial(attempt, task, source, self.scratch))
 
 
-class _Later:
+class _LaterResult:
     def __init__(self, result: Callable[[], tuple]) -> None:
         self.result = result

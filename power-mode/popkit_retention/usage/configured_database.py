@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from .records import Sum
     from .server_address import Server
-    from .unchecked import Unchecked
+    from .unchecked import UncheckedRequests
     from .usage_store import UsageStore
 
 
@@ -107,7 +107,7 @@ class BudgetReport(NamedTuple):
     month: str
     limits: list[budgets.Standing]
     on_exceeded: str
-    unchecked: Unchecked | None
+    unchecked: UncheckedRequests | None
     of_session: Sum | None
     of_month: Sum
 
@@ -140,7 +140,7 @@ def report(environ: Mapping[str, str], session: str = "", user: str = "", now: f
         )
 
 
-def unchecked_this_month(environ: Mapping[str, str], now: float) -> Unchecked | None:
+def unchecked_this_month(environ: Mapping[str, str], now: float) -> UncheckedRequests | None:
     """Return the requests of this month, on this machine, whose limits could not be checked; None where there are none. OSError, NoHome."""
     return unchecked_since(home.popkit_home(environ), month_of(now))
 

@@ -20,7 +20,7 @@ from popkit_retention.core.state import session, stored_contexts
 
 from .configured_database import open_local, server_in, user_in
 from .incremental_reading import Mark, mark_of, read_on
-from .records import DAY_S, KEPT_DAYS, Used
+from .records import DAY_S, KEPT_DAYS, RequestUsage
 from .replication import Replication
 from .sqlite import FILE
 from .transcript_usage import used_of
@@ -66,7 +66,7 @@ class _Source(NamedTuple):
 
     path: str
     mark: tuple[int, int]
-    used: Callable[[bytes], Used | None]
+    used: Callable[[bytes], RequestUsage | None]
 
     @property
     def key(self) -> str:
@@ -90,7 +90,7 @@ def _sources(environ: Mapping[str, str], ours: str, names: list[str]) -> Iterato
             yield from _existing([transcript, *projects.transcripts_of_agents(transcript)], parse_answer)
 
 
-def _existing(paths: list[str], used: Callable[[bytes], Used | None]) -> Iterator[_Source]:
+def _existing(paths: list[str], used: Callable[[bytes], RequestUsage | None]) -> Iterator[_Source]:
     """Yield those of the files that exist."""
     for path in paths:
         mark = mark_of(path)
@@ -128,7 +128,7 @@ class _Run:
         self._store = store
         self._replication = replicated
         self._oldest = oldest
-        self._used: list[Used] = []
+        self._used: list[RequestUsage] = []
         self._marks: dict[str, Mark] = {}
 
     def read(self, sources: list[_Source], progress: Progress) -> int:
@@ -152,7 +152,7 @@ class _Run:
         return count + self._write()
 
     def _read_one(self, source: _Source, mark: Mark | None) -> None:
-        used: list[Used] = []
+        used: list[RequestUsage] = []
 
         def take(line: bytes) -> None:
             request = source.used(line)

@@ -32,7 +32,7 @@ class Tokens(NamedTuple):
     output: int = 0
 
 
-class Used(NamedTuple):
+class RequestUsage(NamedTuple):
     """The usage of one request. `at`: seconds since 1970; `usd`: None where its price is not known."""
 
     source: str
@@ -63,7 +63,7 @@ class Sum(NamedTuple):
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens + self.output_tokens
 
 
-class SessionUsed(NamedTuple):
+class SessionUsage(NamedTuple):
     """The usage of one session; `at`: its newest request (seconds since 1970)."""
 
     session_id: str

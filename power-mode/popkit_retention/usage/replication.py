@@ -6,7 +6,7 @@ from typing import Any
 
 from popkit_retention.core.io.system import day_of
 
-from .records import CLIENT, Tokens, Used, month_of, name_of
+from .records import CLIENT, RequestUsage, Tokens, month_of, name_of
 from .sqlite import SqliteStore
 from .usage_store import AT_ONCE, USAGE, NotWritable
 
@@ -50,7 +50,7 @@ class Replication:
                 wanted = f"SELECT source, request_id FROM context_usage WHERE source <> '{CLIENT}' AND day >= :since"
                 db.change(f"INSERT INTO unsent (source, request_id) {wanted}", since=since)
 
-    def enqueue(self, db: Statements, used: Iterable[Used]) -> None:
+    def enqueue(self, db: Statements, used: Iterable[RequestUsage]) -> None:
         """Queue requests within the caller's transaction."""
         if self._server is not None:
             rows = [
@@ -94,6 +94,6 @@ def count_pending(store: SqliteStore) -> int:
     return int(count)
 
 
-def _used(row: Sequence[Any]) -> Used:
+def _used(row: Sequence[Any]) -> RequestUsage:
     source, request_id, session_id, user_id, project, model, at, _day, *tokens, usd = row
-    return Used(source, request_id, session_id, user_id, model, at, Tokens(*tokens), usd, project)
+    return RequestUsage(source, request_id, session_id, user_id, model, at, Tokens(*tokens), usd, project)

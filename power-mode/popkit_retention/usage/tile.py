@@ -23,7 +23,7 @@ from ..dashboard.tile import Tile
 from . import budgets
 from .configured_database import configuration, open_store, server_in, user_in
 from .incremental_reading import mark_of
-from .records import SessionUsed, Snapshot, Sum, month_of
+from .records import SessionUsage, Snapshot, Sum, month_of
 from .sqlite import FILE, WORDS
 from .tile_ingestion import keep_ingesting
 from .tile_sessions import TeamSessions
@@ -171,18 +171,18 @@ class UsageTile(Tile):
             return ""
         return repr([(snapshot.session_id, snapshot.at, snapshot.used.requests) for snapshot in self._newest()])
 
-    def _newest(self) -> list[SessionUsed]:
+    def _newest(self) -> list[SessionUsage]:
         """Return the newest sessions, queried again when there may be more: every FRESH_S for a server, else when the file has changed."""
         if self.database()[1]:
             return self._others.known(time.monotonic() // FRESH_S, PATIENCE_S)
         return self._others.known(mark_of(os.path.join(self.app_state.home, FILE)), None)
 
-    def _sessions(self) -> list[SessionUsed]:
+    def _sessions(self) -> list[SessionUsage]:
         since = days_before(day_of(self.app_state.now()), DAYS - 1)
         with self.opened_store() as store:
             return [] if store is None else store.by_session(since, most=SESSIONS)
 
-    def _row(self, used: SessionUsed, shared: bool) -> SessionRow:
+    def _row(self, used: SessionUsage, shared: bool) -> SessionRow:
         running = self.app_state.now() - used.at < RUNS_S
         return SessionRow(
             id=used.session_id,

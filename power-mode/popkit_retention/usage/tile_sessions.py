@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .records import SessionUsed
+    from .records import SessionUsage
 
 AGAIN_S = 5.0  # delay before a failed query is repeated
 
@@ -22,7 +22,7 @@ class TeamSessions:
 
     def __init__(
         self,
-        ask: Callable[[], list[SessionUsed]],
+        ask: Callable[[], list[SessionUsage]],
         failed: Callable[[BaseException], object],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -31,13 +31,13 @@ class TeamSessions:
         self._failed = failed
         self._lock = threading.Lock()
         self._mark: object = None
-        self._sessions: list[SessionUsed] = []
+        self._sessions: list[SessionUsage] = []
         self._problem: str | None = None
         self._answered: threading.Event | None = None  # of the query that is running
         self._is_slow = False
         self._retry_at = float("-inf")
 
-    def known(self, mark: object, patience_s: float | None) -> list[SessionUsed]:
+    def known(self, mark: object, patience_s: float | None) -> list[SessionUsage]:
         """Return the newest known sessions. They are queried again where `mark` differs from that of the last answer; the caller waits for
         that at most `patience_s` (None: until it comes), unless the last query took longer."""
         with self._lock:

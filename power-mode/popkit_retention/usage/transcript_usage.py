@@ -11,7 +11,7 @@ from typing import Any
 from popkit_retention.core.hosts.transcripts.stamps import seconds_of
 from popkit_retention.core.io.codec import as_object, loads
 
-from .records import TRANSCRIPT, Tokens, Used, usd_of
+from .records import TRANSCRIPT, RequestUsage, Tokens, usd_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST_TOKENS = 10**9  # of a request
 
 
-def used_of(line: bytes, session_id: str, user: str, project: str, models: Models) -> Used | None:
+def used_of(line: bytes, session_id: str, user: str, project: str, models: Models) -> RequestUsage | None:
     """Return the usage of the request whose answer is in a line of a transcript; None for any other line."""
     if b'"usage"' not in line or b'"assistant"' not in line:
         return None
@@ -31,7 +31,7 @@ def used_of(line: bytes, session_id: str, user: str, project: str, models: Model
     if answer is None:
         return None
     id, model, at, tokens = answer
-    return Used(TRANSCRIPT, id, session_id, user, model, at, tokens, usd_of(models.model(model), tokens), project)
+    return RequestUsage(TRANSCRIPT, id, session_id, user, model, at, tokens, usd_of(models.model(model), tokens), project)
 
 
 def _answer(entry: Any) -> tuple[str, str, float, Tokens] | None:

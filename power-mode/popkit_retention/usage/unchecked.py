@@ -25,7 +25,7 @@ FILE = "unchecked.jsonl"
 MOST_BYTES = 64 * 1024  # of the file, above which each silence keeps one line
 
 
-class Unchecked(NamedTuple):
+class UncheckedRequests(NamedTuple):
     """Requests whose limits could not be checked: from and until when (seconds since 1970), how many, and the reason, for people."""
 
     since: float
@@ -52,7 +52,7 @@ class UncheckedLog:
         self._pid = os.getpid()
         self._name, self._requests = "", 0
 
-    def count(self, silence: Silence | None) -> Unchecked | None:
+    def count(self, silence: Silence | None) -> UncheckedRequests | None:
         """Count a request that goes out; return the count of its silence so far, None where its limits were checked."""
         if self._pid != os.getpid():
             self._reset()
@@ -61,7 +61,7 @@ class UncheckedLog:
             return None
         self._name = self._name or uuid.uuid4().hex
         self._requests += 1
-        unchecked = Unchecked(silence.since, self._clock(), self._requests, silence.why)
+        unchecked = UncheckedRequests(silence.since, self._clock(), self._requests, silence.why)
         with suppress(OSError, ValueError, home.NoHome):  # a full disk fails no request
             _append(home.popkit_home(self._environ), {"silence": self._name, **unchecked._asdict()})
         return unchecked
@@ -86,15 +86,15 @@ def _rows(path: str) -> list[dict[str, Any]]:
     return list(newest.values())
 
 
-def _unchecked(row: Mapping[str, Any]) -> Unchecked:
-    return Unchecked(float(row["since"]), float(row["until"]), int(row["requests"]), str(row["why"]))
+def _unchecked(row: Mapping[str, Any]) -> UncheckedRequests:
+    return UncheckedRequests(float(row["since"]), float(row["until"]), int(row["requests"]), str(row["why"]))
 
 
-def unchecked_since(folder: str, day: str) -> Unchecked | None:
+def unchecked_since(folder: str, day: str) -> UncheckedRequests | None:
     """Return the requests of all silences that ended on a local day ("2026-11-01") or later, with the newest reason; None where there are
     none. OSError."""
     found = [period for period in map(_unchecked, _rows(os.path.join(folder, FILE))) if day_of(period.until) >= day]
     if not found:
         return None
     newest = max(found, key=lambda period: period.until)
-    return Unchecked(min(period.since for period in found), newest.until, sum(period.requests for period in found), newest.why)
+    return UncheckedRequests(min(period.since for period in found), newest.until, sum(period.requests for period in found), newest.why)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from popkit_retention.core.errors import PopkitError
 from popkit_retention.core.io.system import day_of
 
-from .records import CLIENT, DAY_S, KEPT_DAYS, TRANSCRIPT, SessionUsed, Snapshot, Sum, name_of
+from .records import CLIENT, DAY_S, KEPT_DAYS, TRANSCRIPT, SessionUsage, Snapshot, Sum, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import TypeVar
 
-    from .records import Used
+    from .records import RequestUsage
 
     _Self = TypeVar("_Self", bound="UsageStore")
 
@@ -122,7 +122,7 @@ class UsageStore:
     def close(self) -> None:
         """Close the connection."""
 
-    def write(self, used: Iterable[Used] = (), snapshots: Iterable[Snapshot] = ()) -> None:
+    def write(self, used: Iterable[RequestUsage] = (), snapshots: Iterable[Snapshot] = ()) -> None:
         """Record requests and keep snapshots, in one transaction. NotWritable where the same would fail again."""
         rows, stored = list(used), [_snapshot_values(snapshot) for snapshot in snapshots]
         with self.writing() as db:
@@ -130,7 +130,7 @@ class UsageStore:
             if stored:  # one that exists stays as it is: the answer to a COMMIT may have been lost
                 db.insert(*self._inserting("context_snapshots", SNAPSHOTS), "ON CONFLICT (id) DO NOTHING", stored)
 
-    def record(self, db: Statements, used: Iterable[Used]) -> None:
+    def record(self, db: Statements, used: Iterable[RequestUsage]) -> None:
         """Record requests within the caller's transaction."""
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for row in map(_row, used):
@@ -195,11 +195,11 @@ class UsageStore:
         rows = self._query(f"SELECT day, {_SUMS} FROM context_usage", since, user, "GROUP BY day ORDER BY day")
         return [(row[0], _sum(row[1:])) for row in rows]
 
-    def by_session(self, since: str = "", user: str = "", most: int = 100) -> list[SessionUsed]:
+    def by_session(self, since: str = "", user: str = "", most: int = 100) -> list[SessionUsage]:
         """Return at most this many sessions that used anything since a day, the newest first."""
         query = f"SELECT session_id, max(user_id), max(project), {self.seconds.format('max(at)')} AS newest, {_SUMS} FROM context_usage"
         rows = self._query(query, since, user, "GROUP BY session_id ORDER BY newest DESC LIMIT :most", most=most)
-        return [SessionUsed(row[0], row[1], row[2], float(row[3]), _sum(row[4:])) for row in rows]
+        return [SessionUsage(row[0], row[1], row[2], float(row[3]), _sum(row[4:])) for row in rows]
 
     def users(self, since: str = "") -> list[str]:
         """Return the users with any usage since a day, by name."""
@@ -222,7 +222,7 @@ class UsageStore:
             return db.ask(f"{query} {where} {rest}", **values)
 
 
-def _row(used: Used) -> dict[str, Any]:
+def _row(used: RequestUsage) -> dict[str, Any]:
     names = {key: name_of(getattr(used, key)) for key in NAMES}
     tokens = [min(max(count, 0), _MOST_TOKENS) for count in used.tokens]
     return {**names, "at": _time(used.at), "day": day_of(used.at), **dict(zip(TOKENS, tokens)), "usd": used.usd}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .budgets import Standing
     from .configured_database import BudgetReport
     from .records import Sum
-    from .unchecked import Unchecked
+    from .unchecked import UncheckedRequests
 
 _NO_LIMITS = "No limit is set, so nothing is left out because of a budget. To set one: popkit budget set month_usd=50"
 
@@ -39,7 +39,7 @@ def budgets(report: BudgetReport) -> list[text.Line]:
     return [*lines, "", "Used this month", *_used(report.of_month)]
 
 
-def unchecked(unchecked: Unchecked) -> str:
+def unchecked(unchecked: UncheckedRequests) -> str:
     """Return the sentence on the requests whose limits could not be checked."""
     fields, verb = unchecked.as_fields(), "was" if unchecked.requests == 1 else "were"
     since, until = (fields[name].replace("T", " ").rstrip("Z") for name in ("since", "until"))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from popkit_retention.core.archive.records import Record
-    from popkit_retention.core.archive.searching import Found
+    from popkit_retention.core.archive.searching import Match
 
 
 def unusable(path: str, error: Exception) -> str:
@@ -33,7 +33,7 @@ def minute(stamp: str) -> str:
     return text.clean(stamp[:16].replace("T", " "))
 
 
-def matches(rows: Sequence[Found], everywhere: bool, more: int) -> list[text.Line]:
+def matches(rows: Sequence[Match], everywhere: bool, more: int) -> list[text.Line]:
     """Return the matches of a search in this project, or `everywhere`; `more`: how many are shown if there are more, else 0."""
     if not rows:
         where, wider = ("", "") if everywhere else (" in this project", " --everywhere searches all projects.")

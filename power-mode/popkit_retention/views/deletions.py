@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 _SHOWN = 5  # placeholders shown of one transcript
 
 
-def records(deleted: archive.Pruned) -> str:
+def records(deleted: archive.PruneResult) -> str:
     """Return how many records a deletion removes."""
     return f"{units.counted(deleted.records, 'record')} ({units.size(deleted.bytes)})"
 
 
-def would_delete(deleted: archive.Pruned) -> list[text.Line]:
+def would_delete(deleted: archive.PruneResult) -> list[text.Line]:
     """Return what a deletion would remove."""
     lines = text.wrap(f"Would delete {records(deleted)} for good.")
     return [*lines, f"{units.counted(deleted.chains, 'context')} would disappear completely."] if deleted.chains else lines
 
 
-def on_hold(deleted: archive.Pruned) -> list[text.Line]:
+def on_hold(deleted: archive.PruneResult) -> list[text.Line]:
     """Return how many records a deletion leaves because of holds."""
     if not deleted.on_hold:
         return []

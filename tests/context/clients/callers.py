@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from popkit_retention.clients import with_context
 from popkit_retention.context.build_types import ContextBuildOptions, ContextResult, LayerShare, PruningStrategy, TierBreakdown
-from popkit_retention.context.requests import Caller, Request, Used
+from popkit_retention.context.requests import AnswerUsage, Caller, Request
 from popkit_retention.context.service import ContextService
 from popkit_retention.context.sources import Sources
 from tests.patience import HANG_S
@@ -51,7 +51,7 @@ class Ledger:
     def __init__(self, used_percent: float | None = None) -> None:
         self.percent = used_percent
         self.builds: list[tuple[Caller, ContextResult]] = []
-        self.answers: list[tuple[Caller, str, Used]] = []
+        self.answers: list[tuple[Caller, str, AnswerUsage]] = []
 
     def used_percent(self, user_id: str, session_id: str) -> float | None:
         return self.percent
@@ -59,7 +59,7 @@ class Ledger:
     def built(self, caller: Caller, request: Request, result: ContextResult) -> None:
         self.builds.append((caller, result))
 
-    def answered(self, caller: Caller, model: str, used: Used) -> None:
+    def answered(self, caller: Caller, model: str, used: AnswerUsage) -> None:
         self.answers.append((caller, model, used))
 
     def close(self) -> None:

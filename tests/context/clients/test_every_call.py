@@ -10,7 +10,7 @@ import pytest
 
 from popkit_retention.clients import coverage, uncovered
 from popkit_retention.context import BudgetExceeded, build_context
-from popkit_retention.context.requests import Caller, Used
+from popkit_retention.context.requests import AnswerUsage, Caller
 from popkit_retention.context.usage_log import DatabaseLog
 from popkit_retention.usage.configured_database import open_store
 from tests.patience import HANG_S
@@ -21,7 +21,7 @@ from .test_exceeded import Limited
 
 OPENAI, OPENAI_ASYNC, ANTHROPIC = Kind("openai", False), Kind("openai", True), Kind("anthropic", False)
 NEWEST_OPENAI = 3
-BOOKED = Used(input=INPUT, cache_read=CACHE_READ, output=OUTPUT, id="resp_1")
+BOOKED = AnswerUsage(input=INPUT, cache_read=CACHE_READ, output=OUTPUT, id="resp_1")
 PAID = {
     "responses": (OPENAI, lambda client: client.responses.create(model=MODEL, input="hello")),
     "a list of items": (OPENAI, lambda client: client.responses.create(model=MODEL, input=QUESTION)),
@@ -218,7 +218,7 @@ def test_the_results_of_a_batch_of_anthropics_are_recorded_as_they_are_read(api:
 
     backend = Backend(api)
     assert retrieve(kind, backend.client(kind, session_id="s1"), read_async if kind.asynchronous else read) == ["0", "1", "2"]
-    expected = Used(INPUT, CACHE_READ, CACHE_WRITE, 0, OUTPUT, "", True)
+    expected = AnswerUsage(INPUT, CACHE_READ, CACHE_WRITE, 0, OUTPUT, "", True)
     assert [(model, used._replace(id="")) for _, model, used in backend.ledger.answers] == [(MODEL, expected)] * 2
     assert len({used.id for _, _, used in backend.ledger.answers}) == 2
 
@@ -227,7 +227,7 @@ def test_a_batch_costs_half(tmp_path: Path):
     environ = {"POPKIT_HOME": str(tmp_path)}
     log = DatabaseLog(environ)
     for number, batch in enumerate((False, True)):
-        log.answered(Caller("dana", f"s{number}"), "claude-opus-4-8", Used(input=1_000, output=100, batch=batch))
+        log.answered(Caller("dana", f"s{number}"), "claude-opus-4-8", AnswerUsage(input=1_000, output=100, batch=batch))
     assert log.flush(HANG_S)
     log.close()
     with open_store(environ) as store:

@@ -12,7 +12,7 @@ from popkit_retention.core import units
 from popkit_retention.governance.controller import Controller
 from popkit_retention.governance.domains import USER
 from popkit_retention.usage.configured_database import open_store
-from popkit_retention.usage.records import CLIENT, Tokens, Used
+from popkit_retention.usage.records import CLIENT, RequestUsage, Tokens
 from tests.cli.conftest import *  # noqa: F403  `filled` and what it stands on
 from tests.cli.remembered import Remembered
 from tests.dashboard.page.homes import PLACE, SESSION, Home
@@ -35,7 +35,7 @@ MORE = """async ([shown, total, limit]) => {
 def book(home: Home, session: str, user: str, tokens: int = 1_000, dollars: float | None = 0.5, number: int = 1) -> None:
     """A request of a session that has no transcript here."""
     spent = Tokens(input=tokens, output=10)
-    used = Used(CLIENT, f"{session}-{number}", session, user, "claude-opus-5", home.at - 100, spent, dollars, "/their/shop")
+    used = RequestUsage(CLIENT, f"{session}-{number}", session, user, "claude-opus-5", home.at - 100, spent, dollars, "/their/shop")
     with open_store(home.environ()) as store:
         store.write([used])
 

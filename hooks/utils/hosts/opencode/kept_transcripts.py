@@ -12,17 +12,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["STORAGE", "Kept", "kept", "path_of", "root_of"]
+__all__ = ["STORAGE", "OpenCodeTranscript", "kept", "path_of", "root_of"]
 
 STORAGE = (Storage("transcripts of OpenCode", {home.TRANSCRIPTS: rf"[^/]+/{SESSION}[^/]+(/subagents/agent-[^/]+)?\.jsonl"}),)
 
 
-def kept(path: str, session_id: str, cwd: str, agent_id: str) -> Kept:
+def kept(path: str, session_id: str, cwd: str, agent_id: str) -> OpenCodeTranscript:
     """Return the transcript of one context, at a path."""
-    return Kept(path, session_id, cwd, agent_id)
+    return OpenCodeTranscript(path, session_id, cwd, agent_id)
 
 
-class Kept(KeptTranscript):
+class OpenCodeTranscript(KeptTranscript):
     """The transcript of one context of OpenCode's."""
 
     def __init__(self, path: str, session_id: str, cwd: str, agent_id: str = "") -> None:

@@ -33,7 +33,7 @@ _DATABASE = re.compile(r"opencode(?:-[\w.-]+)?\.db")
 FOLDER, DATABASE = "storage", ".db"
 
 
-class Stored(NamedTuple):
+class StoredSession(NamedTuple):
     """A session in OpenCode's storage: its address, its id, the folder in which it began ("" where that takes a look into its file),
     the id of the session that it is a subagent's of ("" for none), and when it last changed (seconds)."""
 
@@ -59,7 +59,7 @@ def places(environ: Mapping[str, str]) -> list[str]:
     return standard
 
 
-def every(environ: Mapping[str, str]) -> list[Stored]:
+def every(environ: Mapping[str, str]) -> list[StoredSession]:
     """Return the sessions of the user, the one that changed last first. OSError where there is a database that cannot be read."""
     return sessions_in([place for place in places(environ) if os.path.exists(place)])
 
@@ -103,21 +103,23 @@ def size(address: str) -> int:
     return max(1, database.sizes(match[1], match[2]).get(match[2], 0))
 
 
-def sessions_in(places: list[str]) -> list[Stored]:
+def sessions_in(places: list[str]) -> list[StoredSession]:
     """Return the sessions of these databases and folders, each id once, the one that changed last first: OpenCode leaves the files whose
     sessions it has taken into its database. OSError where one cannot be read."""
-    sessions: dict[str, Stored] = {}
+    sessions: dict[str, StoredSession] = {}
     for place in places:
         if os.path.isdir(place):
-            stored = [Stored(path, id, "", "", at) for path, id, at in _sessions_in_files(place) if id.startswith(SESSION)]
+            stored = [StoredSession(path, id, "", "", at) for path, id, at in _sessions_in_files(place) if id.startswith(SESSION)]
         else:
-            stored = [Stored(f"{place}/{row[0]}", *row) for row in database.sessions(place) if _ADDRESS.fullmatch(f"{place}/{row[0]}")]
+            stored = [
+                StoredSession(f"{place}/{row[0]}", *row) for row in database.sessions(place) if _ADDRESS.fullmatch(f"{place}/{row[0]}")
+            ]
         for each in stored:
             sessions.setdefault(each.id, each)
     return sorted(sessions.values(), key=lambda each: (each.changed_at, each.id), reverse=True)
 
 
-def described(stored: Stored) -> Stored:
+def described(stored: StoredSession) -> StoredSession:
     """Return a session with its folder and its parent, which the older form has in its file; as it is where that cannot be read."""
     if stored.project or _ADDRESS.fullmatch(stored.address):
         return stored

@@ -47,7 +47,7 @@ class _Entry:
         self.raw: Message = raw if isinstance(raw, dict) else self.shown or {}
 
 
-class HandedOver:
+class PiConversation:
     """A conversation that is handed over: its `rows`, and the messages as they are `sent`, as a host of hooks has them."""
 
     __slots__ = ("_entries", "_is_bound", "rows", "sent")
@@ -84,11 +84,11 @@ class HandedOver:
         }
 
 
-def handover(entries: object, thinking: str) -> HandedOver:
+def handover(entries: object, thinking: str) -> PiConversation:
     """Return the conversation in the `entries` of a request, whose model thinks so. MessagesNotUnderstood for anything else."""
     if not isinstance(entries, list):
         raise MessagesNotUnderstood("pi does not say what it sends")
-    return HandedOver([_Entry(entry) for entry in entries], thinking == _ADAPTIVE)
+    return PiConversation([_Entry(entry) for entry in entries], thinking == _ADAPTIVE)
 
 
 def _row(role: str, blocks: Sequence[Message]) -> MessageRow:

@@ -13,17 +13,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["STORAGE", "Kept", "kept", "path_of"]
+__all__ = ["STORAGE", "PiTranscript", "kept", "path_of"]
 
 STORAGE = (Storage("transcripts of pi", {home.TRANSCRIPTS: rf"[^/]+/{SESSION}[^/]+\.jsonl"}),)
 
 
-def kept(path: str, session_id: str, cwd: str, agent_id: str) -> Kept:
+def kept(path: str, session_id: str, cwd: str, agent_id: str) -> PiTranscript:
     """Return the transcript of a session, at a path: pi has no other contexts."""
-    return Kept(path, session_id, cwd)
+    return PiTranscript(path, session_id, cwd)
 
 
-class Kept(KeptTranscript):
+class PiTranscript(KeptTranscript):
     """The transcript of a session of pi's, whose messages are the entries of its tree. `written`: entry -> uuid of the last line that it
     became, on whatever branch."""
 

@@ -42,7 +42,7 @@ _FIELDS = {
 _THINKS = ("thinking", "redacted_thinking")
 
 
-class AsSent:
+class SentConversation:
     """A conversation: its `messages` · `contents`, id of a result -> its content as JSON text, where that is more than one text · `lost`,
     ids of the results whose text alone would not say what they showed · `loaded`, names of the tools that results made known · `renewed`,
     what the client has said anew since, and stands no more."""
@@ -59,7 +59,7 @@ class AsSent:
 
 def read(
     sent: object, rows: object, tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str], host: str = CLAUDE_CODE
-) -> AsSent:
+) -> SentConversation:
     """Return the conversation of the messages `sent`, whose `rows` the host hands over. `show(block)`: the text that takes the place of a
     picture or document of the person's; `host`: its name. MessagesNotUnderstood where rows and messages do not match, or anything would be
     lost."""
@@ -106,7 +106,7 @@ class _Reader:
     def __init__(
         self, rows: Sequence[object], tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str], host: str
     ) -> None:  # fmt: skip
-        self.done = AsSent()
+        self.done = SentConversation()
         self.attachments = attachments
         self.tools = tools
         self.show = show

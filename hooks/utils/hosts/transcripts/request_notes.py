@@ -8,7 +8,7 @@ and what follows. An answer names its request. The note of a request may come be
 from __future__ import annotations
 
 from ...io.codec import as_object, as_objects, as_text, loads
-from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_OTHER, IN_SYSTEM, IN_TOOLS, Between
+from ...policy.lost_cache import IN_MESSAGES, IN_MODEL, IN_OTHER, IN_SYSTEM, IN_TOOLS, Interval
 from .usage import CLEAR
 
 TYPE_CHECKING = False
@@ -82,14 +82,14 @@ class Notes:
         self._digests: set[str] = set()  # of the requests since the last answer
         self._newest: _Note | None = None  # the newest
         self._answered: _Note | None = None  # what the last answer was to
-        self._late: tuple[str, Between] | None = None  # an answer whose request is not noted yet
+        self._late: tuple[str, Interval] | None = None  # an answer whose request is not noted yet
 
     @property
     def are_late(self) -> bool:
         """Return whether the last answer names a request that is not noted yet, in a conversation whose requests are."""
         return self._late is not None and bool(self._notes)
 
-    def take(self, line: bytes, between: Between) -> None:
+    def take(self, line: bytes, between: Interval) -> None:
         """Take in a line that begins with REQUEST or SHAPE; a request that is sent again has failed, which is noted in `between`."""
         try:
             entry = loads(line.decode("utf-8", "replace"))
@@ -98,14 +98,14 @@ class Notes:
         except (ValueError, RecursionError):
             return
 
-    def _take(self, entry: dict[str, Any], between: Between) -> None:
+    def _take(self, entry: dict[str, Any], between: Interval) -> None:
         key, shape = entry.get("shapeHash"), entry.get("shape")
         if isinstance(shape, dict) and isinstance(key, str):
             _keep(self._shapes, key, _Shape(shape))
         elif isinstance(entry.get("params"), dict):
             self._request(entry, between)
 
-    def _request(self, entry: dict[str, Any], between: Between) -> None:
+    def _request(self, entry: dict[str, Any], between: Interval) -> None:
         id = str(entry.get("id"))
         note = _Note(entry, self._notes.get(str(entry.get("base"))))
         _keep(self._notes, id, note)
@@ -119,7 +119,7 @@ class Notes:
         self._digests.add(digest)
         self._newest = note
 
-    def answered(self, request: object, between: Between) -> None:
+    def answered(self, request: object, between: Interval) -> None:
         """Note in `between` what the request that is answered now has otherwise than the one before; `request`: its id, if the answer names
         it."""
         note = self._notes.get(request) if isinstance(request, str) else self._newest
@@ -132,7 +132,7 @@ class Notes:
         else:
             self._answered = self._late = None
 
-    def _compare(self, new: _Note, between: Between) -> None:
+    def _compare(self, new: _Note, between: Interval) -> None:
         old, self._answered, self._late = self._answered, new, None
         between.keeps_thinking = new.keeps_thinking()
         if old is None:
@@ -151,7 +151,7 @@ class Notes:
         self._compare_shapes(old, new, changes, between)
         between.note({part for part, is_other in changes.items() if is_other}, {part for part, is_other in changes.items() if not is_other})
 
-    def _compare_shapes(self, old: _Note, new: _Note, changes: dict[str, bool], between: Between) -> None:
+    def _compare_shapes(self, old: _Note, new: _Note, changes: dict[str, bool], between: Interval) -> None:
         before, after = self._shapes.get(old.shape), self._shapes.get(new.shape)
         if old.shape and old.shape == new.shape:
             changes[IN_TOOLS] = changes[IN_SYSTEM] = False

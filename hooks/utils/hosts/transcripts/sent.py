@@ -25,8 +25,8 @@ from ...policy.lost_cache import (
     IN_TOOLS,
     PARTS,
     REWIND,
-    Between,
-    Sent,
+    Interval,
+    SentRequest,
     drops_thinking,
     lost_tokens,
 )  # fmt: skip
@@ -77,7 +77,7 @@ class Session:
     """
 
     def __init__(self) -> None:
-        self.requests: list[Sent] = []
+        self.requests: list[SentRequest] = []
         self.copies: set[str] = set()
         self.began = 0.0
         self.cwd = ""
@@ -106,7 +106,7 @@ class Session:
         row[1] = max(row[1], at)
 
 
-def read(path: str, size: int, is_copy: Callable[[Sent], bool] | None = None) -> Session:
+def read(path: str, size: int, is_copy: Callable[[SentRequest], bool] | None = None) -> Session:
     """Return the requests of the first `size` bytes of a transcript, of a main thread or of a subagent's own file; `is_copy` tells which of
     them were asked for elsewhere. OSError when it cannot be read."""
     reading = _Reading(Contents(), is_copy)
@@ -125,7 +125,7 @@ def _time_of(line: bytes) -> float:
     return seconds_of(entry.get("timestamp")) if entry is not None else 0.0
 
 
-class Following:
+class GrowingTranscript:
     """A transcript that grows: what was read stays read, and what has been reported is held no longer, however long it grows."""
 
     def __init__(self, path: str) -> None:
@@ -134,7 +134,7 @@ class Following:
         self._reported = 0  # requests
         self._reading = _Reading()
 
-    def new(self) -> tuple[list[Sent], bool]:
+    def new(self) -> tuple[list[SentRequest], bool]:
         """Return the requests since the last time, and whether the file is another since then, which is read from its beginning; OSError
         when it cannot be read. The newest waits for the client's note of it."""
         status = os.stat(self._path)
@@ -158,13 +158,13 @@ class Following:
 
 
 class _Reading:
-    def __init__(self, contents: Contents | None = None, is_copy: Callable[[Sent], bool] | None = None) -> None:
+    def __init__(self, contents: Contents | None = None, is_copy: Callable[[SentRequest], bool] | None = None) -> None:
         self.contents = contents  # None: nobody asks what the prompts are made of
         self.is_copy = is_copy
         self.session = Session()
         self.commands: list[tuple[str, float]] = []  # called since the last request, whose answer tells whether they are copies
         self.count = 0  # of requests, those forgotten too
-        self.between = Between()
+        self.between = Interval()
         # In the order in which they came, so that the oldest can be forgotten.
         self.known: dict[str, None] = {}  # ids of messages
         self.calls: dict[str, None] = {}  # ids of calls
@@ -254,8 +254,8 @@ class _Reading:
             self.count += 1
             self.between.keeps_thinking = entries.version_of(entry.get("version")) >= _KEEPS_THINKING
             self.notes.answered(entry.get("requestRef"), self.between)
-            self._request(Sent(usage, _output(message), self.between, self.thought, str(id), str(message.get("key") or "")))
-            self.between = Between()
+            self._request(SentRequest(usage, _output(message), self.between, self.thought, str(id), str(message.get("key") or "")))
+            self.between = Interval()
             self._share()
         elif id in self.known:
             last = self.session.requests[-1]
@@ -267,7 +267,7 @@ class _Reading:
             if block.get("type") == "tool_use" and id not in self.session.copies:
                 self._call(block, seconds_of(entry.get("timestamp")))
 
-    def _request(self, sent: Sent) -> None:
+    def _request(self, sent: SentRequest) -> None:
         self.session.requests.append(sent)
         if self.is_copy is not None and self.is_copy(sent):
             self.session.copies.add(sent.id)
@@ -378,7 +378,7 @@ def _names(attached: dict[str, Any]) -> str:
     return listed(names) or str(attached["type"])
 
 
-def _diagnosed(message: dict[str, Any], between: Between) -> None:
+def _diagnosed(message: dict[str, Any], between: Interval) -> None:
     """Note what the provider says of the request: it names the first part that is another."""
     reason = as_object(message.get("diagnostics")).get("cache_miss_reason")
     part = _DIAGNOSES.get(str(reason.get("type"))) if isinstance(reason, dict) else None

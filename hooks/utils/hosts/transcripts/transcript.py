@@ -71,7 +71,7 @@ class Index:
             self.doubts.append(reason)
 
 
-class _Carried:
+class _CarriedResults:
     """The results that remain behind compactions, as the file says: the host names those that it carried over, and writes down again a
     conversation that was handed to it as the compaction."""
 
@@ -125,7 +125,7 @@ def _read(lines: Iterable[bytes], index: Index, host: str = "") -> None:
     """Learn what lines tell; `host`: whose recording they are translated from."""
     results: tuple = (set(), set())  # of the main thread, of subagents
     chains = (Chain(), Chain())
-    carried = _Carried()
+    carried = _CarriedResults()
     number, version, cwd = 0, "", None
     index.translated = host
     for line in lines:
@@ -174,7 +174,7 @@ def _is_relevant(entry: Entry) -> bool:
     return entry.get("type") in ("user", "assistant") or is_compaction(entry)
 
 
-def _learn(entry: Entry, index: Index, results: set[str], carried: _Carried) -> None:
+def _learn(entry: Entry, index: Index, results: set[str], carried: _CarriedResults) -> None:
     if entry.get("type") == "user":
         ids = [block["tool_use_id"] for block in blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
         since = carried.since[entries.is_side(entry)]

@@ -18,7 +18,7 @@ from .command import Command
 from .place import Place
 from .programs import GIT_KINDS, GIT_READS, GIT_VALUES, KINDS, SWITCH_LOOKS, SWITCHES
 from .shell import parse
-from .wrappers import Inner, unwrap
+from .wrappers import InnerCommand, unwrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _pipeline(stages: list, place: Place) -> list[Action]:
     return reader(inner, stages, place) if reader else _run_or_other(inner, stages, place)
 
 
-def _only_feeds(kind: str | None, inner: Inner, command: Command) -> bool:
+def _only_feeds(kind: str | None, inner: InnerCommand, command: Command) -> bool:
     if kind in _FEEDING:
         return True
     return inner.program == "cat" and len(inner.words) == 1 and not any(one[0] == "<" for one in command.redirects)
@@ -134,15 +134,15 @@ def _other(stages: list, cwd: str) -> Action:
     return plain(kinds.OTHER, words, cwd, extra)
 
 
-def _acknowledged(inner: Inner, stages: list, place: Place) -> list[Action]:
+def _acknowledged(inner: InnerCommand, stages: list, place: Place) -> list[Action]:
     return [plain(kinds.ACK, inner.words, inner.cwd)]
 
 
-def _aside(inner: Inner, stages: list, place: Place) -> list[Action]:
+def _aside(inner: InnerCommand, stages: list, place: Place) -> list[Action]:
     return [plain(kinds.ACK, [inner.program, "> " + target], inner.cwd) for target in ran.written(stages[-1])[-1:]]
 
 
-def _content(inner: Inner, stages: list, place: Place) -> list[Action]:
+def _content(inner: InnerCommand, stages: list, place: Place) -> list[Action]:
     from . import lookups
 
     part, pattern = lookups.content_parts(inner.program, inner.words, inner.cwd, _is_fed(stages, place.deciding))
@@ -155,7 +155,7 @@ def _is_fed(stages: list, deciding: int) -> bool:
     return deciding > 0 or command.words[0] in ("xargs", "find") or any(one[0][0] == "<" for one in command.redirects)
 
 
-def _searched(name: str, part: tuple, stages: list, inner: Inner) -> list[Action]:
+def _searched(name: str, part: tuple, stages: list, inner: InnerCommand) -> list[Action]:
     target = ran.written(stages[-1])
     if target:
         return [plain(kinds.ACK, [inner.program, "> " + target[-1]], inner.cwd)]
@@ -163,7 +163,7 @@ def _searched(name: str, part: tuple, stages: list, inner: Inner) -> list[Action
     return [Action(kinds.SEARCH, name, (bounded(key, KEY_CHARS), ["?variable"] if has_variable(key) else roots))]
 
 
-def _files(inner: Inner, stages: list, place: Place) -> list[Action]:
+def _files(inner: InnerCommand, stages: list, place: Place) -> list[Action]:
     from . import lookups
 
     words = inner.words
@@ -183,7 +183,7 @@ def _files(inner: Inner, stages: list, place: Place) -> list[Action]:
     return _searched(f"{inner.program} {title}".rstrip(), part, stages, inner)
 
 
-def _read(inner: Inner, stages: list, place: Place) -> list[Action]:
+def _read(inner: InnerCommand, stages: list, place: Place) -> list[Action]:
     from . import lookups, reads
 
     what = reads.shown(inner.program, inner.words)
@@ -268,7 +268,7 @@ def _seen_through(command: Command, stages: list, interval: list[int]) -> list[i
     return interval
 
 
-def _git(inner: Inner, stages: list, place: Place) -> list[Action]:
+def _git(inner: InnerCommand, stages: list, place: Place) -> list[Action]:
     from . import worktree
 
     words, cwd, at = inner.words, inner.cwd, 1
@@ -305,13 +305,13 @@ def _git(inner: Inner, stages: list, place: Place) -> list[Action]:
     return [action]
 
 
-def _popkit(inner: Inner, stages: list, place: Place) -> list[Action]:
+def _popkit(inner: InnerCommand, stages: list, place: Place) -> list[Action]:
     if inner.words[1:2] == ["restore"] and kinds.OF_THE_ARCHIVE.isdisjoint(inner.words[2:3]) and place.deciding + 1 == len(stages):
         return [plain(kinds.RESTORED, ["popkit", *inner.words[1:]], inner.cwd)]
     return [_other(stages, inner.cwd)]
 
 
-def _run_or_other(inner: Inner, stages: list, place: Place) -> list[Action]:
+def _run_or_other(inner: InnerCommand, stages: list, place: Place) -> list[Action]:
     from .runs import marks_from_outside, run_of
 
     script = inner.script
@@ -353,7 +353,7 @@ def _patch_behind(stages: list, place: Place) -> Move | None:
     return worktree.move_of_other(words, place.cwd) if words[0] == "patch" else worktree.move(words[1:], place.cwd)
 
 
-def _other_move(inner: Inner, place: Place) -> Move | None:
+def _other_move(inner: InnerCommand, place: Place) -> Move | None:
     if inner.words[0] not in _OTHER_TREES:
         return None
     from . import worktree
@@ -361,7 +361,7 @@ def _other_move(inner: Inner, place: Place) -> Move | None:
     return worktree.move_of_other(inner.words, inner.cwd)
 
 
-def _look(words: list[str], inner: Inner, stages: list, deciding: int, cwd: str) -> Action | None:
+def _look(words: list[str], inner: InnerCommand, stages: list, deciding: int, cwd: str) -> Action | None:
     """Return the look at the state of something that a command is; None where it is none that is known."""
     if deciding or words[0] not in _LOOKING or stages[0].assignments or ran.is_hidden(stages):
         return None

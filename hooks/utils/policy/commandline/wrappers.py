@@ -40,7 +40,7 @@ _PYTHON_VALUES = ("-W", "-X", "-Q", "--check-hash-based-pycs")
 _SAME_FOR_ALL = ("/usr/bin/", "/bin/", "/usr/local/bin/")
 
 
-class Inner:
+class InnerCommand:
     """The command that runs in the end: a program with its words, or the text of a `script` for a shell, None where it is fed that."""
 
     __slots__ = ("cwd", "outer", "program", "script", "words")
@@ -70,14 +70,14 @@ def program_of(word: str) -> str:
     return ALIASES.get(name, name)
 
 
-def unwrap(words: list[str], cwd: str) -> Inner:
+def unwrap(words: list[str], cwd: str) -> InnerCommand:
     """Return the innermost program; the words of an unknown one are left alone."""
     outer: tuple = ()
     program = program_of(words[0])
     for _ in range(_DEEPEST):
         outer += _place_of(words[0], program, cwd)
         if program in SHELLS:
-            return Inner(program, words, cwd, outer, _script_of(program, words))
+            return InnerCommand(program, words, cwd, outer, _script_of(program, words))
         if program in INTERPRETERS:
             at, inner_program = _tool_behind(program, words)
             if at > 0:
@@ -100,7 +100,7 @@ def unwrap(words: list[str], cwd: str) -> Inner:
             break
         words = words[at:]
         program = inner_program or program_of(words[0])
-    return Inner(program, words, cwd, outer)
+    return InnerCommand(program, words, cwd, outer)
 
 
 def _place_of(word: str, program: str, cwd: str) -> tuple[str, ...]:

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import NamedTuple
 
-    class Budgeted(NamedTuple):
+    class Excerpt(NamedTuple):
         """`text` as it enters · `lines`: how many are left out, which only the archive has."""
 
         text: str
         lines: int
 
-    class Chosen(NamedTuple):
+    class Choice(NamedTuple):
         """`kept`: the places of the lines that stay · `about` the others, in words."""
 
         kept: set[int]
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 else:
     from collections import namedtuple
 
-    Budgeted = namedtuple("Budgeted", "text lines")
-    Chosen = namedtuple("Chosen", "kept about")
+    Excerpt = namedtuple("Excerpt", "text lines")
+    Choice = namedtuple("Choice", "kept about")
 
 # Characters that the lines around failures may take, with these; the failures themselves take as many as they have.
 AROUND = 4_000
@@ -76,21 +76,21 @@ _SETTING = r"\s*(?:\[[^\]]+\]\s*$|[\"']?[A-Za-z_$][\w.$/-]*[\"']?(?::\s| ?=|:$).
 _SETTINGS = 0.8
 
 
-def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Budgeted:
+def shorten(text: str, kind: str, error: bool = False, handle: str = "") -> Excerpt:
     """Return the informative part of an output of a kind; the whole where that is within its budget or of a kind that has none."""
     return shorten_sections(text, [Section(0, text.count("\n") + 1, kind)], error, handle)
 
 
-def shorten_sections(text: str, sections: Sequence[Section], error: bool, handle: str) -> Budgeted:
+def shorten_sections(text: str, sections: Sequence[Section], error: bool, handle: str) -> Excerpt:
     """Return the informative part of an output that several commands have printed, each as the kind that it is: those of one kind share its
     budget, and where there is more than one, each gap has a mark."""
     if len(text) <= (LEAST_FAILED if error else 0) or all(kinds.of(kind).budget is None for *_, kind in sections):
-        return Budgeted(text, 0)
+        return Excerpt(text, 0)
     own, added, rest = text.partition(REMINDER)
     lines = own.split("\n")
     end = len(lines) - 1 if not lines[-1] else len(lines)
     if not end or lines[end - 1].startswith(_NOTICE):
-        return Budgeted(text, 0)
+        return Excerpt(text, 0)
     names = [_as_failed(kind) if error else kinds.name_of(kind) for *_, kind in sections]
     chars: dict[str, int] = {}
     for (begin, stop, _), kind in zip(sections, names):
@@ -105,11 +105,11 @@ def shorten_sections(text: str, sections: Sequence[Section], error: bool, handle
         kept.update(range(begin, stop) if chosen is None else [begin + at for at in chosen.kept])
         about = "" if chosen is None else chosen.about
     if len(kept) == end:
-        return Budgeted(text, 0)
+        return Excerpt(text, 0)
     is_marked = len(sections) > 1 or names[0] != kinds.SEARCH
     written = _written(lines[:end], kept, is_marked, "" if len(sections) > 1 else about, handle)
     shorter = written.text + "\n" * (end < len(lines)) + added + rest
-    return Budgeted(shorter, written.lines) if len(text) - len(shorter) >= LEAST_SAVED else Budgeted(text, 0)
+    return Excerpt(shorter, written.lines) if len(text) - len(shorter) >= LEAST_SAVED else Excerpt(text, 0)
 
 
 def _as_failed(kind: str) -> str:
@@ -118,7 +118,7 @@ def _as_failed(kind: str) -> str:
     return name if kinds.is_run(kind) or kinds.of(kind).budget is None else kinds.ERROR
 
 
-def _chosen(lines: Sequence[str], kind: str, budget: int, error: bool) -> Chosen | None:
+def _chosen(lines: Sequence[str], kind: str, budget: int, error: bool) -> Choice | None:
     """Return the lines that stay of an output of a kind, of which so many characters may; None where all do."""
     if sum(map(len, lines)) + len(lines) <= budget:
         return None
@@ -131,8 +131,8 @@ def _chosen(lines: Sequence[str], kind: str, budget: int, error: bool) -> Chosen
     failures = failures_in(lines, kind)
     if kind == kinds.SEARCH:
         kept = _within(lines, _round(files.values()), budget) | set(failures)
-        return Chosen(kept, _counts(files, kept))
-    return Chosen(_essential_lines(lines, len(lines), kind, failures, budget), "")
+        return Choice(kept, _counts(files, kept))
+    return Choice(_essential_lines(lines, len(lines), kind, failures, budget), "")
 
 
 def is_listed(lines: Sequence[str]) -> bool:
@@ -257,7 +257,7 @@ def _counts(files: dict[str, list[int]], kept: Collection[int]) -> str:
     return "most of them in " + ", ".join(counts) if counts else ""
 
 
-def _written(lines: Sequence[str], kept: Collection[int], marked: bool, about: str, handle: str) -> Budgeted:
+def _written(lines: Sequence[str], kept: Collection[int], marked: bool, about: str, handle: str) -> Excerpt:
     """Return the kept lines, a mark for each gap where that is wanted, and the notice."""
     out: list[str] = []
     hidden: list[str] = []
@@ -276,4 +276,4 @@ def _written(lines: Sequence[str], kept: Collection[int], marked: bool, about: s
     names = outline(("\n".join(hidden) + "\n")[:_NAMES_IN].rpartition("\n")[0])  # whole lines: no name is cut
     notes = [f"{_NOTICE}{len(hidden):,} of {len(lines):,} lines"]
     notes += [about] * bool(about) + [f"to see all: popkit restore {handle}"] * bool(handle) + [f"they name: {names}"] * bool(names)
-    return Budgeted("\n".join([*out, "; ".join(notes) + "]"]), len(hidden))
+    return Excerpt("\n".join([*out, "; ".join(notes) + "]"]), len(hidden))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from .shown import Run
 
-    class Reduced(NamedTuple):
+    class Reduction(NamedTuple):
         """`text` as it enters · `leans_on`: ids of what references name, in order · `lines`: how many are left out · `is_exact`: no
         reference stands for lines whose durations are others."""
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 else:
     from collections import namedtuple
 
-    Reduced = namedtuple("Reduced", "text leans_on lines is_exact", defaults=(True,))
+    Reduction = namedtuple("Reduction", "text leans_on lines is_exact", defaults=(True,))
     _Reference = namedtuple("_Reference", "first last says leans_on saved is_exact")
 
 # A reference that is hardly shorter than what it replaces is one more thing to follow.
@@ -82,7 +82,7 @@ def say_once(
     handle: str = "",
     stay: Callable[[list[str]], Sequence[int]] | None = None,
     earlier: Sequence[Source] = (),
-) -> Reduced:
+) -> Reduction:
     """Return the text with runs that `shown` has as references. `path`: only what was read of that file counts. `handle`: of the archived
     whole, named once. `stay`: of some lines the places, in order, of those that are never left out; asked only where some would be.
     `earlier`: what the same command has shown before, from which durations may differ."""
@@ -117,7 +117,7 @@ def say_once(
         at = one.last
     if pieces and handle:
         pieces[-1] = f"{pieces[-1][:-1]}; to see all: popkit restore {handle}]"
-    return Reduced(
+    return Reduction(
         "\n".join([*pieces, *whole[at:]]),
         tuple(dict.fromkeys(one.leans_on for one in chosen)),
         sum(one.last - one.first for one in chosen),

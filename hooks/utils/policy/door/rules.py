@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .arrival import Arrival
     from .shown import ContextLines
 
-    class Shortened(NamedTuple):
+    class Shortening(NamedTuple):
         """`text` as it goes on · `amount` left out, as the rule's words count it · `leans_on`: ids that references name · `but`: where the
         text departs from the rule's words."""
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
         law: str
         words: tuple[str, str]
         concerns: Callable[[Arrival, str], bool]
-        shorten: Callable[[str, Arrival, ContextLines, str], Shortened]
+        shorten: Callable[[str, Arrival, ContextLines, str], Shortening]
 
 else:
     from collections import namedtuple
 
-    Shortened = namedtuple("Shortened", "text amount leans_on but", defaults=((), ""))
+    Shortening = namedtuple("Shortening", "text amount leans_on but", defaults=((), ""))
     Rule = namedtuple("Rule", "name setting values law words concerns shorten")
 
 # What a result leaves out that the context shows: nothing, what a Read of the same file has shown, anything.
@@ -70,33 +70,33 @@ def _may_be_forged(arrival: Arrival, value: str) -> bool:
     return own_lines.may_look_like_one(arrival.text)
 
 
-def _marked(text: str, arrival: Arrival, shown: ContextLines, value: str) -> Shortened:
-    return Shortened(*own_lines.marked(text))
+def _marked(text: str, arrival: Arrival, shown: ContextLines, value: str) -> Shortening:
+    return Shortening(*own_lines.marked(text))
 
 
 def _may_be_noisy(arrival: Arrival, value: str) -> bool:
     return not arrival.error and (kinds.of(arrival.kind).is_noisy or len(arrival.steps) > 1)
 
 
-def _quieted(text: str, arrival: Arrival, shown: ContextLines, value: str) -> Shortened:
+def _quieted(text: str, arrival: Arrival, shown: ContextLines, value: str) -> Shortening:
     parts = arrival.sections(text)
     if len(parts) == 1:
         quieted = noise.quiet(text) if kinds.of(parts[0].kind).is_noisy else text
     elif noise.has_count(text):
-        return Shortened(text, 0)  # beside it, none of ours could be told from it
+        return Shortening(text, 0)  # beside it, none of ours could be told from it
     else:
         lines = text.split("\n")
         pieces = [("\n".join(lines[begin:end]), kind) for begin, end, kind in parts]
         quieted = "\n".join([noise.quiet(piece) if kinds.of(kind).is_noisy else piece for piece, kind in pieces])
-    return Shortened(quieted, max(0, len(text) - len(quieted)))
+    return Shortening(quieted, max(0, len(text) - len(quieted)))
 
 
 def _is_printed(arrival: Arrival, value: str) -> bool:
     return arrival.operation in _PRINTS
 
 
-def _within_budget(text: str, arrival: Arrival, shown: ContextLines, value: str) -> Shortened:
-    return Shortened(*informative.shorten_sections(text, arrival.sections(text), arrival.error, arrival.handle))
+def _within_budget(text: str, arrival: Arrival, shown: ContextLines, value: str) -> Shortening:
+    return Shortening(*informative.shorten_sections(text, arrival.sections(text), arrival.error, arrival.handle))
 
 
 def _may_refer(arrival: Arrival, value: str) -> bool:
@@ -105,10 +105,10 @@ def _may_refer(arrival: Arrival, value: str) -> bool:
     return value == ANY or arrival.path != ""
 
 
-def _deduplicated(text: str, arrival: Arrival, shown: ContextLines, value: str) -> Shortened:
+def _deduplicated(text: str, arrival: Arrival, shown: ContextLines, value: str) -> Shortening:
     earlier = shown.results_of(arrival.name) if value == ANY and _may_be_repeated(arrival) else ()
     result = once.say_once(text, shown, arrival.path if value == READS else "", arrival.handle, _stay(text, arrival), earlier)
-    return Shortened(result.text, result.lines, result.leans_on, "" if result.is_exact else ", but for durations")
+    return Shortening(result.text, result.lines, result.leans_on, "" if result.is_exact else ", but for durations")
 
 
 def _may_be_repeated(arrival: Arrival) -> bool:

@@ -30,7 +30,7 @@ class Content:
 
 
 @dataclass(frozen=True)
-class Described:
+class Description:
     """A resource in words for a person: a label (secrets masked), its project (the key) and session, its bytes, and `stage`, a sentence on
     its stage of life."""
 
@@ -58,7 +58,7 @@ class Domain(Protocol):
         """Return the ids that a word can mean: that id itself, else at most five that begin with it."""
         ...
 
-    def describe(self, ids: Sequence[str]) -> dict[str, Described]:
+    def describe(self, ids: Sequence[str]) -> dict[str, Description]:
         """Return the descriptions of these for people."""
         ...
 

@@ -25,7 +25,7 @@ from ...memory.stores.protocol import Batch, Change, DuplicateId, Outdated, Stor
 from ...memory.stores.shared import in_batches
 from ..errors import DomainUnavailable
 from ..policies import MEMORY
-from . import USER, Content, Described
+from . import USER, Content, Description
 from .memory_resources import about, as_bytes, label, read_back, source_type, stage_of
 from .rules import ON_HOLD, PINNED, Resource
 
@@ -77,14 +77,14 @@ class MemoryDomain:
                         break
             return matches
 
-    def describe(self, ids: Sequence[str]) -> dict[str, Described]:
+    def describe(self, ids: Sequence[str]) -> dict[str, Description]:
         now = self._now()
         with self._using() as store:
             descriptions = {}
             for item in self._some(store, ids):
                 full = store.original(item.id) if item.original else None
                 size = len(item.text.encode("utf-8", "surrogatepass")) + len((full or "").encode("utf-8", "surrogatepass"))
-                descriptions[item.id] = Described(item.id, mask(label(item)), item.project, item.episode, size, stage_of(item, now))
+                descriptions[item.id] = Description(item.id, mask(label(item)), item.project, item.episode, size, stage_of(item, now))
             return descriptions
 
     def placeholders(self, ids: Sequence[str]) -> dict[str, list[str]]:  # noqa: ARG002  as of the protocol

@@ -22,7 +22,7 @@ from popkit_retention.core.state.archived import THINKING
 from ...views import archive as archive_views
 from ..errors import DomainUnavailable
 from ..policies import ACTION, CONTEXT, RAG, THOUGHT
-from . import Content, Described
+from . import Content, Description
 from .rules import ON_HOLD, Resource, created_at_of
 
 TYPE_CHECKING = False
@@ -100,8 +100,8 @@ class RagDomain:
             handles = archive.handles_of(db, word, _MOST_MATCHES if project is None else -1)
             return [id for id in handles if project is None or self._project_of(db, archive.record(db, id)) == project][:_MOST_MATCHES]
 
-    def describe(self, ids: Sequence[str]) -> dict[str, Described]:
-        descriptions: dict[str, Described] = {}
+    def describe(self, ids: Sequence[str]) -> dict[str, Description]:
+        descriptions: dict[str, Description] = {}
         with self._using() as db:
             for id in ids:
                 record = archive.record(db, id) if db else None
@@ -109,7 +109,7 @@ class RagDomain:
                 if record and context:
                     stage = f"Archived on {record.created_at[:10]}, {_KEPT.get(record.zone, 'damaged')}"
                     label, key = mask(record.label), self._key(context.project)
-                    descriptions[id] = Described(id, label, key, context.session_id, record.size, stage)
+                    descriptions[id] = Description(id, label, key, context.session_id, record.size, stage)
         return descriptions
 
     def placeholders(self, ids: Sequence[str]) -> dict[str, list[str]]:
@@ -236,7 +236,7 @@ def _about(record: Record, context: archive.Chain) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _returning(content: Content) -> returning.Returning:
+def _returning(content: Content) -> returning.ReturningContent:
     about: Mapping[str, Any] = content.about
     try:
         chain = archive.Chain(*(about[name] for name in ("task_id", "session_id", "agent_id", "project", "transcript")))
@@ -245,7 +245,9 @@ def _returning(content: Content) -> returning.Returning:
         id, kind, label, timestamp = map(_text, named)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise DomainUnavailable(f"{content.id}: its archived details do not say where it belongs, so it cannot be restored") from None
-    return returning.Returning(content.id, chain, archive.NewRecord(id, kind, label, to_text(content.data), timestamp, subjects, tokens))
+    return returning.ReturningContent(
+        content.id, chain, archive.NewRecord(id, kind, label, to_text(content.data), timestamp, subjects, tokens)
+    )
 
 
 def _text(value: object) -> str:

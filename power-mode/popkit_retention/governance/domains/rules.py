@@ -52,7 +52,7 @@ class Verdict(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Applied:
+class Application:
     """A policy's verdicts on resources. `eligible` (oldest first, at most the policy's limit) may be deleted, `protected` may not;
     `left_out` were eligible beyond the limit. `cutoff` in seconds: later resources are kept."""
 
@@ -108,7 +108,7 @@ RULES: tuple[tuple[str, Callable[[RetentionPolicy, float], Keeps | None]], ...] 
 )
 
 
-def apply_rules(policy: RetentionPolicy, resources: Iterable[Resource], now: float) -> Applied:
+def apply_rules(policy: RetentionPolicy, resources: Iterable[Resource], now: float) -> Application:
     """Sort resources into those that a policy releases and those that it keeps. `now` in seconds."""
     cutoff = now - policy.older_than_days * DAY_S
     rules = [(reason, keeps) for reason, rule in RULES if (keeps := rule(policy, cutoff))]
@@ -122,7 +122,7 @@ def apply_rules(policy: RetentionPolicy, resources: Iterable[Resource], now: flo
             eligible.append(Verdict(resource.id, (ELIGIBLE,), resource.created_at))
     eligible.sort(key=attrgetter("created_at", "id"))
     within_limit = eligible[: policy.limit]
-    return Applied(cutoff, policy, within_limit, protected, len(eligible) - len(within_limit))
+    return Application(cutoff, policy, within_limit, protected, len(eligible) - len(within_limit))
 
 
 def resource_of(value: object) -> Resource:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from ..policies import Adjusted
-    from ..shapes import PartStatus, PendingRequest, Soon
+    from ..policies import Adjustment
+    from ..shapes import DueResources, PartStatus, PendingRequest
 
 _KEY_COLUMNS = 18
 
@@ -97,7 +97,7 @@ def _setting(key: str, setting: object) -> list[text.Line]:
     return text.pair("  " + key, value(setting), _KEY_COLUMNS + 2)
 
 
-def _soon(soon: Soon, now: float) -> str:
+def _soon(soon: DueResources, now: float) -> str:
     return f"{soon['count']:,} of those may be deleted within {SOON_DAYS} days, the first {ahead(seconds_of(soon['first_at']), now)}"
 
 
@@ -107,7 +107,7 @@ def _marked(part: PartStatus, now: float, command: str) -> str:
     return f"{part['marked']:,}, {when}. {command} undo removes marks"
 
 
-def out_of_bounds(adjusted: Mapping[str, Sequence[Adjusted]]) -> str:
+def out_of_bounds(adjusted: Mapping[str, Sequence[Adjustment]]) -> str:
     """Return what is wrong with values that no policy keeps as they were given, by domain."""
     return ", ".join(
         f"{domain}.{change.key} {change.why}, not {value(change.given)}" for domain, found in adjusted.items() for change in found

@@ -25,7 +25,7 @@ from popkit_retention.core.policy.ruleset import Ruleset
 from popkit_retention.core.policy.tools import EDITS
 
 from ..following import Showings
-from ..items import COMMAND, NAME, NOTE, PATH, Lesson, Observed
+from ..items import COMMAND, NAME, NOTE, PATH, Lesson, Observation
 from .commands import Commands
 from .defined_names import Names
 from .files import Files
@@ -95,13 +95,13 @@ def observe(path: str, root: str, session: str = "") -> Observations:
             tokens += estimate_tokens(event.text) if is_lookup else 0
     missing = tuple(sorted([(PATH, path) for path in files.missing] + [(COMMAND, text) for text in commands.missing]))
     return Observations(
-        session or session_id_of(path), began, ended, tuple(Observed(NOTE, text, 1, at) for text, at in notes.items()),
+        session or session_id_of(path), began, ended, tuple(Observation(NOTE, text, 1, at) for text, at in notes.items()),
         tuple(commands.observed() + files.observed() + names.observed()), tuple(names.written()), frozenset(names.unaided), lookups, tokens,
         showings.all(), missing,
     )  # fmt: skip
 
 
-def _names_in(observed: Observed) -> list[str]:
+def _names_in(observed: Observation) -> list[str]:
     """Return the names by which an item is recognised in written text: the words of a command, else the last part of a path."""
     words = observed.text.split() if observed.kind == COMMAND else [observed.text]
     return [word.rpartition("/")[2] for word in words]

@@ -20,7 +20,7 @@ from popkit_retention.core.policy.tools import EDIT, SHELLS, WRITE
 from popkit_retention.core.state.memory_records import TEST
 from popkit_retention.core.state.memory_text import folder_of
 
-from ..items import COMMAND, ERROR, TIMES, Observed
+from ..items import COMMAND, ERROR, TIMES, Observation
 from .line_runs import moved, runs_of
 
 TYPE_CHECKING = False
@@ -65,7 +65,7 @@ class Commands:
         self.worked: dict[tuple[str, str], list[tuple[Run, float]]] = {}  # (purpose, family) -> its runs
         self.failed: dict[str, tuple[int, str, str]] = {}  # family -> (number of the call, its command, its message)
         self.between: list[tuple[int, str]] = []  # actions, by number of the call
-        self.errors: dict[tuple[str, str], dict[str, list[Observed]]] = {}  # (family, message) -> fix -> when it ended the error
+        self.errors: dict[tuple[str, str], dict[str, list[Observation]]] = {}  # (family, message) -> fix -> when it ended the error
         self.missing: set[str] = set()
         self.calls = 0
         self.maybe_in = ""  # the folder, from the top, that the shell may be in although the host says another
@@ -125,14 +125,14 @@ class Commands:
             if fix and not (run.purpose == TEST and _EDITS_TEST.match(fix)):
                 details: dict[str, object] = {"fix": fix, "family": run.family, "command": command}
                 ended = self.errors.setdefault((run.family, message), {}).setdefault(fix, [])
-                ended.append(Observed(ERROR, f"{command}: {message}", 1, at, details))
+                ended.append(Observation(ERROR, f"{command}: {message}", 1, at, details))
         self.missing.discard(run.text)
         if run.purpose:
             self.worked.setdefault((run.purpose, run.family), []).append((run, at))
         if not run.checks:
             self.between.append((self.calls, "run " + run.text))
 
-    def observed(self) -> list[Observed]:
+    def observed(self) -> list[Observation]:
         """Return one command of each family that has a purpose, and the errors that were fixed, with the fix that ended them most often."""
         observations = []
         known = {folder_of(run.text)[1] for runs in self.worked.values() for run, _ in runs if run.folder}
@@ -144,7 +144,7 @@ class Commands:
             run, at = min(runs, key=lambda timed: (timed[0].text not in whole, -counts[timed[0].text], len(timed[0].text), timed[0].text))
             at = max(when for other, when in runs if other.text == run.text)
             details: dict[str, object] = {"family": f"{purpose} {family}", "purpose": purpose}
-            observations.append(Observed(COMMAND, run.text, len(runs), at, {**details, "folder": run.folder} if run.folder else details))
+            observations.append(Observation(COMMAND, run.text, len(runs), at, {**details, "folder": run.folder} if run.folder else details))
         for fixes in self.errors.values():
             ended = max(fixes.values(), key=lambda some: (len(some), some[-1].at))
             times = 1 if str(ended[-1].details["fix"]).startswith("edit ") else len(ended)

@@ -14,7 +14,7 @@ from popkit_retention.core.policy.masking import MASK, mask
 from popkit_retention.core.policy.outlines import PLAIN
 from popkit_retention.core.policy.tools import SEARCH
 
-from ..items import NAME, Observed
+from ..items import NAME, Observation
 from .files import LATER_CHARS, LEAST_NAME, LONGEST_NAME, TEXT_CHARS
 
 TYPE_CHECKING = False
@@ -102,12 +102,12 @@ class Names:
             if path and not path.endswith(PROSE):
                 self.defined[name] = path
 
-    def observed(self) -> list[Observed]:
+    def observed(self) -> list[Observation]:
         """Return the names that were looked for, with the file that defines each where the session has seen it."""
         observations = []
         for name, times in _most({name: self.names[name] for name in self.sought}, MOST_NAMES):
             details: dict[str, object] = {"defined_in": self.defined[name]} if name in self.defined else {}
-            observations.append(Observed(NAME, name, times, self.last[name], details))
+            observations.append(Observation(NAME, name, times, self.last[name], details))
         return observations
 
     def written(self) -> list[str]:

@@ -15,7 +15,7 @@ from popkit_retention.core.policy.masking import MASK
 from popkit_retention.core.policy.parts import normal_path
 from popkit_retention.core.policy.tools import EDITS, READS, SHELLS
 
-from ..items import PATH, Observed
+from ..items import PATH, Observation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,12 +117,12 @@ class Files:
                     if path and not any(char in path for char in "*?[$"):
                         self._lose([path, *(known for known in self.opened if known.startswith(path + "/"))])
 
-    def observed(self) -> list[Observed]:
+    def observed(self) -> list[Observation]:
         """Return the files that were opened, the most opened first, without those that are known by another name."""
         twice = {path for path, other in self.doubtful.items() if other in self.sure and path not in self.sure}
         opened = [(path, times) for path, times in self.opened.items() if path not in twice]
         most = sorted(opened, key=lambda count: (-count[1], count[0]))[:MOST_PATHS]
-        return [Observed(PATH, path, times, self.last[path], {"opened": True}) for path, times in most]
+        return [Observation(PATH, path, times, self.last[path], {"opened": True}) for path, times in most]
 
 
 # The characters of a text that are searched, and of each later one once a session has written SESSION_CHARS: masking takes most time.

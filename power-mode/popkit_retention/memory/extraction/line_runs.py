@@ -25,7 +25,7 @@ from .tasks import PURPOSES, purpose_of, task_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from popkit_retention.core.policy.commandline.wrappers import Inner
+    from popkit_retention.core.policy.commandline.wrappers import InnerCommand
 
 LONGEST = 120  # characters of a command
 # Programs that look at the machine or the network, that stop something, or that everybody knows.
@@ -105,7 +105,7 @@ def moved(words: list[str], program: str, folder: str) -> str:
     return folder if folder.endswith("/" + target) else normal_path(target, folder)
 
 
-def _run(words: list[str], assignments: list[str], inner: Inner, kind: str | None, folder: str, root: str) -> Run | None:
+def _run(words: list[str], assignments: list[str], inner: InnerCommand, kind: str | None, folder: str, root: str) -> Run | None:
     program, inside = inner.program, repository.within(folder, root)
     start = len(words) - len(inner.words)
     task = task_of(words, start)

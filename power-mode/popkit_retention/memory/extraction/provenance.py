@@ -10,7 +10,7 @@ from os.path import exists, isdir, isfile, join
 from popkit_retention.core.io import files, git, repository
 from popkit_retention.core.state.memory_checks import content
 
-from ..items import COMMAND, ERROR, FOREIGN_FILES, NAME, PATH, Observed
+from ..items import COMMAND, ERROR, FOREIGN_FILES, NAME, PATH, Observation
 from .defined_names import PROSE, definitions
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ _GIT_S = 1.0
 _MOST_CHARS = 500_000  # of git's answer
 
 
-def known(observed: Iterable[Observed], root: str) -> list[Observed]:
+def known(observed: Iterable[Observation], root: str) -> list[Observation]:
     """Return observations with their provenance in `details`: `commit`, and of a file its `blob`; of a command the files that it `needs`,
     as [path, required text]; of a name the file that it is `defined_in`, where only the checkout says so. Leave out a path that is no
     longer in the checkout; where the checkout itself is missing, or has none of the session's files, nothing is checked."""

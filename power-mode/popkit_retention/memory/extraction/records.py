@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from popkit_retention.core.policy.calls import Call
 
-    from ..items import Observed
+    from ..items import Observation
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Observations:
     session: str
     began: float
     ended: float
-    notes: tuple[Observed, ...]
-    observed: tuple[Observed, ...]
+    notes: tuple[Observation, ...]
+    observed: tuple[Observation, ...]
     written: tuple[str, ...]
     unaided: frozenset[str]
     lookups: int

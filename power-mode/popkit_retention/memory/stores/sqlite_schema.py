@@ -298,7 +298,7 @@ def find_candidates(db: Connection, terms: Sequence[str], project: str | None, m
     ranked: list[tuple[float, list[int]]] = []
     for words in shelves.values():
         words.sort()
-        for mask, seqs in _held(words, _Narrowed(db, shelf, where)).items():
+        for mask, seqs in _held(words, _NarrowedSearch(db, shelf, where)).items():
             ranked.append((sum(worth[term] for at, (_, _, term) in enumerate(words) if mask >> at & 1), seqs))
     ranked.sort(reverse=True)
     best = list(islice((seq for _, seqs in ranked for seq in seqs), most))
@@ -306,7 +306,7 @@ def find_candidates(db: Connection, terms: Sequence[str], project: str | None, m
     return Candidates([items[seq] for seq in best if matches(items[seq], where)], int(total), length / total if total else 0.0, holding)
 
 
-class _Narrowed:
+class _NarrowedSearch:
     """A search in the index that is narrowed to the items which meet conditions: by the terms of their scopes where these are conditions,
     by their columns otherwise. `size`: of the smallest of these scopes, infinite without one."""
 
@@ -341,7 +341,7 @@ class _Narrowed:
         return self._db.execute(f"{joined}{self._clause} ORDER BY found.rowid DESC LIMIT ?", (match, *self._bound, LOOKED_AT))
 
 
-def _held(words: Sequence[tuple[int, int, str]], among: _Narrowed) -> dict[int, list[int]]:
+def _held(words: Sequence[tuple[int, int, str]], among: _NarrowedSearch) -> dict[int, list[int]]:
     """Return the items of a project by the words that they have: a bit for each word, the rarest first. Look for frequent terms only among
     items with a rare one; where all are frequent, find items that have all or the rarest. Among few items look for each word: what is
     frequent in the project may be all that they have."""
