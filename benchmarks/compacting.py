@@ -129,7 +129,7 @@ def ours(case: Case, room: int) -> list[Message]:
     return compacted(case, room).messages
 
 
-def compacted(case: Case, room: int) -> compacting.CompactedConversation:
+def compacted(case: Case, room: int) -> compacting.CompactionResult:
     return compacting.compact(case.messages, case.conversation, case.soon, room / case.tokens, _handle)
 
 

@@ -15,7 +15,7 @@ from popkit_retention.core.hosts.transcripts.blocks import text_of_blocks
 from popkit_retention.core.hosts.transcripts.entries import is_answer
 from popkit_retention.core.hosts.transcripts.usage import prompt_tokens
 from popkit_retention.core.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
-from popkit_retention.core.state.rebuild import Reconstruction, rebuild
+from popkit_retention.core.state.rebuild import Rebuild, rebuild
 from popkit_retention.lab.recorded import strings_of, texts_in
 
 TYPE_CHECKING = False
@@ -84,7 +84,7 @@ def steps(path: str, tokens: int) -> list[Boundary]:
     return found
 
 
-def before(path: str, begin: int, rules: Ruleset) -> tuple[Reconstruction, list[Message]]:
+def before(path: str, begin: int, rules: Ruleset) -> tuple[Rebuild, list[Message]]:
     """The conversation as it stood, folded and as messages. NotUnderstood where it could not be handed back."""
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
         with Path(path).open("rb") as whole:

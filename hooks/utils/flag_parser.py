@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .operation_tables import Flag, Operation, Table
 
 
-class ParsedLine:
+class Words:
     """A line as understood: the operation, its `word` (name), typed `arguments`, and `flags`: key -> value, True for one that takes none.
     A flag is an attribute, too: None, or False for one that takes no value, where it was not given. `former`: the words that it was called
     by, where these are those of the version before."""
@@ -45,7 +45,7 @@ class UsageError(PopkitError):
     """Something that the user wrote is not known; the message says what is."""
 
 
-def parse(words: list[str], table: Table, shell: bool = True) -> ParsedLine:
+def parse(words: list[str], table: Table, shell: bool = True) -> Words:
     """Return a line's words as understood; UsageError for what is not known. `shell`: flags that work in a shell alone are known."""
     words = ["--help" if word == "-h" else word for word in words]
     words, former = _current(words, table)
@@ -69,10 +69,10 @@ def _current(words: list[str], table: Table) -> tuple[list[str], str]:
     return words, ""
 
 
-def _parsed(words: list[str], table: Table, shell: bool) -> ParsedLine:
+def _parsed(words: list[str], table: Table, shell: bool) -> Words:
     operation, name, rest = chosen(words, table, shell)
     if operation.raw:
-        return ParsedLine(operation, rest, {})
+        return Words(operation, rest, {})
     known = table.flags_of(operation, shell)
     arguments: list[str] = []
     flags: dict[str, Any] = {}
@@ -101,13 +101,13 @@ def _parsed(words: list[str], table: Table, shell: bool) -> ParsedLine:
         read = [_read(flag_name, flag.type, each) for each in values]
         flags[flag.key] = [*flags.get(flag.key, ()), *read] if flag.many else read[-1]
     if "help" in flags or name == ADMIN:
-        return ParsedLine(HELP, [name] if name else [], {})
+        return Words(HELP, [name] if name else [], {})
     _check(operation, arguments, flags, table)
     if operation.joined and arguments:
         arguments = [" ".join(arguments)]
     arguments = [_read(table.called(operation), operation.type, each) for each in arguments]
     defaults = {flag.key: flag.default for flag in known.values() if flag.default is not None}
-    return ParsedLine(operation, arguments, {**defaults, **flags}, known.values())
+    return Words(operation, arguments, {**defaults, **flags}, known.values())
 
 
 def chosen(words: list[str], table: Table, shell: bool = True) -> tuple[Operation, str, list[str]]:

@@ -22,7 +22,7 @@ from popkit_retention.cli.main import main
 from popkit_retention.cli.setup_table import SETUP
 from popkit_retention.core import text
 from popkit_retention.core.argument_types import AGE, WHEN, Type, choices, whole
-from popkit_retention.core.flag_parser import ParsedLine, UsageError, parse
+from popkit_retention.core.flag_parser import UsageError, Words, parse
 from popkit_retention.core.operation_tables import HELP, Flag, Operation, Table
 from popkit_retention.core.operations import offers
 from popkit_retention.core.operations.help_text import help_lines
@@ -149,7 +149,7 @@ def test_a_flag_takes_what_it_says_in_both_spellings_and_says_what_it_takes(tabl
         assert str(error.value).startswith(f"{flag.name} takes {flag.type.expected()}, not ")
 
 
-def vars_of(parsed: ParsedLine) -> tuple[str, list, dict]:
+def vars_of(parsed: Words) -> tuple[str, list, dict]:
     """What was understood, as it compares."""
     return parsed.word, parsed.arguments, {key: getattr(value, "word", value) for key, value in parsed.flags.items()}
 
@@ -183,7 +183,7 @@ def test_any_line_of_words_parses_or_is_answered_with_a_correction(name: str, wo
         assert answer.operation in (*TABLES[name].operations, HELP)
 
 
-def answer_to(name: str, words: list[str], shell: bool) -> ParsedLine | UsageError:
+def answer_to(name: str, words: list[str], shell: bool) -> Words | UsageError:
     try:
         return parse(words, TABLES[name], shell)
     except UsageError as error:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import compacting, events
-from popkit_retention.core.policy.compacting import CompactedConversation
+from popkit_retention.core.policy.compacting import CompactionResult
 from popkit_retention.core.policy.list_text import handle_of_fold
 from popkit_retention.core.policy.lists import held_by
 from popkit_retention.core.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
@@ -78,16 +78,16 @@ class Talk(Conversing):
 
     def compact(
         self, share: float, model: NeedModel = NEVER, only: tuple[str, ...] | None = None, lost=(), wholes=(), also=()
-    ) -> CompactedConversation:
+    ) -> CompactionResult:
         """`wholes`: id of a result that entered shorter -> its whole text, as far as the archive has it."""
         given = (self.messages, self.conversation, model, share, handle_of, only, lost)
         return compacting.compact(*given, whole_of=lambda called: dict(wholes).get(called, ""), ours=self.lists, also=also)
 
-    def lists_after(self, done: CompactedConversation) -> dict[str, list[str]]:
+    def lists_after(self, done: CompactionResult) -> dict[str, list[str]]:
         """Handles of the lists that compactions have written, the last with `done` -> those of the lists that they hold."""
         return {**self.lists, **{left.handle: held_by(left.content) for left in done.left if left.kind == compacting.CALLS}}
 
-    def went_on_with(self, done: CompactedConversation) -> None:
+    def went_on_with(self, done: CompactionResult) -> None:
         """What a compaction left is the conversation now, as a transcript tells it."""
         self.rows = list(done.messages)
         self.lists = self.lists_after(done)
@@ -123,7 +123,7 @@ def handle_of(id: str, content: object) -> str:
     return base64.b32encode(hashlib.sha256(encoded).digest()).decode().lower()[:8]
 
 
-def archived(*compactions: CompactedConversation) -> dict[str, object]:
+def archived(*compactions: CompactionResult) -> dict[str, object]:
     """handle -> content of all that left."""
     return {left.handle: left.content for done in compactions for left in done.left}
 
@@ -132,7 +132,7 @@ def plain(messages) -> list[dict]:
     return [message.to_json() for message in messages]
 
 
-def kinds(done: CompactedConversation) -> list[tuple[str, str]]:
+def kinds(done: CompactionResult) -> list[tuple[str, str]]:
     """What left: what of a call, and which call."""
     return [(left.kind, left.id) for left in done.left]
 

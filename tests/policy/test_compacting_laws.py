@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import compacting, planning
-from popkit_retention.core.policy.compacting import CALLS, INPUT, NEWEST, NEWEST_TOKENS, RESULT, CompactedConversation, is_long
+from popkit_retention.core.policy.compacting import CALLS, INPUT, NEWEST, NEWEST_TOKENS, RESULT, CompactionResult, is_long
 from popkit_retention.core.policy.list_text import handle_of_list
 from popkit_retention.core.policy.messages import result_tokens
 from popkit_retention.core.policy.placeholder import handle_in
@@ -51,22 +51,20 @@ def newest_tokens(messages: list) -> int:
     return sum(uses[-NEWEST:]) + sum([result_tokens(shown.text) for message in messages for shown in message.results][-NEWEST:])
 
 
-def without_lists(done: CompactedConversation) -> list:
+def without_lists(done: CompactionResult) -> list:
     return [message for message in done.messages if handle_of_list(message) not in archived(done)]
 
 
-def names(done: CompactedConversation) -> list[tuple[str, str, str]]:
+def names(done: CompactionResult) -> list[tuple[str, str, str]]:
     return [(left.kind, left.id, left.handle) for left in done.left]
 
 
-def archive_and_answer_together_give_the_conversation_back_byte_for_byte(talk: Talk, given: list, done: CompactedConversation):
+def archive_and_answer_together_give_the_conversation_back_byte_for_byte(talk: Talk, given: list, done: CompactionResult):
     is_same = json.dumps(plain(put_back(done.messages, archived(done).get, TOOLS))) == json.dumps(plain(given))
     assert is_same, "the texts are too long for a comparison that says where"
 
 
-def what_remains_is_a_conversation_that_every_provider_accepts_and_all_words_are_in_it(
-    talk: Talk, given: list, done: CompactedConversation
-):
+def what_remains_is_a_conversation_that_every_provider_accepts_and_all_words_are_in_it(talk: Talk, given: list, done: CompactionResult):
     assert_valid(done.messages)
     assert words(done.messages, archived(done)) == words(given)
     given_ids, ids = list(calls_in(given)), list(calls_in(done.messages))
@@ -76,7 +74,7 @@ def what_remains_is_a_conversation_that_every_provider_accepts_and_all_words_are
             assert set(use.input) == set(calls_in(given)[use.id][0])
 
 
-def what_must_remain_remains_whole(talk: Talk, given: list, done: CompactedConversation):
+def what_must_remain_remains_whole(talk: Talk, given: list, done: CompactionResult):
     remaining, conversation, last = calls_in(done.messages), talk.conversation, planning.last_words(talk.conversation)
     for at, (id, whole) in enumerate(calls_in(given).items()):
         result = talk.state.live.get(id) or talk.state.expired[id]
@@ -130,7 +128,7 @@ def test_of_what_was_asked_for_by_id_just_that_leaves(talk: Talk, only: tuple[st
     assert plain(put_back(done.messages, archived(done).get, TOOLS)) == plain(given)
 
 
-def whatever_left_can_be_found_by_its_handle_in_what_remains_or_in_what_left_with_it(talk: Talk, given: list, done: CompactedConversation):
+def whatever_left_can_be_found_by_its_handle_in_what_remains_or_in_what_left_with_it(talk: Talk, given: list, done: CompactionResult):
     encoded = json.dumps(plain(done.messages))
     folds = [json.dumps(left.content) for left in done.left if left.kind == CALLS]
     for left in done.left:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import compacting, lists
-from popkit_retention.core.policy.compacting import CALLS, LISTS_LEAST_TOKENS, LISTS_SHARE, NEWEST, CompactedConversation
+from popkit_retention.core.policy.compacting import CALLS, LISTS_LEAST_TOKENS, LISTS_SHARE, NEWEST, CompactionResult
 from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.core.policy.list_places import marks_of
 from popkit_retention.core.policy.list_text import folded, handle_of_list, in_list, read
@@ -71,7 +71,7 @@ class Session:
         self.whole += given[self.known :]
         return given
 
-    def compact(self) -> CompactedConversation:
+    def compact(self) -> CompactionResult:
         done = compacting.compact(
             self.talk.messages, self.talk.conversation, NEVER, 0.0, handle_of, least=self.target, ours=self.talk.lists
         )  # fmt: skip
@@ -97,11 +97,11 @@ def joined(messages: list[Message]) -> list[Message]:
 # --- sixty in a row -----------------------------------------------------------------------------------------------------------------------
 
 
-def lists_have_at_most_their_share(session: Session, given: list[Message], done: CompactedConversation) -> None:
+def lists_have_at_most_their_share(session: Session, given: list[Message], done: CompactionResult) -> None:
     assert tokens_of_lists(done.messages) <= max(LISTS_SHARE * session.target, LISTS_LEAST_TOKENS)
 
 
-def the_target_is_met_wherever_what_always_stays_leaves_room(session: Session, given: list[Message], done: CompactedConversation) -> None:
+def the_target_is_met_wherever_what_always_stays_leaves_room(session: Session, given: list[Message], done: CompactionResult) -> None:
     conversation = session.talk.conversation
     results = {result.id: result for result in conversation.results()}
     preserved = {id for id in compacting.whole_results_of(conversation) if not compacting.is_long(results[id])}
@@ -112,12 +112,12 @@ def the_target_is_met_wherever_what_always_stays_leaves_room(session: Session, g
     assert done.met or stays > (1 - LISTS_SHARE) * session.target
 
 
-def no_word_is_lost(session: Session, given: list[Message], done: CompactedConversation) -> None:
+def no_word_is_lost(session: Session, given: list[Message], done: CompactionResult) -> None:
     said = joined([Message(*each) for each in words(done.messages, session.talk.lists)])
     assert plain(said) == plain(joined([Message(*each) for each in words(given, session.talk.lists)]))
 
 
-def whatever_ever_left_is_found_from_what_remains(session: Session, given: list[Message], done: CompactedConversation) -> None:
+def whatever_ever_left_is_found_from_what_remains(session: Session, given: list[Message], done: CompactionResult) -> None:
     found: set[str] = set()
     waiting: list[object] = [plain(done.messages)]
     while waiting:
@@ -128,7 +128,7 @@ def whatever_ever_left_is_found_from_what_remains(session: Session, given: list[
     assert found == session.archive.keys()
 
 
-def archive_and_answer_give_back_what_was_given(session: Session, given: list[Message], done: CompactedConversation) -> None:
+def archive_and_answer_give_back_what_was_given(session: Session, given: list[Message], done: CompactionResult) -> None:
     back = put_back(done.messages, archived(done).get, TOOLS)
     assert plain(joined(back) if session.joins else back) == plain(joined(given) if session.joins else given)
 
@@ -179,7 +179,7 @@ def test_in_whatever_steps_a_conversation_grows_the_laws_hold(seed: int, spoken:
 # --- merging ------------------------------------------------------------------------------------------------------------------------------
 
 
-def two_in_a_row(between: str = "") -> tuple[Talk, list[CompactedConversation]]:
+def two_in_a_row(between: str = "") -> tuple[Talk, list[CompactionResult]]:
     """Files read, compacted, other files read, compacted; `between`: what is said before the second ones."""
     talk, done = Talk(), []
     for name in ("a", "b"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import compacting
-from popkit_retention.core.policy.compacting import CALLS, CompactedConversation, pairs_of
+from popkit_retention.core.policy.compacting import CALLS, CompactionResult, pairs_of
 from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.core.policy.left_names import NAMES_SHARE, names_of_left
 from popkit_retention.core.policy.list_text import handle_of_fold
@@ -49,7 +49,7 @@ REFERRING = st.builds(talked, HISTORIES, st.sampled_from(["auto", "spec"]), st.s
 many = settings(max_examples=examples(20, 2_000))
 
 
-def has_left(talk: Talk, done: compacting.CompactedConversation, named: str) -> bool:
+def has_left(talk: Talk, done: compacting.CompactionResult, named: str) -> bool:
     """Whether what a reference names stands no more as it stood."""
     before, after = calls_in(talk.messages), calls_in(done.messages)
     id = named.removeprefix("call ")
@@ -148,13 +148,13 @@ def test_a_reference_to_what_was_written_is_whole_once_that_call_is_a_stub():
 SHORT = "it took a while and went on as it was said\n" * 8  # no name in it
 
 
-def beside(done: CompactedConversation) -> list[str]:
+def beside(done: CompactionResult) -> list[str]:
     """The names behind each list, in order."""
     lines = [each.text for each in done.messages if handle_of_fold(each.text)]
     return [found[1] for line in lines if (found := re.search(r"; in them: (.*?): popkit restore", line))]
 
 
-def compacted(*steps, quiet: int = 12, share: float = 0.0) -> CompactedConversation:
+def compacted(*steps, quiet: int = 12, share: float = 0.0) -> CompactionResult:
     """A conversation that has words enough for names to have room, compacted."""
     return talk_of(lambda talk: talk.say(USER, WORDS * 400), *steps, quiet=quiet).compact(share)
 

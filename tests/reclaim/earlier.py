@@ -24,7 +24,7 @@ from popkit_retention.core.reclaim import access, outlook
 from popkit_retention.core.reclaim.contents import stamp_of
 from popkit_retention.core.state import journal, noting, receipts, reconciling, removals, store
 from popkit_retention.core.state.archived import content_of
-from popkit_retention.core.state.rebuild import Reconstruction
+from popkit_retention.core.state.rebuild import Rebuild
 from popkit_retention.core.state.site import Site
 from popkit_retention.core.units import chance
 from popkit_retention.core.views import report
@@ -35,7 +35,7 @@ from tests.archive.written import add_cleared
 class Prospect:
     """The context, and the plan of a clear over it."""
 
-    rebuilt: Reconstruction
+    rebuilt: Rebuild
     plan: Plan
 
 
@@ -144,7 +144,7 @@ def answer(words: str, site: Site, transcript: str, now: float) -> str:
     return context_words.answer(words, site, transcript, now, InPlace(site, transcript, now, asked))
 
 
-def _note(site: Site, plan: Plan, rebuilt: Reconstruction, done: Cleared, now: float) -> None:
+def _note(site: Site, plan: Plan, rebuilt: Rebuild, done: Cleared, now: float) -> None:
     """Journal it, with the reason of each."""
     needs = {decision.result.id: decision.need for decision in plan.decisions if decision.need is not None}
     worth = "costs more to keep than to clear: a chance of {} that it is needed again"

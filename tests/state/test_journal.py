@@ -114,7 +114,7 @@ def test_a_clear_by_the_provider_removes_results_and_moves_what_follows_them(tmp
         lines.call(id)
     entry = journal.cleared_outside(["a"], 900, "by the API", lines.now + 0.5)
 
-    def rebuilt_with(*entries: dict) -> rebuild.Reconstruction:
+    def rebuilt_with(*entries: dict) -> rebuild.Rebuild:
         return rebuild.rebuild(lines.write(tmp_path / "s.jsonl"), list(entries), lambda profile: RULES)
 
     before, after = rebuilt_with(), rebuilt_with(entry)

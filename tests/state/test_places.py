@@ -57,14 +57,14 @@ def handle_of(id: str) -> str:
     return (id + "a" * 8)[:8]
 
 
-def rebuilt(lines: Lines, tmp_path, *journal: dict) -> rebuild.Reconstruction:
+def rebuilt(lines: Lines, tmp_path, *journal: dict) -> rebuild.Rebuild:
     texts = {handle_of(name): json.dumps(text_of(name)) for name in "abcdefgh"}
     return rebuild.rebuild(
         lines.write(tmp_path / "s.jsonl"), list(journal), lambda profile: Ruleset.from_config({}, TOOLS, profile), original=texts.get
     )
 
 
-def prefixes(replayed: rebuild.Reconstruction) -> dict[str, int]:
+def prefixes(replayed: rebuild.Rebuild) -> dict[str, int]:
     """id -> tokens of the prompt before each result."""
     return {id: place.prefix for id, place in replayed.conversation.places.items()}
 
@@ -76,7 +76,7 @@ def lines() -> Measured:
     return lines
 
 
-def left(replayed: rebuild.Reconstruction, *ids: str) -> int:
+def left(replayed: rebuild.Rebuild, *ids: str) -> int:
     """Tokens that left the context with these results."""
     results = {**replayed.state.live, **replayed.state.expired}
     return sum(gain(results[id], replayed.state.calibration, Ruleset.from_config({}, TOOLS)) for id in ids)

@@ -20,7 +20,7 @@ from popkit_retention.core.policy.placeholder import placeholder
 from popkit_retention.core.policy.ruleset import Ruleset
 from popkit_retention.core.policy.usage import Usage
 from popkit_retention.core.state import journal, rebuild
-from popkit_retention.core.state.rebuild import Reconstruction
+from popkit_retention.core.state.rebuild import Rebuild
 from tests.lab.transcripts import BEGAN, Transcript
 
 GOLDEN = Path(__file__).with_name("goldens") / "rebuilt.txt"
@@ -94,13 +94,13 @@ def rules_for(profile: str | None) -> Ruleset:
     return Ruleset.from_config({"models": {"by_id": {"claude-opus-5": MODEL}}}, TOOLS, profile)
 
 
-def rebuilt(lines: Transcript, folder: Path, *noted: object, **more: Any) -> Reconstruction:
+def rebuilt(lines: Transcript, folder: Path, *noted: object, **more: Any) -> Rebuild:
     entries = journal.entries_of(json.loads(json.dumps(noted)))
     originals = {handle_of(id): json.dumps(TEXT) for id in ("t1", "t2", "t3", "t4")}
     return rebuild.rebuild(lines.write(folder / "s.jsonl"), entries, rules_for, **{"original": originals.get, **more})
 
 
-def facts(made: Reconstruction) -> Iterator[tuple[str, object]]:
+def facts(made: Rebuild) -> Iterator[tuple[str, object]]:
     """What was rebuilt, as far as it says anything."""
     state, conversation = made.state, made.conversation
     yield "state", [state.session_id, state.agent_id, state.cwd, state.index, state.epoch, state.profile, state.calibration, [*state.pins]]

@@ -10,7 +10,7 @@ from popkit_retention.core.policy.plans import Plan, Selection
 from popkit_retention.core.policy.ruleset import Ruleset
 from popkit_retention.core.policy.usage import Usage
 from popkit_retention.core.reclaim.outlook import Outlook, plan_of
-from popkit_retention.core.state.rebuild import Reconstruction
+from popkit_retention.core.state.rebuild import Rebuild
 from popkit_retention.lab.try_command import ReadOnlySite
 from tests.policy.scenario import Scenario
 
@@ -30,7 +30,7 @@ def conversation_of(session: Scenario, prompt: int = PROMPT, since_s: float = 5.
 def seen(session: Scenario, now: float = 0.0, **conversation) -> Outlook:
     """The outlook of a Scenario at a time; by default of its last call, with a warm cache."""
     of_session = conversation_of(session, **conversation)
-    rebuilt = Reconstruction(of_session, SimpleNamespace(abandoned=0, doubts=[], translated=""))
+    rebuilt = Rebuild(of_session, SimpleNamespace(abandoned=0, doubts=[], translated=""))
     return Outlook(SITE, "/p/session.jsonl", session.state, of_session.rules, max(now, session.at), rebuilt)
 
 

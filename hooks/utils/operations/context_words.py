@@ -58,9 +58,7 @@ def split(words: str) -> list[str]:
         return words.split()
 
 
-def respond(
-    parsed: flag_parser.ParsedLine, site: Site, transcript_path: str, now: float, command: str, in_place: Changer = WITHOUT
-) -> Answer:
+def respond(parsed: flag_parser.Words, site: Site, transcript_path: str, now: float, command: str, in_place: Changer = WITHOUT) -> Answer:
     """Return the answer to parsed words; UsageError where they contradict each other. `command`: how the reader calls us; `in_place`: see
     `answer`."""
     try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
     from ..archive.records import Record
-    from ..state.rebuild import Reconstruction
+    from ..state.rebuild import Rebuild
     from ..state.site import Site
     from ..views.shapes import Clear, Report
     from .request import Request
@@ -39,7 +39,7 @@ def clear(request: Request) -> Answer:
     if not os.path.isfile(request.transcript_path):
         raise access.ClearRefused("this session has no transcript yet, so there is nothing to clear")
 
-    def wanted(rebuilt: Reconstruction) -> Selection:
+    def wanted(rebuilt: Rebuild) -> Selection:
         chosen: tuple[str, ...] = ()
         if "id" in flags:
             chosen = _ids_of(report.build(outlook.of(request.site, request.transcript_path, rebuilt, request.now)), flags["id"])
@@ -55,7 +55,7 @@ def clear(request: Request) -> Answer:
     return Answer(views.clear_lines(data, shown, request.command, words, "all" in flags), data)
 
 
-def _cleared(request: Request, wanted: Callable[[Reconstruction], Selection], dry_run: bool) -> tuple[Clear, Report]:
+def _cleared(request: Request, wanted: Callable[[Rebuild], Selection], dry_run: bool) -> tuple[Clear, Report]:
     """Return (what a clear has begun, or would do; the report after it)."""
     site, path = request.site, request.transcript_path
     rebuilt = access.until_whole(lambda: reconciling.reconcile(site, path, now=request.now), lambda rebuilt: rebuilt.index)

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..flag_parser import ParsedLine
+    from ..flag_parser import Words
     from ..state.journal import Entry
     from ..state.site import Site
     from ..text import Line
@@ -34,7 +34,7 @@ class Request:
 
     __slots__ = ("_seen", "arguments", "command", "flags", "in_place", "now", "site", "transcript_path")
 
-    def __init__(self, parsed: ParsedLine, site: Site, transcript_path: str, now: float, command: str, in_place: Changer) -> None:
+    def __init__(self, parsed: Words, site: Site, transcript_path: str, now: float, command: str, in_place: Changer) -> None:
         self.arguments = parsed.arguments
         self.flags = parsed.flags
         self.site = site

@@ -39,7 +39,7 @@ __all__ = (
     "NEEDED_ROOM",
     "NEWEST",
     "RESULT",
-    "CompactedConversation",
+    "CompactionResult",
     "Removal",
     "always_whole",
     "compact",
@@ -57,7 +57,7 @@ NEWEST, NEWEST_TOKENS = 4, 15_000
 LONG_TOKENS = 2_000
 
 
-class CompactedConversation:
+class CompactionResult:
     """`messages` that stay, what `left`, tokens `before` and `after` (system and tools apart), whether the target was `met`, and ids of
     the results that were `made_whole`, because what their references named had left; some of them may have left since."""
 
@@ -84,7 +84,7 @@ def compact(
     only: Collection[str] | None = None, lost: Collection[str] = (), find: Callable[[str, bool], Findings] = findings,
     whole_of: Callable[[str], str] = _unknown, least: int = 0, why: str = NEEDED_ROOM, ours: Mapping[str, Collection[str]] = _NO_LISTS,
     also: Collection[str] = (),
-) -> CompactedConversation:  # fmt: skip
+) -> CompactionResult:  # fmt: skip
     """Return what stays of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be.
     `soon`: how likely a result is needed within the next requests. `handle_of(id, content)`: under which handle something is archived.
     `only`: ids of results that leave, and nothing else does; but `lost`, those that cannot be handed back as they are, leave in any case.
@@ -111,7 +111,7 @@ def compact(
     else:
         fitting.fit(target, left_names.NAMES_SHARE * before, text_tokens - max(0, listed_tokens - room))
     built = fitting.built
-    return CompactedConversation(
+    return CompactionResult(
         built.messages,
         built.left,
         round(before * calibration),

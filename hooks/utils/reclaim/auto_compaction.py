@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..policy.conversation import Conversation
     from ..state.journal import Entry
-    from ..state.rebuild import Reconstruction
+    from ..state.rebuild import Rebuild
     from ..state.site import Site
 
 FILE = "consents.json"
@@ -52,7 +52,7 @@ def choose(site: Site, on: bool) -> None:
         files.replace_text(path, dumps({**files.read_object(path), ABOUT: _YES if on else _NO}))
 
 
-def goal(site: Site, rebuilt: Reconstruction, entries: Sequence[Entry]) -> Goal | None:
+def goal(site: Site, rebuilt: Rebuild, entries: Sequence[Entry]) -> Goal | None:
     """Return how much stays of a conversation that is compacted between turns; None where nothing goes on to what is needed least, because
     Claude Code compacts in our place or the host lets nobody change what it has sent. `entries`: of the journal."""
     if not (site.enabled or site.only_reads) or is_kept(site.session_id) or rebuilt.index.doubts or rebuilt.index.translated:
@@ -70,7 +70,7 @@ def goal_under(config: Mapping[str, Any], conversation: Conversation, entries: S
     return Goal(share, left, long=LONG)
 
 
-def bound(site: Site, rebuilt: Reconstruction | None) -> Bound:
+def bound(site: Site, rebuilt: Rebuild | None) -> Bound:
     """Return the bound on look-ups caused by PopKit, with their number in a conversation."""
     most = float(site.config.get("auto_misses", AUTO_MISSES))
     if rebuilt is None:

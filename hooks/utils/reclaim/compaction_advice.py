@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.context import ContextState, Result
-    from ..state.rebuild import Reconstruction
+    from ..state.rebuild import Rebuild
     from ..state.site import Site
 
     _Row = tuple[str, str, int]  # of the index: handle, label, tokens
@@ -90,7 +90,7 @@ def after(site: Site, now: float) -> str | None:
     return index
 
 
-def _state_of(site: Site, transcript_path: str) -> Reconstruction | None:
+def _state_of(site: Site, transcript_path: str) -> Rebuild | None:
     try:
         if os.stat(transcript_path).st_size <= REBUILD_BYTES:
             return reconciling.reconcile(site, transcript_path)  # it waits for lines that the host writes late
@@ -104,9 +104,7 @@ def _held(state: ContextState) -> list[Result]:
     return [result for result in reversed(state.live.values()) if result.pinned or result.tier == "preserved"]
 
 
-def _contents(
-    site: Site, transcript_path: str, rebuilt: Reconstruction, verbatim: set[str], archived: bool
-) -> tuple[dict[str, str], list[_Row]]:
+def _contents(site: Site, transcript_path: str, rebuilt: Rebuild, verbatim: set[str], archived: bool) -> tuple[dict[str, str], list[_Row]]:
     """Return (id -> text of the results that must survive word for word, rows of the index), what the context holds archived on the way."""
     state = rebuilt.state
     known = {**state.expired, **state.live}

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..hosts.transcripts.as_sent import SentConversation
-    from ..policy.compacting import CompactedConversation
+    from ..policy.compacting import CompactionResult
     from ..policy.outlines import Findings
     from ..policy.shapes import MessageRow
     from ..state.site import Site
@@ -334,7 +334,7 @@ def _keep(keeper: Keeper, left: Sequence[Removal], state: ContextState) -> None:
 
 
 def _note(
-    site: Site, agent_id: str, done: CompactedConversation, conversation: Conversation, why: str, now: float, sizes: Sizes, summarised: bool
+    site: Site, agent_id: str, done: CompactionResult, conversation: Conversation, why: str, now: float, sizes: Sizes, summarised: bool
 ) -> None:
     """Journal what left; the tracker's state follows from the transcript."""
     results = [one for one in done.left if one.kind == compacting.RESULT]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..policy.least_needed import Goal
     from ..policy.ruleset import Ruleset
     from ..policy.shapes import Agent, Context, Sums, Verdict
-    from ..state.rebuild import Reconstruction, Watch
+    from ..state.rebuild import Rebuild, Watch
     from ..state.site import Site
 
     class OutlookSite(Protocol):
@@ -53,7 +53,7 @@ class Outlook:
     )  # fmt: skip
 
     def __init__(
-        self, site: OutlookSite, transcript_path: str, state: ContextState, rules: Ruleset, at: float, rebuilt: Reconstruction | None = None,
+        self, site: OutlookSite, transcript_path: str, state: ContextState, rules: Ruleset, at: float, rebuilt: Rebuild | None = None,
         is_cold: bool | None = None, taken: Mapping[str, bool] | None = None, goal: Goal | None = None, noted: Collection[str] = (),
         noted_further: int = 0, returning: int = 0,
     ) -> None:  # fmt: skip
@@ -142,7 +142,7 @@ def change(view: Outlook, site: Site, entries: Sequence[journal.Entry]) -> None:
         remember(view, site)
 
 
-def of(site: Site, transcript_path: str, rebuilt: Reconstruction, now: float) -> Outlook:
+def of(site: Site, transcript_path: str, rebuilt: Rebuild, now: float) -> Outlook:
     """Return the outlook of a Rebuilt context."""
     goal, noted = goal_of(site, rebuilt), SessionNotes(site.home, site.session_id)
     return Outlook(
@@ -151,7 +151,7 @@ def of(site: Site, transcript_path: str, rebuilt: Reconstruction, now: float) ->
     )  # fmt: skip
 
 
-def goal_of(site: Site, rebuilt: Reconstruction) -> Goal | None:
+def goal_of(site: Site, rebuilt: Rebuild) -> Goal | None:
     """Return how much stays of a conversation once it leaves a cold cache, as `auto_compaction.goal` does."""
     try:
         lines = journal.read(site.paths())

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..policy.lacking import Editing
-    from .rebuild import Reconstruction
+    from .rebuild import Rebuild
 
 # JSON that the client merges into the body of each request.
 VARIABLE = "CLAUDE_CODE_EXTRA_BODY"
@@ -48,7 +48,7 @@ def _value_of(setting: object, otherwise: int) -> int:
     return value if type(value) is int and value >= 0 else otherwise
 
 
-def note_cleared(paths: store.ContextFiles, fresh: Reconstruction, editing: Editing | None) -> bool:
+def note_cleared(paths: store.ContextFiles, fresh: Rebuild, editing: Editing | None) -> bool:
     """Journal the results that requests lacked; return whether there were any new ones. Two processes at the same time note them once."""
     from ..policy.lacking import lacking_steps
 

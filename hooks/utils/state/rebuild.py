@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _KEPT_DAYS = 8
 
 
-class Reconstruction:
+class Rebuild:
     """A rebuilt Conversation with its `state` (the ledger is in its counts), the `index` of the transcript, and the ids of results that the
     host has written to files (`in_files`)."""
 
@@ -69,7 +69,7 @@ def rebuild(
     agent_id: str = "",
     original: Callable[[str], str | None] | None = None,
     watch: Watch | None = None,
-) -> Reconstruction:
+) -> Rebuild:
     """Return the conversation of a context, rebuilt from its transcript file and journal entries; `rules_for(profile)` compiles the rules,
     `original(handle)` gives the content behind a placeholder, `watch(entry, conversation)` is called after each entry of the transcript.
     OSError when the transcript cannot be read."""
@@ -80,7 +80,7 @@ def rebuild(
         if watch is not None:
             watch(entry, replay.conversation)
     replay.end()
-    return Reconstruction(replay.conversation, index, replay.reader.in_files)
+    return Rebuild(replay.conversation, index, replay.reader.in_files)
 
 
 class _Replay:

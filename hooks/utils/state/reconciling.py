@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .journal import Entry
     from .pending import Observation
-    from .rebuild import Reconstruction, Watch
+    from .rebuild import Rebuild, Watch
 
 # A result that a hook saw is in the transcript after this many seconds, or never (its line was lost, its session rewound).
 TRANSCRIPT_LAG_S = 5.0
@@ -29,14 +29,14 @@ TRANSCRIPT_LAG_S = 5.0
 _TRIES = 3
 
 
-def remember_size(site: Site, paths: store.ContextFiles, fresh: Reconstruction) -> None:
+def remember_size(site: Site, paths: store.ContextFiles, fresh: Rebuild) -> None:
     """Keep the size at which the host compacted the session by itself: hooks read only the end of the transcript."""
     tokens = fresh.conversation.compacted_tokens
     if tokens and not paths.agent_id and site.session.get("compacted_tokens") != tokens:
         site.remember(compacted_tokens=tokens)
 
 
-def refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patience: int) -> tuple[Reconstruction, bool]:
+def refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patience: int) -> tuple[Rebuild, bool]:
     """Return (the Rebuilt of a context, whether it was saved). Read without the lock, and save with it if nothing was written meanwhile;
     otherwise read a small transcript again, a few times. `patience`: how often to wait for lines that come late; it is read again once it
     has changed."""
@@ -76,9 +76,7 @@ def rebuild_if_small(site: Site, paths: store.ContextFiles, transcript_path: str
         return False
 
 
-def _saved(
-    paths: store.ContextFiles, fresh: Reconstruction, old: store.StoredState | None, mark: store.Stamp, waiting: list[Observation]
-) -> bool:
+def _saved(paths: store.ContextFiles, fresh: Rebuild, old: store.StoredState | None, mark: store.Stamp, waiting: list[Observation]) -> bool:
     """Save what was rebuilt; return whether that was possible: no other process has written since, or holds the lock."""
     try:
         with paths.locked():
@@ -95,7 +93,7 @@ def _saved(
         return False
 
 
-def rebuilt(site: Site, paths: store.ContextFiles, transcript_path: str, watch: Watch | None = None) -> Reconstruction:
+def rebuilt(site: Site, paths: store.ContextFiles, transcript_path: str, watch: Watch | None = None) -> Rebuild:
     """Return the Rebuilt of a context, from its transcript, its journal and its archived contents; changes nothing. `watch`: see
     `rebuild`."""
     from .archived import Originals
@@ -109,7 +107,7 @@ def rebuilt(site: Site, paths: store.ContextFiles, transcript_path: str, watch: 
         originals.close()
 
 
-def lags_behind(fresh: Reconstruction, known: ContextState, now: float) -> bool:
+def lags_behind(fresh: Rebuild, known: ContextState, now: float) -> bool:
     """Return whether hooks have just seen a compaction or results that the transcript does not hold yet (the host writes up to 190 ms
     late)."""
     if fresh.index.compactions < known.epoch and now - known.at < TRANSCRIPT_LAG_S:
@@ -132,7 +130,7 @@ def journal_of(site: Site, paths: store.ContextFiles) -> list[Entry]:
     return entries
 
 
-def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0) -> Reconstruction:
+def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0) -> Rebuild:
     """Return the Rebuilt of a context, saved as its state if no other process is at work and it is not only read; in the answer TTLs by the
     clock are brought up to now. OSError when the transcript cannot be read."""
     paths = site.paths(agent_id)

@@ -21,14 +21,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
     from popkit_retention.core.policy.models import Models
 
 
 MISTAKES = (OSError, StoreError, SourceUnavailable, session_lookup.NoSession)
 
 
-def whole(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def whole(args: Words, environ: Mapping[str, str]) -> Answer:
     """Return the bill of this project, or of the sessions that the user named."""
     if names_sessions(args):
         return _bill_of_sessions(args, environ, models_of_user(home.popkit_home(environ)))
@@ -36,7 +36,7 @@ def whole(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
     return Answer(views.lines_of(subject.bill, subject.now, args.details, _most(args)), subject.bill)
 
 
-def _bill_of_sessions(args: ParsedLine, environ: Mapping[str, str], models: Models) -> Answer:
+def _bill_of_sessions(args: Words, environ: Mapping[str, str], models: Models) -> Answer:
     """Return the bill of the sessions that the user named, in which only the size of everything before the first word is known."""
     used, left_out = named_digests(args, environ)
     whole = paid.whole(used, models)
@@ -53,5 +53,5 @@ def _bill_of_sessions(args: ParsedLine, environ: Mapping[str, str], models: Mode
     )
 
 
-def _most(args: ParsedLine) -> int:
+def _most(args: Words) -> int:
     return 0 if args.details else paid_for.MOST_KINDS

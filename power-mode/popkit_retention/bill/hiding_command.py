@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
     from popkit_retention.core.state.hidden_tools import HiddenTool
     from popkit_retention.core.views.shapes import Bill
 
@@ -32,7 +32,7 @@ _FROM = "from the next session on, where PopKit's code runs inside Claude Code (
 _NOW = "from the next request of the session in which you type this as /popkit bill hide"
 
 
-def take_out(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def take_out(args: Words, environ: Mapping[str, str]) -> Answer:
     """Hide or defer a server or tool, once the user agrees."""
     subject = ProjectBill(args, environ)
     popkit_home, project, bill, now = subject.popkit_home, subject.project, subject.bill, subject.now
@@ -83,7 +83,7 @@ def _price_of(bill: Bill, popkit_home: str) -> str:
     return words + (f": ${short:,.2f} more than reading it, ${hour:,.2f} where the cache lives an hour." if usd else ".")
 
 
-def _is_confirmed(lines: list[text.Line], args: ParsedLine) -> bool:
+def _is_confirmed(lines: list[text.Line], args: Words) -> bool:
     """Ask on a terminal. Return False inside Claude Code or for a program, where no user can answer."""
     if not sys.stdin.isatty() or "json" in args.flags:
         return False
@@ -91,7 +91,7 @@ def _is_confirmed(lines: list[text.Line], args: ParsedLine) -> bool:
     return terminal.is_confirmed(f"{args.word.capitalize()} it?")
 
 
-def bring_back(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def bring_back(args: Words, environ: Mapping[str, str]) -> Answer:
     """Show a hidden or deferred server or tool again."""
     subject = ProjectBill(args, environ)
     name, popkit_home, project, bill = args.argument, subject.popkit_home, subject.project, subject.bill

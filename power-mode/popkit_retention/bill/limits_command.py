@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
     from popkit_retention.core.policy.limits import Window
     from popkit_retention.core.policy.models import Models
     from popkit_retention.core.views.shapes import PlanLimits, WindowUse
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .records import Digest
 
 
-def limits(_args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def limits(_args: Words, environ: Mapping[str, str]) -> Answer:
     """Return the limits, from the readings that the helper has stored, and from the transcripts that have changed since the last time."""
     now, popkit_home = time_of_day(environ), home.popkit_home(environ)
     readings = limit_readings.readings(popkit_home)

@@ -16,10 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 
-def misses(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def misses(args: Words, environ: Mapping[str, str]) -> Answer:
     """Return the losses of the caches of this user's sessions, or of those that the user named."""
     now, left_out = time.time(), many_sessions.Omissions()
     if names_sessions(args):

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 
 class ProjectBill:
@@ -24,7 +24,7 @@ class ProjectBill:
 
     __slots__ = ("bill", "now", "popkit_home", "project")
 
-    def __init__(self, args: ParsedLine, environ: Mapping[str, str], since: float | None = None) -> None:
+    def __init__(self, args: Words, environ: Mapping[str, str], since: float | None = None) -> None:
         self.now = time.time()
         self.popkit_home = home.popkit_home(environ)
         self.project = project_of(self.popkit_home, environ)

@@ -17,10 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 
-def draft_skill(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def draft_skill(args: Words, environ: Mapping[str, str]) -> Answer:
     """Write a section of a file as a draft of a skill into a new file; the file of the section stays as it is."""
     path, _, heading = args.argument.partition("#")
     out = args.out

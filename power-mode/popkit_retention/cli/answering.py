@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
     from popkit_retention.core.operation_tables import Table
     from popkit_retention.core.text import Line
 
@@ -40,7 +40,7 @@ class Answer:
 
 
 def run(
-    table: Table, does: Callable[[ParsedLine, Mapping[str, str]], Answer | int], words: list[str], environ: Mapping[str, str],
+    table: Table, does: Callable[[Words, Mapping[str, str]], Answer | int], words: list[str], environ: Mapping[str, str],
     mistakes: tuple[type[Exception], ...] = (), called: str = "", name: str = "",
 ) -> int:  # fmt: skip
     """Run one line of words, `help` by itself; return the exit code. `mistakes`: errors that are shown in a line, like Refused; `called`:

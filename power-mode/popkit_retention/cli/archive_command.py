@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
     from popkit_retention.core.archive.records import Record
     from popkit_retention.core.archive.searching import Match
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 _READ = ("list", "search", "show")
 MISTAKES = (archive.RetentionIntegrityError, archive.ArchiveError)
 
 
-def run(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def run(args: Words, environ: Mapping[str, str]) -> Answer:
     """Do one operation of `popkit restore` on the archive itself."""
     path = home.archive_path(_home_of(args, environ))
     try:
@@ -55,7 +55,7 @@ def run(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
         db.close()
 
 
-def _home_of(args: ParsedLine, environ: Mapping[str, str]) -> str:
+def _home_of(args: Words, environ: Mapping[str, str]) -> str:
     """Return the folder with the archive to read: that of the session that runs us, which is in memory under a data rule. Operations on the
     whole archive, and those that change it, use our own folder."""
     if args.word not in _READ:
@@ -71,7 +71,7 @@ def _no_archive(word: str) -> Answer:
     return Answer([message], {"found": []} if word == "search" else {"records": [] if word == "list" else 0})
 
 
-def stats(db: Connection, args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def stats(db: Connection, args: Words, environ: Mapping[str, str]) -> Answer:
     stats = archive.stats(db)
     zones = ", ".join(f"{count:,} {zone}" for zone, count in stats["zones"].items())
     original, stored, file = (size(stats[name]) for name in ("original_bytes", "stored_bytes", "file_bytes"))
@@ -83,7 +83,7 @@ def stats(db: Connection, args: ParsedLine, environ: Mapping[str, str]) -> Answe
     return Answer(lines, stats)
 
 
-def list_records(db: Connection, args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def list_records(db: Connection, args: Words, environ: Mapping[str, str]) -> Answer:
     since = args.since and args.since.ago(time_of_day(environ))
     where = {"session_id": args.session, "since": since, "limit": args.limit + 1}
     records = archive.find_records(db, **where) if args.argument is None else archived.matching(db, args.argument, **where)
@@ -95,7 +95,7 @@ def list_records(db: Connection, args: ParsedLine, environ: Mapping[str, str]) -
     return Answer(lines, {"records": [record.to_json() for record in records], "more": more})
 
 
-def show_record(db: Connection, args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def show_record(db: Connection, args: Words, environ: Mapping[str, str]) -> Answer:
     record = _record_of(db, args.argument)
     content = archive.recover(db, record.id)
     data = {**record.to_json(), "content": None if content is None else archive.value_of(content)}
@@ -126,7 +126,7 @@ def _record_of(db: Connection, word: str) -> Record:
     raise Refused(f"there is no record {name}. `popkit restore list` shows the handles")
 
 
-def verify(db: Connection, args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def verify(db: Connection, args: Words, environ: Mapping[str, str]) -> Answer:
     report = verification.verify(db)
     well = not (report.broken or report.lost or report.problems)
     lines: list[text.Line] = []
@@ -149,7 +149,7 @@ def verify(db: Connection, args: ParsedLine, environ: Mapping[str, str]) -> Answ
     return Answer(lines, data, code=int(not well))
 
 
-def prune(db: Connection, args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def prune(db: Connection, args: Words, environ: Mapping[str, str]) -> Answer:
     now = time_of_day(environ)
     older_than = args.older_than.ago(now)
     holds.place_folders(db, lambda folder: repository.of(folder).key)
@@ -180,7 +180,7 @@ def prune(db: Connection, args: ParsedLine, environ: Mapping[str, str]) -> Answe
     return Answer(lines, data)
 
 
-def _pruned(db: Connection, older_than: float, now: float, args: ParsedLine, environ: Mapping[str, str]) -> archive.PruneResult:
+def _pruned(db: Connection, older_than: float, now: float, args: Words, environ: Mapping[str, str]) -> archive.PruneResult:
     """Prune the archive, and log that where a feature logs deletions."""
     if args.dry_run:
         return archive.prune(db, older_than, True, now)
@@ -190,7 +190,7 @@ def _pruned(db: Connection, older_than: float, now: float, args: ParsedLine, env
         return archive.prune(db, older_than, False, now)
 
 
-def _confirm(db: Connection, placed: dict[str, list[Record]], older_than: float, args: ParsedLine, environ: Mapping[str, str]) -> None:
+def _confirm(db: Connection, placed: dict[str, list[Record]], older_than: float, args: Words, environ: Mapping[str, str]) -> None:
     """Show what would be deleted and which placeholders could no longer be restored, and ask. Refused unless the user confirms."""
     if args.json:
         many = units.counted(sum(map(len, placed.values())), "placeholder")
@@ -218,7 +218,7 @@ def _prune_originals(popkit_home: str, older_than: float, dry_run: bool) -> int:
     return deleted
 
 
-def search(db: Connection, args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def search(db: Connection, args: Words, environ: Mapping[str, str]) -> Answer:
     with Bar(environ, "records") as bar:
         unindexed = index.index_queued(db, bar.show)
     folders = None if args.everywhere else archived.folders_of(db, repository.of(os.getcwd()).key)

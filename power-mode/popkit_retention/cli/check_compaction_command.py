@@ -17,13 +17,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 
 MISTAKES = (session_lookup.NoSession, NoPassage, OSError)
 
 
-def check(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def check(args: Words, environ: Mapping[str, str]) -> Answer:
     """List what the newest compaction lost, or print the text that a row leads to. NoSession for what is no session, NoPassage for a line
     without a text."""
     path = (

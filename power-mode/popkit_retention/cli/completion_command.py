@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
     from popkit_retention.core.operation_tables import Table
 
 # Each script passes the words up to the cursor. Where no word comes back, the shell completes file names.
@@ -41,13 +41,13 @@ complete -c popkit -f -a '(__popkit_words)'
 }
 
 
-def run(args: ParsedLine, _environ: Mapping[str, str]) -> int:
+def run(args: Words, _environ: Mapping[str, str]) -> int:
     """Print a script."""
     print(SCRIPTS[args.argument])
     return 0
 
 
-def complete(args: ParsedLine, _environ: Mapping[str, str]) -> int:
+def complete(args: Words, _environ: Mapping[str, str]) -> int:
     """Print the words that may come after others."""
     print("\n".join(words_after(args.arguments)))
     return 0

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 
 KEY_WIDTH, VALUE_WIDTH = 41, 21
@@ -28,12 +28,12 @@ KEY_WIDTH, VALUE_WIDTH = 41, 21
 BUILT_IN = {key: field["default"] for key, field in FIELDS.items()}
 
 
-def schema(_args: ParsedLine, _environ: Mapping[str, str]) -> Answer:
+def schema(_args: Words, _environ: Mapping[str, str]) -> Answer:
     """Return the JSON Schema of the configuration."""
     return Answer([], content=text.as_json(json_schema()))
 
 
-def _folders(args: ParsedLine, environ: Mapping[str, str], root: str) -> tuple[str, str | None, str]:
+def _folders(args: Words, environ: Mapping[str, str], root: str) -> tuple[str, str | None, str]:
     """Return the plugin's folder, ours and the project's. `root`: the plugin's folder, by default the one that this file is in."""
     project = args.project or environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
     return root or home.plugin_root(), _state_home(environ), os.path.abspath(project)
@@ -48,7 +48,7 @@ def _state_home(environ: Mapping[str, str]) -> str | None:
         return None
 
 
-def check(args: ParsedLine, environ: Mapping[str, str], root: str = "") -> Answer:
+def check(args: Words, environ: Mapping[str, str], root: str = "") -> Answer:
     """Report every problem of the files that apply, or of those that are named."""
     folders = _folders(args, environ, root)
     if args.arguments:
@@ -81,7 +81,7 @@ def _no_problem_lines(files: list) -> list:
     return [f"No problems in {units.counted(len(files), 'file')}:", *("  " + text.clean(path) for path in files)]
 
 
-def path(args: ParsedLine, environ: Mapping[str, str], root: str = "") -> Answer:
+def path(args: Words, environ: Mapping[str, str], root: str = "") -> Answer:
     """Return the files that apply, lowest first."""
     folders = _folders(args, environ, root)
     return Answer(_file_lines(read_layers(*folders)))
@@ -99,7 +99,7 @@ def _state(layer: Layer) -> str:
     return "" if os.path.lexists(layer.path) else " (not there)"
 
 
-def show(args: ParsedLine, environ: Mapping[str, str], root: str = "") -> Answer:
+def show(args: Words, environ: Mapping[str, str], root: str = "") -> Answer:
     """Return each value, and where it comes from."""
     folders = _folders(args, environ, root)
     layers = read_layers(*folders)

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 
 COMMAND = "popkit context"
@@ -39,7 +39,7 @@ def word(words: list[str], environ: Mapping[str, str]) -> int:
     return answering.run(CONTEXT, answer, words, environ, name=f"popkit {words[0]}")
 
 
-def answer(parsed: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def answer(parsed: Words, environ: Mapping[str, str]) -> Answer:
     """Do one operation on a session; Refused for anything that does not exist."""
     from popkit_retention.core.operations import context_words
     from popkit_retention.core.operations.changers import in_place_of
@@ -72,7 +72,7 @@ def _called(flags: dict) -> str:
     return " ".join([COMMAND, *(f"--{name} {quote(flags[name])}" for name in named)])
 
 
-def _transcript(parsed: ParsedLine, environ: Mapping[str, str]) -> str:
+def _transcript(parsed: Words, environ: Mapping[str, str]) -> str:
     """Return the transcript that a flag names, else that of the session that runs us, else the project's newest."""
     from ..operations import session_lookup
 
@@ -88,7 +88,7 @@ def _transcript(parsed: ParsedLine, environ: Mapping[str, str]) -> str:
     return session_lookup.current(environ, os.getcwd(), "--session ID" + " or --transcript FILE" * (not _changes(parsed)))
 
 
-def _changes(parsed: ParsedLine) -> bool:
+def _changes(parsed: Words) -> bool:
     """Return whether an operation changes a session."""
     if parsed.word == "clear":
         return "dry-run" not in parsed.flags

@@ -25,13 +25,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 
 _INDENT = " " * 9
 
 
-def run(_args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def run(_args: Words, environ: Mapping[str, str]) -> Answer:
     """Make all checks."""
     checks = all_checks(environ)
     problems = sum(check.level == PROBLEM for check in checks)

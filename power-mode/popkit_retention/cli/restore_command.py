@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from popkit_retention.core.archive.records import Record
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 
 RESTORE = "popkit restore"
@@ -43,7 +43,7 @@ def restore(words: list[str], environ: Mapping[str, str]) -> int:
     return answering.run(CONTEXT, _restored, ["restore", *words], environ, name=RESTORE)
 
 
-def _restored(parsed: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def _restored(parsed: Words, environ: Mapping[str, str]) -> Answer:
     itself = parsed.arguments and all(map(_names_itself, parsed.arguments))
     if {"since", "in-place"} & set(parsed.flags) or not itself:
         from .context_command import answer  # a handle is printed from the archive without this
@@ -58,7 +58,7 @@ def _names_itself(word: str) -> bool:
     return not digits.isdigit()
 
 
-def _printed(parsed: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def _printed(parsed: Words, environ: Mapping[str, str]) -> Answer:
     """Return the contents to print, and record that they were printed. An error in recording goes to standard error."""
     from popkit_retention.core.reclaim import access, restoring
     from popkit_retention.core.views import restored

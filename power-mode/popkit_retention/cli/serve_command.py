@@ -10,10 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 
-def run(args: ParsedLine, environ: Mapping[str, str]) -> int:
+def run(args: Words, environ: Mapping[str, str]) -> int:
     """Run the resident helper of one session, which the mod inside the client starts. Where PopKit is switched off, it says so and ends."""
     if environ.get("POPKIT_OFF"):
         print('{"off": true}')

@@ -18,13 +18,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 
 MISTAKES = (OSError,)
 
 
-def run(args: ParsedLine, environ: Mapping[str, str]) -> int | Answer:
+def run(args: Words, environ: Mapping[str, str]) -> int | Answer:
     """List what can be set up, or set one of them up."""
     name: str = args.argument
     setups, scope = {setup.name: setup for setup in features.setups()}, args.flags.get("scope", "user")

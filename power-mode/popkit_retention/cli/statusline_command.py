@@ -26,14 +26,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
     from popkit_retention.core.views.shapes import StatusFacts
 
 MISTAKES = (OSError,)
 INPUT_BYTES = 1 << 20
 
 
-def print_line(_args: ParsedLine, environ: Mapping[str, str]) -> int:
+def print_line(_args: Words, environ: Mapping[str, str]) -> int:
     """Print the line."""
     if sys.stdin is None or sys.stdin.isatty():
         print("Claude Code runs this command for its status line. To set that up: popkit statusline install")
@@ -43,7 +43,7 @@ def print_line(_args: ParsedLine, environ: Mapping[str, str]) -> int:
     return 0
 
 
-def install(args: ParsedLine, environ: Mapping[str, str]) -> int:
+def install(args: Words, environ: Mapping[str, str]) -> int:
     """Have the line drawn, after asking."""
     from . import claude_settings  # the line itself, which is drawn twice a minute, does not need them
 
@@ -52,7 +52,7 @@ def install(args: ParsedLine, environ: Mapping[str, str]) -> int:
     return claude_settings.install_status_line(args.scope, args.yes, args.replace, environ)
 
 
-def uninstall(args: ParsedLine, environ: Mapping[str, str]) -> int:
+def uninstall(args: Words, environ: Mapping[str, str]) -> int:
     """Restore what was there before the line, after asking."""
     from . import claude_settings
 

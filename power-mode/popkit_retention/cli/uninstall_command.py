@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from popkit_retention.core.archive.records import Record
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 MISTAKES = (OSError,)
 PLUGIN = ("claude plugin uninstall popkit@popkit", "claude plugin marketplace remove popkit")
 
 
-def run(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def run(args: Words, environ: Mapping[str, str]) -> Answer:
     """Show what would be deleted, ask, and delete it."""
     with contextlib.redirect_stdout(io.StringIO() if args.json else sys.stdout):
         return Answer([], _uninstall(args, environ))
 
 
-def _uninstall(args: ParsedLine, environ: Mapping[str, str]) -> dict:
+def _uninstall(args: Words, environ: Mapping[str, str]) -> dict:
     folder = home.popkit_home(environ)
     placed = _placeholders(folder, environ)
     parts = stores.sizes(folder)

@@ -12,10 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 
-def run(args: ParsedLine, environ: Mapping[str, str]) -> int:
+def run(args: Words, environ: Mapping[str, str]) -> int:
     """Replace this process with the server of the page, so that signals reach it. It needs packages that this process cannot see (-S), so
     it runs in the interpreter that has them. Refused where none has."""
     import json

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
     from ..cli.terminal import Bar
     from .controller import Controller
@@ -40,7 +40,7 @@ class Request:
 
     __slots__ = ("arguments", "bar", "controller", "domain", "domains", "environ", "flags", "now", "unknown", "word")
 
-    def __init__(self, parsed: ParsedLine, controller: Controller, environ: Mapping[str, str], bar: Bar) -> None:
+    def __init__(self, parsed: Words, controller: Controller, environ: Mapping[str, str], bar: Bar) -> None:
         self.word = parsed.word
         self.arguments: list[Any] = parsed.arguments
         self.flags: dict[str, Any] = parsed.flags

@@ -38,7 +38,7 @@ def run(words: list[str], environ: Mapping[str, str]) -> int:
     return answering.run(RETENTION, _answer, words, environ, MISTAKES)
 
 
-def _answer(parsed: flag_parser.ParsedLine, environ: Mapping[str, str]) -> Answer:
+def _answer(parsed: flag_parser.Words, environ: Mapping[str, str]) -> Answer:
     with Controller(environ, USER, now=lambda: time_of_day(environ)) as controller, Bar(environ, "items") as bar:
         return RETENTION.function(parsed.operation)(Request(parsed, controller, environ, bar))
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
     from ..parallel.results import Workplace
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MISTAKES = (SourceUnavailable, session_lookup.NoSession)
 
 
-def compare(args: ParsedLine, environ: Mapping[str, str]) -> int:
+def compare(args: Words, environ: Mapping[str, str]) -> int:
     """Compare the policies over past sessions. Refused for a policy, a model or a file that cannot be used."""
     gc.enable()  # a long run, unlike other commands
     check_policies(args.policy or ())
@@ -59,11 +59,11 @@ def compare(args: ParsedLine, environ: Mapping[str, str]) -> int:
     return 0
 
 
-def _ttls(args: ParsedLine) -> list[int]:
+def _ttls(args: Words) -> list[int]:
     return list(TTLS.values()) if args.ttl == "both" else [TTLS[args.ttl]]
 
 
-def _sources_of(args: ParsedLine, environ: Mapping[str, str]) -> tuple[list[str], Workplace]:
+def _sources_of(args: Words, environ: Mapping[str, str]) -> tuple[list[str], Workplace]:
     """Return where the sessions are, and where to work on them. NoSession where the host has none."""
     paths, where = many_sessions.paths_of(args.arguments, args.flags), many_sessions.where_of(args.flags)
     many_sessions.need_packages(paths, args.flags, environ)

@@ -212,7 +212,7 @@ def messages_of(view: View) -> list[Message]:
 
 
 def choices_of(
-    view: View, before: Sequence[Message], after: compacting.CompactedConversation, ids_of: Mapping[str, Sequence[str]]
+    view: View, before: Sequence[Message], after: compacting.CompactionResult, ids_of: Mapping[str, Sequence[str]]
 ) -> list[Choice]:
     """Return the texts that a compaction puts in the places of blocks: placeholders, stubs as JSON, a result's own where it is whole again,
     and where calls are only listed, the line in the place of the first result and nothing in those of the others. `ids_of`: handle of a

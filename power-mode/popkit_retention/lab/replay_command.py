@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TextIO
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
     from popkit_retention.core.policy.economics import Prices
 
     from . import measure
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _STDOUT = "-"
 
 
-def write_decisions(args: ParsedLine, _environ: Mapping[str, str]) -> int:
+def write_decisions(args: Words, _environ: Mapping[str, str]) -> int:
     """Write a line for each request, with the results that are cleared before it or enter shorter, and the totals on standard error.
     Refused where the session or the file cannot be used."""
     gc.enable()
@@ -50,7 +50,7 @@ def write_decisions(args: ParsedLine, _environ: Mapping[str, str]) -> int:
     return 0
 
 
-def _decide(args: ParsedLine, session: Session, prices: Prices) -> None:
+def _decide(args: Words, session: Session, prices: Prices) -> None:
     policy = chosen = replay_policies.policy_of(args.policy, session, prices)
     if args.say_once or args.shape:
         policy = Door(shipped.rules(), chosen, door.Settings(args.say_once or OFF, args.shape or OFF))

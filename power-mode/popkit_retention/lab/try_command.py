@@ -36,7 +36,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
     from popkit_retention.core.views.shapes import Report
 
     from .past_sessions import PastSums
@@ -53,7 +53,7 @@ _MADE_UP = (
 _SAMPLE = os.path.join(os.path.dirname(__file__), "sample-session.jsonl.bz2")
 
 
-def run(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def run(args: Words, environ: Mapping[str, str]) -> Answer:
     """Show what PopKit would have done in all sessions of the last days, or in a named one; then status, timeline and reclaimable results
     of one session."""
     if args.argument:
@@ -79,7 +79,7 @@ def _made_up() -> Iterator[str]:
         yield path
 
 
-def _answer(path: str, is_made_up: bool, args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def _answer(path: str, is_made_up: bool, args: Words, environ: Mapping[str, str]) -> Answer:
     try:
         project = session_lookup.check(path)
         host = recordings.host_of(path)

@@ -11,10 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 
-def run(_parsed: ParsedLine, environ: Mapping[str, str]) -> int:
+def run(_parsed: Words, environ: Mapping[str, str]) -> int:
     """Serve PopKit's tools to agents, over MCP on standard input and output, until the client has gone."""
     from .standard_streams import serve
 

@@ -47,7 +47,7 @@ class Request:
 
     __slots__ = ("arguments", "command", "environ", "flags", "now", "place", "word")
 
-    def __init__(self, parsed: flag_parser.ParsedLine, place: Place, environ: Mapping[str, str]):
+    def __init__(self, parsed: flag_parser.Words, place: Place, environ: Mapping[str, str]):
         self.word = parsed.word
         self.arguments: list[str] = parsed.arguments
         self.flags: dict = parsed.flags
@@ -67,7 +67,7 @@ def run(words: list[str], environ: Mapping[str, str]) -> int:
     return answering.run(MEMORY, _answer, words, environ, MISTAKES, called(environ))
 
 
-def _answer(parsed: flag_parser.ParsedLine, environ: Mapping[str, str]) -> Answer:
+def _answer(parsed: flag_parser.Words, environ: Mapping[str, str]) -> Answer:
     folder = parsed.flags.get("project") or os.getcwd()
     is_missing = not os.path.isdir(folder)
     if is_missing and (os.path.lexists(folder) or parsed.word in _HERE):

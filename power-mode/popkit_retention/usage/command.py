@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from popkit_retention.core.flag_parser import ParsedLine
+    from popkit_retention.core.flag_parser import Words
 
 MISTAKES = (OSError, StoreError)
 LIMITS = ("session_tokens", "month_tokens", "session_usd", "month_usd", "on_exceeded")
@@ -27,7 +27,7 @@ CONTEXT = "context"  # the record of the configuration that has them
 _NONE = ("none", "null", "")
 
 
-def report(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def report(args: Words, environ: Mapping[str, str]) -> Answer:
     """Return the limits, and how much of each is used."""
     try:
         if configured_database.server_in(environ) is not None and not extras.enter("postgres", environ):
@@ -44,7 +44,7 @@ def report(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
     return Answer(views.budgets(used), used.to_json())
 
 
-def set_limits(args: ParsedLine, environ: Mapping[str, str]) -> Answer:
+def set_limits(args: Words, environ: Mapping[str, str]) -> Answer:
     """Set limits in the user's own configuration, after asking."""
     from ..cli import settings_file
 
