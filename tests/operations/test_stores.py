@@ -11,7 +11,7 @@ import pytest
 
 from popkit_retention.bill import digests
 from popkit_retention.core import archive
-from popkit_retention.core.hosts.opencode.kept_transcripts import PiTranscript, path_of
+from popkit_retention.core.hosts.opencode.kept_transcripts import OpenCodeTranscript, path_of
 from popkit_retention.core.hosts.pi.kept_transcripts import PiTranscript
 from popkit_retention.core.io import hook_log
 from popkit_retention.core.io.storage import LOGS
@@ -78,7 +78,7 @@ def busy(house: Governed) -> None:
     auto_compaction.choose(Site(env, "5e55", "/shop"), True)
     (house.home / "breaks.json").write_text("{}")  # of an earlier version
     limit_readings.note_limits(str(house.home), [{"kind": "five_hour", "percentUsed": 7}], house.now, fresh=True)
-    PiTranscript(path_of(str(house.home), "/shop", "ses_5e55"), "ses_5e55", "/shop").take(conversation().messages)
+    OpenCodeTranscript(path_of(str(house.home), "/shop", "ses_5e55"), "ses_5e55", "/shop").take(conversation().messages)
     PiTranscript(path_of(str(house.home), "/shop", "pi_5e55"), "pi_5e55", "/shop").take(PI_SESSION)
     prompt_breakdowns.keep_breakdown(str(house.home), "shop", "5e55", breakdown(), house.now)
     (house.home / "trials.json").write_text("{}")  # of an earlier version

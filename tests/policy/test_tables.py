@@ -146,7 +146,8 @@ def causes() -> Iterator[str]:
     for model in (*lost_cache._DROP_THINKING, "claude-opus-4-5"):
         spoken = Interval()
         spoken.spoke = True
-        yield f"{model} drops its thinking: {lost_cache.drops_thinking(SentRequest(Usage(1, 0.0, model, 300), between=spoken, thought=True))}"
+        request = SentRequest(Usage(1, 0.0, model, 300), between=spoken, thought=True)
+        yield f"{model} drops its thinking: {lost_cache.drops_thinking(request)}"
 
 
 TABLES = [defaults, every_kind, every_tier, settings, contents, failing_words, causes]
