@@ -19,6 +19,7 @@ ERRORS_OF_PYTHON = {name for name, value in vars(builtins).items() if isinstance
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 WRITTEN = sorted(path for path in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 MADE = re.compile(r"<!-- \w+: made by scripts/docs -->.*?<!-- end -->", re.DOTALL)
+VAGUE = re.compile(r"(?:What|Whose|Which|How|When|Where|Each|Every|One)\b")
 MOST_WORDS = 19_071
 
 
@@ -58,6 +59,16 @@ def test_every_error_is_a_popkit_error():
 
 def test_every_module_says_in_a_sentence_what_it_is():
     assert [line for line in read(DOCS / "design" / "modules.md").splitlines() if line.endswith("|  |")] == []
+
+
+def test_a_docstring_begins_with_its_noun_or_its_verb():
+    """Except that "Whether ..." says what a boolean is."""
+    vague = []
+    for path in (path for tree in ("hooks", "power-mode") for path in (ROOT / tree).rglob("*.py")):
+        for node in ast.walk(ast.parse(read(path))):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                vague += [f"{path}: {said}" for said in [ast.get_docstring(node) or ""] if VAGUE.match(said)]
+    assert vague == []
 
 
 def test_the_design_is_read_in_one_sitting():
