@@ -70,7 +70,7 @@ def _marked_parts(path: str) -> dict[str, list[MarkedCount]]:
     return {part: [row for row in map(_marked, as_objects(rows)) if row is not None] for part, rows in parts.items()}
 
 
-def _marked(row: dict[str, Any]) -> Marked | None:
+def _marked(row: dict[str, Any]) -> MarkedCount | None:
     """Return a row as it is stored; None for what is none."""
     project, ids = row.get("project"), text_list(row.get("ids"))
     count, first = number(row.get("count"), _LARGEST_S), number(row.get("first"), _LARGEST_S)
