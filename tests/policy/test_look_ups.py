@@ -105,3 +105,13 @@ def test_our_compaction_s_removals_count_as_look_ups(session: Conversing):
     assert count(session) == 1, "it would be gone without us"
     session.read("/p/5.py", text=f"5 {LARGE}")
     assert count(session) == 2, "one of the five files that the host would have put back"
+
+
+def test_a_need_of_what_a_due_compaction_took_is_no_look_up_until_it_has_come_back(session: Conversing):
+    session.conversation.was_due()
+    session.conversation.needed("T2")
+    assert count(session) == 0
+    session.conversation.observe(events.Restored("T2", True, 9.0))
+    session.clear("T2")
+    session.conversation.needed("T2")
+    assert count(session) == 1

@@ -33,7 +33,7 @@ class LookUps:
     """`count`: look-ups so far · `taken`: how much compactions that nobody but us had called for have taken out, in whole
     conversations."""
 
-    __slots__ = ("_gone", "_holders", "_last", "_out", "count", "taken")
+    __slots__ = ("_due", "_gone", "_holders", "_last", "_out", "count", "taken")
 
     def __init__(self) -> None:
         self.count = 0
@@ -41,6 +41,7 @@ class LookUps:
         self._gone: dict[str, dict[str, list[Any]]] = {}  # id of a result -> what is gone of it: key -> scopes
         self._holders: dict[str, dict[str, None]] = {}  # key -> ids
         self._out: set[str] = set()  # ids of the results that have left, also of those that were looked up again
+        self._due: set[str] = set()  # ids of what is gone behind a compaction that was due
         self._last: tuple[str, dict[str, dict[str, list[Any]]]] = ("", {})  # id of the newest look-up, and what was gone before it
 
     def leave(self, results: Iterable[Result]) -> None:
@@ -64,14 +65,17 @@ class LookUps:
         """Forget that these results had left: they are in the context again."""
         for id in ids:
             self._out.discard(id)
+            self._due.discard(id)
             self._drop(id)
 
     def forget(self, back: Collection[str] = ()) -> None:
         """Forget all that has left: it would be gone without us, but for what was read of files that the host would have put `back`
         (paths)."""
         kept = {_READ + path for path in back}
+        self._due = self._out | self._gone.keys()
         for id in [id for id, shown in self._gone.items() if kept.isdisjoint(shown)]:
             self._drop(id)
+        self._due -= self._gone.keys()
         self._last = ("", {})
 
     def change(self, paths: Collection[str]) -> None:
@@ -97,7 +101,7 @@ class LookUps:
 
     def need(self, id: str) -> None:
         """Count a need for the content of this result, which had left."""
-        self.count += 1
+        self.count += id not in self._due
         self._drop(id)
 
     def _shown_by(self, key: str, scopes: list[Any]) -> list[str]:
