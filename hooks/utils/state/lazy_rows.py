@@ -49,17 +49,17 @@ class Rows:
     def open(self, state: ContextState, rules: Ruleset) -> None:
         """Give the state the parsed results and indexes that wake the rows of the keys they are asked for."""
         self.state, self.rules = state, rules
-        state.live, state.by_key, state.by_hash = LiveResults(self, _text_of_id), Index(self, _text_of_key), Index(self, _text_of_hash)
+        state.live, state.by_key, state.by_hash = LiveResults(self, dumps), Index(self, dumps), Index(self, _text_of_hash)
         for id in self.awake:
-            self.wake(_text_of_id(id))
+            self.wake(dumps(id))
         if self.signature != signature(rules):
             self.wake_all()
         state.live, woken = {}, dict(sorted(dict.items(state.live), key=_by_index))
         state.live.update(woken)
         engine.reindex(state, rules)
         if not self.all_awake:
-            self.keys = Index(self, _text_of_key, state.by_key)
-            state.live, state.by_key = LiveResults(self, _text_of_id, state.live), self.keys
+            self.keys = Index(self, dumps, state.by_key)
+            state.live, state.by_key = LiveResults(self, dumps, state.live), self.keys
             state.by_hash = Index(self, _text_of_hash, state.by_hash)
 
     def wake(self, needle: str) -> None:
@@ -67,7 +67,7 @@ class Rows:
         sought = encoded(needle)
         at = self.data.find(sought, self.begin, self.end)
         while at >= 0:
-            end = self._wake(self.data.rfind(b"\n", self.begin, at + 1))
+            end = self._wake(self.data.rfind(b"\n", self.begin, at))
             at = self.data.find(sought, end, self.end)
 
     def wake_all(self) -> None:
@@ -141,16 +141,8 @@ def _sort(table: dict[str, Result]) -> None:
     dict.update(table, items)
 
 
-def _text_of_id(id: str) -> str:
-    return "\n[" + dumps(id) + ","
-
-
-def _text_of_key(key: str) -> str:
-    return "[" + dumps(key) + ","
-
-
 def _text_of_hash(key: str) -> str:
-    return ',"' + key.rpartition("|")[2] + '",'
+    return dumps(key.rpartition("|")[2])
 
 
 class Index(dict):
