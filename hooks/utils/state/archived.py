@@ -58,7 +58,7 @@ def matching(db: Connection, pattern: str, **where: Any) -> list[Record]:
     path, _, last = pattern.replace("\\", "/").rpartition("/")
     if not globs.is_wild(pattern) and last:
         named = {last, pattern}  # the last segment of a path, or the whole of a command
-    elif last in ("", "**") and path:
+    elif path and not last:
         named = None  # everything below a folder: no name narrows that
     else:
         named = lambda name: globs.matches(last, name) or (" " in name and globs.matches(pattern, name))  # noqa: E731
