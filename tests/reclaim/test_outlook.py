@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from popkit_retention.core.hosts.transcripts import usage
 from popkit_retention.core.policy.context import ContextState
 from popkit_retention.core.policy.plans import CLEAR
 from popkit_retention.core.reclaim import outlook
@@ -50,7 +51,7 @@ def test_a_look_finds_what_a_clear_takes_and_how_full_the_context_is(working: Sh
     assert view.context is not None
     assert view.context["cache"] == "cold"
     assert view.context["cache_seconds_left"] == 0
-    assert view.context["ratio"] == pytest.approx(view.context["tokens"] / view.context["window"], abs=1e-4)
+    assert view.context["ratio"] == round(view.context["tokens"] / view.context["window"], 4)
     assert view.expired["items"] >= len(EXPIRED | LATELY)
     assert view.doubt == ""
 
@@ -96,16 +97,19 @@ def test_of_what_is_not_understood_the_first_is_named(working: Shop) -> None:
     assert view.doubt == "byte 9: odd"
 
 
-def test_a_look_remembers_where_the_host_has_compacted_by_itself(tmp_path: Path) -> None:
+def test_a_look_remembers_where_the_host_has_compacted_by_itself_and_what_stands_then(tmp_path: Path) -> None:
     written = Written(tmp_path / "projects")
     written.say("look")
-    written.tokens = 168_000
     written.read("src/a.ts")
-    written.compact("auto")
+    written.tokens = 168_000
     written.read("src/b.ts")
+    written.compact("auto")
     shop = Shop(tmp_path)
-    outlook.look(shop.site(), str(written.path), shop.at)
+    view = outlook.look(shop.site(), str(written.path), shop.at)
+    assert view.context is not None
     assert shop.site().session["compacted_tokens"] // 1_000 == 168
+    assert 0 < shop.site().session["stands"]["tokens"] == view.context["tokens"] < 168_000
+    assert usage.stands(usage.newest_usage(str(written.path)), shop.site().session) == view.context["tokens"]
 
 
 def test_where_there_is_no_transcript_a_look_knows_what_the_hooks_have_seen(working: Shop) -> None:

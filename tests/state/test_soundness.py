@@ -46,6 +46,14 @@ def test_so_is_the_time_of_a_result(state: ContextState, value: float) -> None:
     assert not is_sound(state)
 
 
+@pytest.mark.parametrize("amount", [INFINITE, NOT_ONE, True, "1", None])
+def test_an_amount_of_a_ledger_is_a_finite_number(state: ContextState, amount: object) -> None:
+    state.counts.ledger["tokens"] = 0.5
+    assert is_sound(state)
+    state.counts.ledger["tokens"] = amount
+    assert not is_sound(state)
+
+
 @pytest.mark.parametrize("name", ["tool", "label", "hash", "verdict"])
 def test_the_texts_of_a_result_are_texts(state: ContextState, name: str) -> None:
     setattr(state.live["toolu_1"], name, 1)

@@ -238,15 +238,17 @@ def test_a_sweep_leaves_nothing_open(ours: Folder) -> None:
     assert (ours.sessions(), len(list(Path("/proc/self/fd").iterdir()))) == (set(), before)
 
 
-def test_nothing_is_locked_through_a_link(ours: Folder) -> None:
+@pytest.mark.parametrize(("name", "left"), [("main.lock", {"old"}), ("main.state.json", set())])
+def test_nothing_is_locked_through_a_link_and_nothing_but_locks(ours: Folder, name: str, left: set[str]) -> None:
     folder = ours.session("old", days=400)
     (ours.folder / "other").write_text("x")
-    (folder / "main.lock").unlink()
-    (folder / "main.lock").symlink_to(ours.folder / "other")
-    os.utime(folder / "main.lock", (ours.now - 400 * DAY,) * 2, follow_symlinks=False)
+    (folder / name).unlink()
+    (folder / name).symlink_to(ours.folder / "other")
+    os.utime(folder / name, (ours.now - 400 * DAY,) * 2, follow_symlinks=False)
     os.utime(folder, (ours.now - 400 * DAY,) * 2)
     ours.sweep()
-    assert ours.sessions() == {"old"}
+    assert ours.sessions() == left
+    assert (ours.folder / "other").read_text() == "x"
 
 
 @pytest.mark.parametrize("transcript", ["", "/x/y/z.jsonl", "no/such/file"])
