@@ -12,7 +12,7 @@ from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.core.reclaim import compaction_advice
 from popkit_retention.core.reclaim.compaction_advice import INDEX_TOKENS, MANUAL_TOKENS
 from popkit_retention.core.state import journal, noting, store
-from tests.reclaim.shops import EXPIRED, Shop, worked
+from tests.reclaim.shops import EXPIRED, Shop, Talk, worked
 
 
 @pytest.fixture
@@ -153,3 +153,15 @@ def test_without_a_transcript_there_is_nothing_to_say(shop: Shop) -> None:
     shop.transcript.unlink()
     assert before(shop) == after(shop) == ""
     assert booked(shop) == []
+
+
+def test_the_index_has_what_is_worth_a_hundred_tokens_and_nothing_less(shop: Shop) -> None:
+    talk = Talk(str(shop.project))
+    talk.prompt("look")
+    for more in range(12):
+        talk.bash(f"run-{more}", f"./run {more}", "so " * 70 + "." * more)
+    shop.write(talk)
+    before(shop)
+    state = shop.state()
+    assert {round(result.tokens * state.calibration) for result in state.live.values()} >= {99, 100}
+    assert min(int(tokens) for tokens in re.findall(r"~(\d+) tokens$", after(shop), re.MULTILINE)) == 100
