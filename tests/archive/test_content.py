@@ -19,7 +19,7 @@ from popkit_retention.core.archive import (
     gzip_content,
     hash_content,
 )
-from popkit_retention.core.archive.content import stamp
+from popkit_retention.core.archive.content import names_of, stamp
 
 # Every code point, lone surrogates too.
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -117,3 +117,7 @@ def test_times_as_texts_sort_as_the_times_do(milliseconds: list[int]) -> None:
     first, second = milliseconds
     assert (first < second) == (stamp(first / 1000) < stamp(second / 1000))
     assert stamp(1_771_690_530.639) == "2026-02-21T16:15:30.639Z"
+
+
+def test_a_record_is_looked_up_by_the_ends_of_its_paths_and_by_whole_commands() -> None:
+    assert names_of(["/p/src/a.py", "C:\\shop\\b.py", "npm run test/c", "d.py"]) == {"a.py", "b.py", "npm run test/c", "c", "d.py"}

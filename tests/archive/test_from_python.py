@@ -159,9 +159,13 @@ def test_an_error_names_the_file_and_what_to_do(tmp_path: Path) -> None:
 def test_tasks_share_it(tmp_path: Path) -> None:
     async def worked() -> tuple[list[str], list[str]]:
         async with AsyncArchive(tmp_path / "archive.sqlite") as archive:
-            records = await asyncio.gather(*(archive.add(f"content {number}", "cat", session_id="s1") for number in range(30)))
+            records = await asyncio.gather(
+                *(archive.add(f"content {number}", "cat", session_id="s1", project="/shop") for number in range(30))
+            )
             texts = await asyncio.gather(*(archive.read(record.id) for record in records))
-            return list(texts), [json.loads(line)["content"] async for line in archive.export(session_id="s1")]
+            await archive.add("of another session", "cat", session_id="s2", project="/shop")
+            await archive.add("of another project", "cat", session_id="s1-2", project="/mill")
+            return list(texts), [json.loads(line)["content"] async for line in archive.export(session_id="s1", project="/shop")]
 
     texts, exported = asyncio.run(worked())
     assert texts == [f"content {number}" for number in range(30)]

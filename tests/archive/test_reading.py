@@ -36,4 +36,5 @@ def test_what_an_image_holds_is_given_with_its_kind() -> None:
 def test_a_content_has_the_value_of_its_json() -> None:
     assert value_of('[{"type": "text", "text": "x"}]') == [{"type": "text", "text": "x"}]
     assert value_of('"a text"') == "a text"
-    assert value_of('"a" text') == '"a" text', "no JSON"
+    for content in ('"a" text', '"two\nlines"'):
+        assert value_of(content) == content, "no JSON"

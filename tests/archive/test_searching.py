@@ -202,6 +202,7 @@ def test_migration_queues_an_older_archive_which_the_first_search_then_indexes(t
         assert index.index_queued(db) == 0
         assert found(db, "read 249") == [ids[249]]
         assert len(found(db, "read", most=999)) == 249, "a cold one has no words"
+        assert len(found(db, "read")) == 20
         assert verify(db).problems == []
 
 

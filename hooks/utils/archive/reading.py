@@ -21,7 +21,7 @@ def value_of(content: str) -> object:
 
 
 def _text(content: str) -> object:
-    value, end = scanstring(content, 1, True)
+    value, end = scanstring(content, 1)
     return value if end == len(content) else _json_value(content)
 
 

@@ -7,6 +7,7 @@ user, name and getusername. All is in small letters.
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 
@@ -18,8 +19,6 @@ _WORD = re.compile(r"[^\W_]+(?:_+[^\W_]+)*")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # Of languages that are written without spaces, each two neighbours are a term.
 _UNSPACED = re.compile("([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+)")
-_MOST_KNOWN = 1 << 11
-_known: dict[str, tuple[str, ...]] = {}  # word -> its terms: most words of a text have been seen before
 
 
 def terms_of(text: str) -> list[str]:
@@ -28,15 +27,11 @@ def terms_of(text: str) -> list[str]:
         text = unicodedata.normalize("NFC", text)
     all_terms: set[str] = set()
     for word in set(_WORD.findall(text)):
-        terms = _known.get(word)
-        if terms is None:
-            if len(_known) >= _MOST_KNOWN:
-                _known.clear()
-            terms = _known[word] = tuple(_of_word(word))
-        all_terms.update(terms)
+        all_terms.update(_of_word(word))
     return sorted(all_terms)
 
 
+@functools.lru_cache(2_048)  # most words of a text have been seen before
 def _of_word(word: str) -> set[str]:
     pieces = [piece for piece in word.split("_") if piece]
     parts: list[str] = []
