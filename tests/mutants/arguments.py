@@ -34,6 +34,21 @@ ARGUMENTS = [
         "len(run) > 2 -> (len(run) >= 2)",
         "as above",
     ),
+    *(
+        Argument(
+            "hooks/utils/archive/terms.py",
+            "@functools.lru_cache(2_048) # most words of a text have been seen before",
+            change,
+            "how many words are remembered is a matter of speed",
+        )
+        for change in ("2_048 -> 2049", "2_048 -> (2047)")
+    ),
+    *(
+        Argument(
+            "hooks/utils/policy/left_names.py", "_CALLS = 128", change, "names that only the oldest call of so many holds are worth little"
+        )
+        for change in ("128 -> 129", "128 -> (127)")
+    ),
     Argument(
         "hooks/utils/archive/searching.py",
         "_COMMON = 20_000 # a word that so many records hold is as common as any",

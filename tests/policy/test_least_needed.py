@@ -98,6 +98,7 @@ def test_what_the_last_compaction_left_stays_until_there_is_more():
     session = quiet()
     messages = session.conversation.prompt - session.conversation.base
     assert room(session, goal=Goal(0.4, messages)).sum.leaves == 0
+    assert (Goal(0.4, messages).of(messages), Goal(0.4).of(0)) == (1.0, 1.0), "all of what is no more, or nothing"
     assert room(session, goal=Goal(0.4, messages // 2)).sum.leaves == pytest.approx(messages - GROWN * messages / 2, abs=2)
 
 
