@@ -37,7 +37,7 @@ ARGUMENTS = [
     *(
         Argument(
             "hooks/utils/archive/terms.py",
-            "@functools.lru_cache(2_048) # most words of a text have been seen before",
+            "def _of_word(word: str) -> set[str]:",
             change,
             "how many words are remembered is a matter of speed",
         )

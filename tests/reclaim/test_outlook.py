@@ -99,7 +99,7 @@ def test_of_what_is_not_understood_the_first_is_named(working: Shop) -> None:
     assert view.doubt == "byte 9: odd"
 
 
-def test_a_look_remembers_where_the_host_has_compacted_by_itself_and_what_stands_then(tmp_path: Path) -> None:
+def test_a_look_keeps_where_the_host_compacted_by_itself_and_what_stands_since(tmp_path: Path) -> None:
     written = Written(tmp_path / "projects")
     written.say("look")
     written.read("src/a.ts")
