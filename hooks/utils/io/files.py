@@ -261,6 +261,11 @@ class Lock:
         self.thread.release()
 
 
+def lock_of(path: str, wait_s: float = LOCK_WAIT_S) -> Lock:
+    """Return the lock of a file that is replaced as a whole: it is on a file beside it."""
+    return Lock(path + ".lock", wait_s)
+
+
 def spill(path: str, text: str) -> None:
     """Keep a text in a file beside another, for the next process that gets the lock of that one."""
     replace_text(f"{path}{_SPILLED}{time.time_ns():020}-{os.getpid()}", text)

@@ -37,7 +37,7 @@ def log_failure(environ: Mapping[str, str], hook: str, error: BaseException) -> 
 
 def _rotate(path: str) -> None:
     try:
-        with files.Lock(path + ".lock"):  # two that rotate at once would lose the older log
+        with files.lock_of(path):  # two that rotate at once would lose the older log
             if _is_full(path):
                 os.replace(path, path + ".old")
     except files.LockTimeout:

@@ -48,7 +48,7 @@ def choose(site: Site, on: bool) -> None:
     """Keep the user's answer for all sessions, in place of an earlier one. OSError where it cannot be written."""
     files.make_private_folder(site.lasting_home)
     path = join(site.lasting_home, FILE)
-    with files.Lock(path + ".lock"):
+    with files.lock_of(path):
         files.replace_text(path, dumps({**files.read_object(path), ABOUT: _YES if on else _NO}))
 
 

@@ -56,7 +56,7 @@ def hide(popkit_home: str, project: str, key: str, row: HiddenTool | None) -> No
     """Hide or defer a tool or the tools of a server, or no longer (None). OSError where that cannot be kept."""
     files.make_private_folder(join(popkit_home, BREAKDOWNS))
     path = path_of(popkit_home, project, "hidden")
-    with files.Lock(path + ".lock"):
+    with files.lock_of(path):
         rows = {name: known for name, known in hidden(popkit_home, project).items() if name != key}
         files.replace_text(path, dumps({"project": project, "hidden": {**rows, **({key: row} if row else {})}}))
 

@@ -47,7 +47,7 @@ def note_limits(popkit_home: str, limits: object, now: float, fresh: bool) -> No
         return
     files.make_private_folder(popkit_home)
     path = join(popkit_home, LIMITS_FILE)
-    with files.Lock(path + ".lock", _WAIT_S):
+    with files.lock_of(path, _WAIT_S):
         known = readings(popkit_home)
         newest = {reading.kind: reading for reading in known}
         added = [reading for reading in new if _is_news(reading, newest.get(reading.kind), fresh)]

@@ -47,7 +47,7 @@ def replace_marked(popkit_home: str, part: str, rows: Callable[[], list[MarkedCo
     if not has_marked(popkit_home) and not rows():
         return
     files.make_private_folder(join(popkit_home, home.GOVERNANCE))
-    with files.Lock(path + ".lock"):
+    with files.lock_of(path):
         parts, new = _marked_parts(path), rows()
         if parts.get(part, []) != new:
             files.replace_text(path, dumps({"version": _MARKED_VERSION, "parts": {**parts, part: new}}))

@@ -73,7 +73,7 @@ class SessionNotes:
         return texts(files.read_object(self._path).get(name))
 
     def _change(self, added: dict[str, list[str]], forgotten: str = "", share: float | None = None, further: int = 0) -> None:
-        with files.Lock(self._path + ".lock"):
+        with files.lock_of(self._path):
             known = dict.fromkeys([*files.read_object(self._path), ONLY, BACK])
             is_new = {ONLY: bool(added.get(ONLY)) or share is not None, BACK: bool(added.get(BACK))}
             names = sorted((name for name in known if name in (ONLY, BACK)), key=is_new.__getitem__)

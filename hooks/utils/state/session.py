@@ -64,7 +64,7 @@ def update(popkit_home: str, session_id: str, **facts: object) -> dict[str, Any]
     path = path_of(popkit_home, session_id)
     files.make_private_folder(home.session_folder(popkit_home, session_id), may_be_link=False)
     try:
-        with files.Lock(path + ".lock"):
+        with files.lock_of(path):
             spilled = files.spilled(path)
             known = _known(path, spilled)
             changed = {name: value for name, value in {**known, **facts}.items() if value is not None}
@@ -84,7 +84,7 @@ def claim(popkit_home: str, session_id: str, name: str, value: object) -> bool:
     path = path_of(popkit_home, session_id)
     files.make_private_folder(home.session_folder(popkit_home, session_id), may_be_link=False)
     try:
-        with files.Lock(path + ".lock"):
+        with files.lock_of(path):
             known = _known(path, files.spilled(path))
             if name in known:
                 return False

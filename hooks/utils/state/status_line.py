@@ -41,5 +41,5 @@ def _read(popkit_home: str, name: str) -> bool:
 def _write(popkit_home: str, name: str, value: bool) -> None:
     files.make_private_folder(popkit_home)
     path = join(popkit_home, FILE)
-    with files.Lock(path + ".lock"):
+    with files.lock_of(path):
         files.replace_text(path, dumps({**files.read_object(path), name: value}))
