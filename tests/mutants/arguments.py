@@ -146,6 +146,13 @@ ARGUMENTS = [
     ),
     Argument(
         "hooks/utils/reclaim/restoring.py",
+        "with closing(archive.open_archive(home.archive_path(popkit_home), create=False, busy_s=WAIT_S)) as db:",
+        "archive.open_archive(home.archive_path(popkit_home), create=False, busy_s=WAIT_S) -> "
+        "archive.open_archive(home.archive_path(popkit_home), create=False)",
+        "how long it waits for another process is nobody's to assert",
+    ),
+    Argument(
+        "hooks/utils/reclaim/restoring.py",
         """mark = b'"' + tool_use_id.encode("utf-8", "surrogatepass") + b'"'""",
         "b'\"' -> b''",
         "it spares the reading of lines; what a line holds is asked exactly behind it",

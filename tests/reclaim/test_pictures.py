@@ -51,3 +51,14 @@ def test_a_picture_is_saved_as_a_file_of_its_kind_that_the_answer_names(shop: Sh
     path = Path(saved.partition("Saved as ")[2].partition(":")[0])
     assert path.name.endswith(f"{id}-1.{ending}")
     assert path.read_bytes() == data
+
+
+def test_four_pictures_that_stay_out_are_named_and_a_list_has_the_others(shop: Shop) -> None:
+    chain = archive.Chain(task_id(shop.session_id), shop.session_id, "", str(shop.project), str(shop.transcript))
+    with OpenArchive(str(shop.home), create=True) as db:
+        ids = archive.add_records(db, chain, [archive.NewRecord(f"call-{n}", "read", f"Read {n}", "x") for n in range(5)])
+        pictures = [record for record in (archive.record(db, id) for id in ids) if record is not None]
+    named = "; ".join(f"popkit restore {id} (Read {n})" for n, id in enumerate(ids[:4]))
+    assert restoring.stays_out(pictures[:4]).endswith("To see them: " + named)
+    assert restoring.stays_out(pictures).endswith(named + "; popkit restore list names the others")
+    assert restoring.stays_out([]) == ""
