@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from popkit_retention.memory.items import Lesson
+    from popkit_retention.memory.lessons import Lesson
 
 TOKENS = (500, 2_000)
 _NEED = re.compile(NAME + r"\Z")

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from popkit_retention.memory.items import Item, Lesson
+    from popkit_retention.memory.items import Item
+    from popkit_retention.memory.lessons import Lesson
 
 TOKENS = (500, 2_000)
 BUSY = 10

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from popkit_retention.memory.items import Lesson
+    from popkit_retention.memory.lessons import Lesson
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from popkit_retention.core.handlers import context_monitor, session_events
+from popkit_retention.core.handlers import session_events, thresholds
 from popkit_retention.core.hosts.claude_code import TOOLS, compaction_settings
 from popkit_retention.core.hosts.transcripts import usage
 from popkit_retention.core.hosts.transcripts.stamps import seconds_of
@@ -278,7 +278,7 @@ def _hooked(written: Written, tmp_path: Path) -> tuple[dict, dict]:
 
 
 def _checked(written: Written, tmp_path: Path) -> tuple[int, str]:
-    checked = context_monitor.check_thresholds(written.site(tmp_path / "home"), str(written.path), written.now)
+    checked = thresholds.check_thresholds(written.site(tmp_path / "home"), str(written.path), written.now)
     return checked["window"], checked["window_source"]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH, Item, Lesson, Observation, Showing
+from popkit_retention.memory.items import COMMAND, ERROR, NAME, NOTE, PATH, Item
+from popkit_retention.memory.lessons import Lesson, Observation, Showing
 from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores.protocol import Store
 

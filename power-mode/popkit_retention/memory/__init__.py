@@ -33,10 +33,10 @@ _HOMES = {
     "ItemNotFound": "memory",
     "ItemOnHold": "holds",
     "JobRunning": "memory",
-    "Lesson": "items",
+    "Lesson": "lessons",
     "Memory": "memory",
     "MemoryTierManager": "tier_manager",
-    "Observation": "items",
+    "Observation": "lessons",
     "SignalCalculator": "valuation",
     "SqliteStore": "stores.sqlite",
     "StoreUnavailable": "stores.protocol",
@@ -55,7 +55,8 @@ if TYPE_CHECKING:
     from .filters import BadFilter
     from .holds import ItemOnHold
     from .information_loss import InformationLossMetrics
-    from .items import BadItem, Item, Lesson, Observation
+    from .items import BadItem, Item
+    from .lessons import Lesson, Observation
     from .memory import ItemNotFound, JobRunning, Memory
     from .stores.in_memory import InMemoryStore
     from .stores.protocol import DuplicateId, StoreUnavailable

@@ -11,7 +11,8 @@ import re
 from popkit_retention.core.state.memory_reading import commands_in, paths_in
 from popkit_retention.core.state.memory_text import HEAD
 
-from .items import COMMAND, NAME, PATH, Showing
+from .items import COMMAND, NAME, PATH
+from .lessons import Showing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

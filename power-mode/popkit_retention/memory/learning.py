@@ -37,7 +37,7 @@ from .tier_policies import DEFAULT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .items import Lesson, Observation
+    from .lessons import Lesson, Observation
     from .stores.protocol import Store
     from .tier_policies import TierPolicies
 

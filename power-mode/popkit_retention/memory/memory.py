@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from .embeddings import Embedder, Embedding
     from .filters import Condition
     from .information_loss import Loss
-    from .items import Lesson
+    from .lessons import Lesson
     from .tier_policies import Policy
     from .vectors.index import VectorIndex
     from .vectors.protocol import VectorStore

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from popkit_retention.core.state.memory import Project
 
-    from .items import Lesson
     from .learning import LearningResult
+    from .lessons import Lesson
     from .memory import Memory
 
 # How long to wait for other processes that learn for the project: several sessions may end at once.

@@ -25,7 +25,8 @@ from popkit_retention.core.policy.ruleset import Ruleset
 from popkit_retention.core.policy.tools import EDITS
 
 from ..following import Showings
-from ..items import COMMAND, NAME, NOTE, PATH, Lesson, Observation
+from ..items import COMMAND, NAME, NOTE, PATH
+from ..lessons import Lesson, Observation
 from .commands import Commands
 from .defined_names import Names
 from .files import Files

@@ -20,7 +20,8 @@ from popkit_retention.core.policy.tools import EDIT, SHELLS, WRITE
 from popkit_retention.core.state.memory_records import TEST
 from popkit_retention.core.state.memory_text import folder_of
 
-from ..items import COMMAND, ERROR, TIMES, Observation
+from ..items import COMMAND, ERROR, TIMES
+from ..lessons import Observation
 from .line_runs import moved, runs_of
 
 TYPE_CHECKING = False

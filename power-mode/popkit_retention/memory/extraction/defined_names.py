@@ -14,7 +14,8 @@ from popkit_retention.core.policy.masking import MASK, mask
 from popkit_retention.core.policy.outlines import PLAIN
 from popkit_retention.core.policy.tools import SEARCH
 
-from ..items import NAME, Observation
+from ..items import NAME
+from ..lessons import Observation
 from .files import LATER_CHARS, LEAST_NAME, LONGEST_NAME, TEXT_CHARS
 
 TYPE_CHECKING = False

@@ -15,7 +15,8 @@ from popkit_retention.core.policy.masking import MASK
 from popkit_retention.core.policy.parts import normal_path
 from popkit_retention.core.policy.tools import EDITS, READS, SHELLS
 
-from ..items import PATH, Observation
+from ..items import PATH
+from ..lessons import Observation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

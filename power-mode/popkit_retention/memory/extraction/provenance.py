@@ -10,7 +10,8 @@ from os.path import exists, isdir, isfile, join
 from popkit_retention.core.io import files, git, repository
 from popkit_retention.core.state.memory_checks import content
 
-from ..items import COMMAND, ERROR, FOREIGN_FILES, NAME, PATH, Observation
+from ..items import COMMAND, ERROR, FOREIGN_FILES, NAME, PATH
+from ..lessons import Observation
 from .defined_names import PROSE, definitions
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from popkit_retention.core.policy.calls import Call
 
-    from ..items import Observation
+    from ..lessons import Observation
 
 
 @dataclass(frozen=True)
