@@ -12,7 +12,7 @@ from .hosts.tools import tools_of
 from .hosts.transcripts import outcomes
 from .hosts.transcripts.outcomes import hash_content
 from .io.codec import as_object
-from .policy import engine, kinds, lifecycle, parts
+from .policy import engine, file_changes, kinds, lifecycle, parts
 from .policy.calls import Call, Outcome
 from .policy.classify import classify
 from .policy.commandline import bash
@@ -157,9 +157,9 @@ class RetentionTracker:
     def _happened(self, name: str, decisions: list[Decision]) -> None:
         kind, _, subject = name.partition(":")
         if kind in ("edit", "edit_file"):
-            lifecycle.expire_file(self.state, self.rules, subject, "edited", subject, "", decisions)
+            file_changes.expire_file(self.state, self.rules, subject, "edited", subject, "", decisions)
         elif kind == "commit":
-            lifecycle.expire_committed(self.state, self.rules, subject.split("\0") if subject else None, "commit", "", decisions)
+            file_changes.expire_committed(self.state, self.rules, subject.split("\0") if subject else None, "commit", "", decisions)
         elif kind == "session_end":
             decisions.extend(self.observe(SessionEnded()))
         elif kind == "supersede":

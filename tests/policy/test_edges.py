@@ -16,6 +16,7 @@ from popkit_retention.core.policy import (
     limits,
     messages,
     models,
+    needles,
     outlines,
     parts,
     random_words,
@@ -104,7 +105,7 @@ def matching() -> Iterator[str]:
     for pattern in PATTERNS:
         found = [text[:20] for text in TEXTS if globs.matches(pattern, text)]
         commands = [text[:20] for text in TEXTS if globs.matches_command(pattern, text)]
-        about = f"wild {globs.is_wild(pattern)}, needle {globs.needle_of(pattern)[:20]!r}"
+        about = f"wild {needles.is_wild(pattern)}, needle {needles.needle_of(pattern)[:20]!r}"
         yield f"{pattern[:20]} {len(pattern)}: {found}, as commands {commands}, {about}"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from popkit_retention.core.policy import globs
+from popkit_retention.core.policy import globs, needles
 from tests.examples import examples
 
 PATHS = [
@@ -187,7 +187,7 @@ def test_each_pattern_matches_the_texts_that_the_golden_lists(golden):
     rows = [
         f"{pattern} => {' | '.join(text for text in TEXTS if globs.matches(pattern, text))}"
         f" => {' | '.join(text for text in TEXTS if globs.matches_command(pattern, text) is not globs.matches(pattern, text))}"
-        f" => {globs.is_wild(pattern)} {globs.needle_of(pattern)}".rstrip()
+        f" => {needles.is_wild(pattern)} {needles.needle_of(pattern)}".rstrip()
         for pattern in PATTERNS
     ]
     golden(GOLDEN, "\n".join(rows) + "\n")

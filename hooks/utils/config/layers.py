@@ -234,7 +234,8 @@ def _preserves(entry: dict[str, Any]) -> bool:
 def _hides(tool: str, name: str, below: dict[str, Any]) -> bool:
     """Return whether an override of `tool` comes before the one below under a name with wildcards. Whether two such names match the same
     tools is not checked."""
-    from ..policy.globs import is_wild, matches_command  # seldom
+    from ..policy.globs import matches_command  # seldom
+    from ..policy.needles import is_wild
 
     return is_wild(name) and (is_wild(tool) or (tool not in below and matches_command(name, tool)))
 

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .calls import Call
     from .classify import Classification
-    from .events import Event, FilesChanged
+    from .events import Event
     from .parts import Part
     from .ruleset import Ruleset
 
@@ -27,12 +27,12 @@ __all__ = ["Decision", "observe", "reindex"]
 def observe(state: ContextState, event: Event, rules: Ruleset) -> list[Decision]:
     """Return the decisions that an event brings about, in order."""
     decisions: list[Decision] = []
-    handler = _HANDLERS.get(event.name)
-    if handler is None:
+    if event.name == "call":
+        _on_call(state, event, rules, decisions)  # type: ignore[arg-type]  # the event of that name
+    else:
         from . import occasions  # hooks see calls; the rest happens seldom
 
-        handler = occasions.HANDLERS[event.name]
-    handler(state, event, rules, decisions)
+        occasions.HANDLERS[event.name](state, event, rules, decisions)
     return decisions
 
 
@@ -49,15 +49,10 @@ def _on_call(state: ContextState, call: Call, rules: Ruleset, decisions: list[De
     _turn_of(state, call)
     classified = classify(call, state.cwd or call.cwd, rules)  # the host reports the folder that a call left behind
     state.cwd = call.cwd or state.cwd
-    for path in classified.edits:
-        lifecycle.expire_file(state, rules, path, "edited", classified.label, call.id, decisions)
-        lifecycle.expire_tree(state, rules, path, lifecycle.FILES, "edited", classified.label, call.id, decisions)
-        state.edits[str(state.turn)] = state.index
-    if classified.commits:
-        lifecycle.expire_committed(state, rules, call.committed, classified.label, call.id, decisions)
-    for folder, changed, _ in classified.changes:
-        trigger = "committed" if classified.commits else "changed_on_disk"
-        lifecycle.expire_tree(state, rules, folder, changed, trigger, classified.label, call.id, decisions)
+    if classified.edits or classified.commits or classified.changes:
+        from . import file_changes
+
+        file_changes.follow(state, rules, call, classified, decisions)
     if call.outcome.unchanged:
         _touch_key(state, "read:" + classified.subjects[0])
     if classified.moves or state.trees:
@@ -180,13 +175,3 @@ def _count_false_expiration(state: ContextState, result: Result) -> None:
 def _touch_key(state: ContextState, key: str) -> None:
     for result in state.by_key.get(key, {}).values():
         result.touch(state.index)
-
-
-def _on_files_changed(state: ContextState, event: FilesChanged, rules: Ruleset, decisions: list[Decision]) -> None:
-    state.at = event.at
-    for path, how in event.changes.items():
-        lifecycle.expire_file(state, rules, path, "changed_on_disk", how, "", decisions)
-        lifecycle.expire_tree(state, rules, path, lifecycle.FILES, "changed_on_disk", f"{path} was {how}", "", decisions)
-
-
-_HANDLERS: dict[str, lifecycle.Handler] = {"call": _on_call, "files_changed": _on_files_changed}

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from .needles import is_wild
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,18 +49,6 @@ def matches_command(pattern: str, command: str) -> bool:
     if not pattern or len(pattern) > LONGEST_PATTERN:
         return False
     return _segment_matches(pattern, command[:LONGEST_TEXT])
-
-
-def is_wild(pattern: str) -> bool:
-    """Return whether `pattern` holds anything but literal characters."""
-    return "*" in pattern or "?" in pattern or "[" in pattern
-
-
-def needle_of(pattern: str) -> str:
-    """Return a text that is part of everything the pattern matches; "" where none is obvious."""
-    if "[" in pattern or "\\" in pattern or "/" in pattern:
-        return ""
-    return max(pattern.replace("?", "*").split("*"), key=len)
 
 
 def _path_matches(pattern: str, text: str) -> bool:

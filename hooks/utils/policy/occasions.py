@@ -1,8 +1,8 @@
-"""Apply the events of a context that are not calls: time passes, the user decides, the session is folded or ends. Pure."""
+"""Apply the events of a context that are not calls: files change, time passes, the user decides, the session is folded or ends. Pure."""
 
 from __future__ import annotations
 
-from . import lifecycle
+from . import file_changes, lifecycle
 from .context import OUTSIDE, ContextState, add
 
 TYPE_CHECKING = False
@@ -206,6 +206,7 @@ def _on_profile_chosen(state: ContextState, event: events.ProfileChosen, rules: 
 
 
 HANDLERS: dict[str, lifecycle.Handler] = {
+    "files_changed": file_changes.on_files_changed,
     "prompted": _on_prompted,
     "compacted": _on_compacted,
     "came_back": _on_came_back,

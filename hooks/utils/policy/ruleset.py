@@ -7,7 +7,9 @@ leaves out, or holds in a form that is not understood, comes from the tables her
 
 from __future__ import annotations
 
-from . import globs, kinds
+# `globs` is imported where something may match: a hook loads what its one call needs.
+from . import kinds
+from .needles import is_wild, needle_of
 from .tools import SHELL
 
 TYPE_CHECKING = False
@@ -154,7 +156,7 @@ class Ruleset:
         self._tiers_configured = _object(config.get("tiers"))
         self.use_tables(TIER_CONFIG, tools.tiers)
         self._overrides = _object(config.get("tool_overrides"))
-        self._glob_tools = tuple(name for name in self._overrides if globs.is_wild(name))
+        self._glob_tools = tuple(name for name in self._overrides if is_wild(name))
         grace = _object(config.get("grace_calls"))
         self.grace_calls = {kind: _calls(grace.get(kind), calls) for kind, calls in GRACE_CALLS.items()}
         self.restore_hold_calls = _calls(config.get("restore_hold_calls"), RESTORE_HOLD_CALLS)
@@ -220,6 +222,8 @@ class Ruleset:
             return (entry, f"configured for {name}") if entry in TIERS else None
         if not isinstance(entry, dict):
             return None
+        from . import globs
+
         matches = _command_matches if self.tools.of(tool).operation == SHELL else globs.matches
         for pattern, tier in _object(entry.get("patterns")).items():
             if tier in TIERS and any(matches(pattern, subject) for subject in subjects):
@@ -231,6 +235,8 @@ class Ruleset:
         if tool in self._overrides:
             return self._overrides[tool], tool
         for name in self._glob_tools:
+            from . import globs
+
             if globs.matches_command(name, tool):
                 return self._overrides[name], name
         return None, tool
@@ -246,20 +252,25 @@ class Ruleset:
 
 def _with_needles(patterns: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Return [(pattern, text that is part of whatever it matches)]: that alone decides about most subjects."""
-    return tuple((pattern, globs.needle_of(pattern)) for pattern in patterns)
+    return tuple((pattern, needle_of(pattern)) for pattern in patterns)
 
 
 def _first_match(patterns: tuple[tuple[str, str], ...], subjects: list[str]) -> str | None:
     for pattern, needle in patterns:
         for subject in subjects:
-            if needle in subject and globs.matches(pattern, subject):
-                return pattern
+            if needle in subject:
+                from . import globs
+
+                if globs.matches(pattern, subject):
+                    return pattern
     return None
 
 
 def _command_matches(pattern: str, command: str) -> bool:
     """Return whether the command starts with the words of the pattern, or the pattern is a glob that matches all of it."""
-    return _starts_with_words(command, pattern) or (globs.is_wild(pattern) and globs.matches_command(pattern, command))
+    from . import globs
+
+    return _starts_with_words(command, pattern) or (is_wild(pattern) and globs.matches_command(pattern, command))
 
 
 def _starts_with_words(command: str, words: str) -> bool:

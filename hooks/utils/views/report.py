@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..hosts import name_of
-from ..policy import figures, globs, kinds, lifecycle, parts, verdict
+from ..policy import figures, file_changes, globs, kinds, parts, verdict
 from ..policy.context import OUTSIDE
 from ..policy.plans import CLEAR, HOLD, Decision, Plan
 from ..policy.ruleset import TIERS
@@ -184,7 +184,7 @@ def _events(result: Result, rules: Ruleset) -> list[str]:
         ends = "success" in rules.tier_rule(result.tier).events and any(part[0].startswith("error:") for part in result.parts)
         return ["success", "manual"] if ends else ["manual"]
     own = rules.tier_rule(result.tier).events
-    on = lifecycle.file_events(result, rules)
+    on = file_changes.file_events(result, rules)
     on.append(kinds.of(result.kind).ends_on)
     return [*on, "session_end"] if "session_end" in own else on
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from .. import kinds
 from ..calls import bounded
 from ..parts import ALWAYS, UNKNOWN, has_variable
+from .command import DISCARDING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,3 +48,15 @@ def plain(kind: str, words: list[str], cwd: str, extra: str = "", commits: bool 
     name = text if len(text) <= _NAME_CHARS and "\n" not in text else " ".join(text[: 4 * _NAME_CHARS].split())
     unknown = cwd.startswith(UNKNOWN) or has_variable(text)
     return Action(kind, name, (f"do:{bounded(text, KEY_CHARS)}@{UNKNOWN if unknown else cwd}", []), "", commits)
+
+
+def other(stages: list, cwd: str) -> Action:
+    """Return the action of a pipeline of which nothing more is known: its words identify it."""
+    first, *later = stages
+    extra = "".join([" | " + " ".join(stage.words) for stage in later])
+    for stage in stages:
+        for operator, target in stage.redirects:
+            if operator != "2>&" and target not in DISCARDING:
+                extra += f" {operator}{target}"
+    words = first.assignments + first.words if first.assignments else first.words
+    return plain(kinds.OTHER, words, cwd, extra)

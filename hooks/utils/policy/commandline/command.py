@@ -8,6 +8,9 @@ if TYPE_CHECKING:
 
 # What joins a pipeline to the one before it; in a bracket behind `&&` INSIDE, where nothing does.
 AND, OR, INSIDE = "\x00a", "\x00o", "\x00i"
+_NOWHERE = ("/dev/null", "NUL", "nul")
+DISCARDING = (*_NOWHERE, "/dev/stdout", "/dev/stderr", "/dev/tty")
+_OTHER_STREAMS = "23456789"
 KEYWORDS = frozenset("if then else elif fi while until do done esac { } ! coproc for select case function [[".split())
 
 
@@ -84,3 +87,25 @@ def value_of(token: str, held: list[str]) -> str:
     for at in range(1, len(pieces), 2):
         pieces[at] = held[int(pieces[at])]
     return "".join(pieces)
+
+
+def is_hidden(stages: list) -> bool:
+    """Return whether a pipeline's output goes to a file, or nowhere."""
+    return any(
+        ">" in operator and operator[0] not in _OTHER_STREAMS and (target in _NOWHERE or _is_file(operator, target))
+        for stage in stages
+        for operator, target in stage.redirects
+    )
+
+
+def written(command: Command) -> list[str]:
+    """Return the files that take a command's output."""
+    return [
+        target
+        for operator, target in command.redirects
+        if ">" in operator and operator[0] not in _OTHER_STREAMS and _is_file(operator, target)
+    ]
+
+
+def _is_file(operator: str, target: str) -> bool:
+    return target not in DISCARDING and target[:2] != ">(" and not (operator[-1] == "&" and (target.isdigit() or target == "-"))

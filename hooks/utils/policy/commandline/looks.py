@@ -3,14 +3,21 @@ knows of their options. Pure."""
 
 from __future__ import annotations
 
-from ..parts import AT_MOST, OTHERWISE
+from .. import kinds
+from ..parts import AT_MOST, OTHERWISE, with_marks
 from . import run_options
-from .runs import Limits
+from .action import Action, plain
+from .command import is_hidden
+from .runs import Limits, marks_from_outside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .wrappers import InnerCommand
+
+# Looks that show no more than the paths that they name.
+_LIMITED_TO_PATHS = ("git status", "git diff")
 # The first of two words that are a command together.
 _BEGIN_COMMANDS = ("compose", "pr", "run", "issue")
 
@@ -58,3 +65,26 @@ def look_of(words: list[str], cwd: str) -> tuple[str, list[str], list[str]] | No
         limits.apply("X", "", run_options.WITHOUT_NUMBER[name])
     others = [OTHERWISE + item for item in (*limits.items, *limits.variants)]
     return name, targets, limits.marks + others
+
+
+def look_at(words: list[str], inner: InnerCommand, stages: list, deciding: int, cwd: str) -> Action | None:
+    """Return the action of a command that looks at the state of something; None where it is no look that is known."""
+    if deciding or stages[0].assignments or is_hidden(stages):
+        return None
+    look = look_of(words, cwd)
+    if look is None:
+        return None
+    name, targets, marks = look
+    marks = marks + marks_from_outside(inner.outer)
+    if name in _LIMITED_TO_PATHS:
+        from . import worktree
+
+        targets = worktree.without_paths(words[1:], targets)
+    action = plain(kinds.OTHER, [*name.split(), *targets], cwd)
+    action.name = plain(kinds.OTHER, words, cwd).name
+    if stages[1:]:
+        from . import filters
+
+        marks = marks + filters.marks(stages[1:], False)
+    action.part = with_marks(action.part, marks)
+    return action

@@ -9,7 +9,7 @@ from __future__ import annotations
 # `environments` and `filters` are imported where a line changes its environment or picks from an output.
 from .. import kinds
 from ..parts import EXCERPT, LESS, ON_SUCCESS, OTHERWISE, UNSURE, with_marks
-from .command import AND, INSIDE, OR, Command
+from .command import AND, INSIDE, OR, Command, is_hidden
 from .programs import ENVIRONMENT, SHELLS
 
 TYPE_CHECKING = False
@@ -26,9 +26,6 @@ _PICKING = (["grep"], ["egrep"], ["fgrep"], ["ggrep"], ["rg"])
 _LEAVES = ("exit", "return")
 _GIVES_UP = frozenset((*_LEAVES, "false"))
 _SAYS = frozenset(("echo", "printf"))
-_OTHER_STREAMS = "23456789"
-_NOWHERE = ("/dev/null", "NUL", "nul")
-DISCARDING = (*_NOWHERE, "/dev/stdout", "/dev/stderr", "/dev/tty")
 
 
 def judge(found: list[Action], stages: list, following: Command | None, place: Place) -> None:
@@ -123,15 +120,6 @@ def _may_fail(first: Command, found: list[Action]) -> bool:
     return program in _MAY_FAIL or any(action.kind != kinds.ACK for action in found)
 
 
-def is_hidden(stages: list) -> bool:
-    """Return whether a pipeline's output goes to a file, or nowhere."""
-    return any(
-        ">" in operator and operator[0] not in _OTHER_STREAMS and (target in _NOWHERE or _is_file(operator, target))
-        for stage in stages
-        for operator, target in stage.redirects
-    )
-
-
 def _mark(action: Action, stages: list, swallowed: bool, place: Place) -> None:
     """Add the marks of a pipeline to what an action shows."""
     marks = [] if action.kind == kinds.SEARCH else [*place.environment, LESS + "|| .."] if swallowed else [*place.environment]
@@ -163,16 +151,3 @@ def _mark_behind(action: Action, behind: list) -> None:
         action.part = with_marks(action.part, marks)
     elif marks:
         action.part = (action.part[0], list(EXCERPT))
-
-
-def written(command: Command) -> list[str]:
-    """Return the files that take a command's output."""
-    return [
-        target
-        for operator, target in command.redirects
-        if ">" in operator and operator[0] not in _OTHER_STREAMS and _is_file(operator, target)
-    ]
-
-
-def _is_file(operator: str, target: str) -> bool:
-    return target not in DISCARDING and target[:2] != ">(" and not (operator[-1] == "&" and (target.isdigit() or target == "-"))
