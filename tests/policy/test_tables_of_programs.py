@@ -251,8 +251,8 @@ def words_around_runs() -> Iterator[str]:
     yield from (f"node b/pytest{ending} a.py" for ending in wrappers._EXTENSIONS)
     yield from (f"{folder}pytest a.py" for folder in wrappers._SAME_FOR_ALL)
     yield from (f"{name} x; pytest a.py" for name in sorted(command.KEYWORDS | brackets._OPENING | brackets._CLOSING))
-    yield from (f"{name} pytest a.py" for name in sorted(bash._LOOKING | bash._OTHER_TREES))
-    yield from (f"cd a && {name} a.py" for name in bash._LIMITED_TO_PATHS)
+    yield from (f"{name} pytest a.py" for name in sorted(bash._LOOKING | {"git"} | bash._OTHER_TREES))
+    yield from (f"cd a && {name} a.py" for name in looks._LIMITED_TO_PATHS)
     yield from (f"{name} a.py | xargs {name}" for name in ("rg x", "find", "cat", "mkdir"))
 
 
