@@ -302,7 +302,7 @@ def printed_lines() -> Iterator[str]:
         f"{name} a b || cat c.py" for name in sorted(ran._MAY_FAIL | ran._ASIDE_MAY_FAIL | {*ran._LEAVES, *ran._GIVES_UP, *ran._SAYS})
     )
     yield from (f"{name} -{letter} a && cat c.py" for name, letter in ran._FORCED.items())
-    yield from (f"cat a.py > {name}; cat b.py" for name in ran.DISCARDING)
+    yield from (f"cat a.py > {name}; cat b.py" for name in command.DISCARDING)
     yield from (f"cat a.py | {' '.join(command)} x && cat b.py" for command in ran._PICKING)
 
 
