@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .. import kinds
 from ..parts import is_number
-from . import bash, ran
-from .command import OR
+from . import bash
+from .command import OR, is_hidden
 from .programs import KINDS
 
 TYPE_CHECKING = False
@@ -88,7 +88,7 @@ def _step(stages: list[Command], actions: list[Action]) -> Step | None:
     word = first.words[0] if first.words else ""
     if not word or (word in _SILENT and len(stages) == 1):
         return None
-    if ran.is_hidden(stages):
+    if is_hidden(stages):
         return Step(kinds.ACK, None)
     if word in _SAY and len(stages) == 1:
         text = _said(first.words)
