@@ -29,11 +29,10 @@ from popkit_retention.memory.items import (
     USER,
     WARM,
     Item,
-    Observation,
-    Showing,
     id_of,
 )
 from popkit_retention.memory.learning import learn
+from popkit_retention.memory.lessons import Observation, Showing
 from popkit_retention.memory.memory import Memory
 from popkit_retention.memory.stores.in_memory import InMemoryStore
 from tests.examples import examples
