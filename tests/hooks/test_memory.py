@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -258,6 +259,7 @@ def test_a_session_is_noted_until_it_is_learnt(remembered: Remembering):
     project.note_ended("a", "/there/a.jsonl", 3.0)
     project.note_ended("b", "/there/b.jsonl", 4.0)
     (folder / "ended-x.json").write_text("[")
+    (folder / "ended-y.json").write_text(json.dumps({"transcript": "/there/y.jsonl", "at": -1.0}))
     assert project.to_learn() == ["/there/a.jsonl", "/there/b.jsonl"]
     project.remove_note("/there/a.jsonl")
     assert project.to_learn() == ["/there/b.jsonl"]

@@ -288,7 +288,7 @@ ARGUMENTS = [
         "whatever is none of these options does",
     ),
     Argument(
-        "hooks/utils/policy/commandline/bash.py",
+        "hooks/utils/policy/commandline/git_commands.py",
         'command = words[at] if at < len(words) else ""',
         "\"\" -> 'mutant'",
         "git has no command of this name",

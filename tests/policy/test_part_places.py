@@ -25,6 +25,7 @@ PATHS = [
     ("src\\a.py", "D:\\w", "D:/w/src/a.py"),
     ("d:\\w\\a.py", "/x", "D:/w/a.py"),
     ("/d/w/a.py", "C:/x", "D:/w/a.py"),
+    ("a.py", "docker:web", "docker:web/a.py"),
     ("a.py", "docker:web:/srv", "docker:web:/srv/a.py"),
     ("/etc/x", "docker:web:", "docker:web:/etc/x"),
     ("a(1).txt", "/w", "/w/a(1).txt"),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 _SPACE = " \t\n\r"
+_LATEST_S = 1e11  # in 3,000 years
 _TOO_DEEP, _TOO_LONG = "nested too deeply", "a number has too many digits"
 
 try:
@@ -94,6 +95,11 @@ def whole(value: object, below: float) -> int | None:
 def number(value: object, below: float) -> float | None:
     """Return the same for any number; None for NaN."""
     return value if isinstance(value, (int, float)) and type(value) is not bool and 0 <= value < below else None
+
+
+def seconds(value: object) -> float | None:
+    """Return a time of a document, in seconds since the epoch; None for what is none."""
+    return number(value, _LATEST_S)
 
 
 def text_list(value: object) -> list[str] | None:

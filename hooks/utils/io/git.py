@@ -1,4 +1,4 @@
-"""Ask git about the contents of commits."""
+"""Ask git which files are in commits, and which of their bytes it keeps."""
 
 from __future__ import annotations
 

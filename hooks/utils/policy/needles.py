@@ -1,4 +1,4 @@
-"""Tell what a glob holds without matching it: that decides about most texts. Pure."""
+"""Tell what a glob holds, without matching it: that decides about most texts. Pure."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def normal_path(path: str, cwd: str) -> str:
 
     A folder in a container is written `docker:NAME:/folder`; Windows paths become `D:/x`, and `/d/x` too where the folder has a drive.
     """
-    if cwd.startswith("docker:"):
+    if cwd.startswith("docker:") and ":" in cwd[7:]:
         host = cwd[: cwd.find(":", 7) + 1]
         return host + normal_path(path, cwd[len(host) :] or "~")
     if "$" in path or "`" in path or "<(" in path or ">(" in path:

@@ -148,11 +148,10 @@ class Ruleset:
         self.window_tokens: int | None = config.get("window_tokens")
         self.thresholds = {**THRESHOLDS, **_object(config.get("thresholds"))}
         self.pins = _strings(config.get("pins"), ())
-        self._pin_globs = _with_needles(self.pins)
         patterns = _strings(config.get("preserved_patterns"), PRESERVED_PATTERNS)
         self.preserve_errors = any(word in patterns for word in ERROR_WORDS)
         self.preserve_decisions = DECISION_WORD in patterns
-        self._preserved_globs = _with_needles(p for p in patterns if p not in ERROR_WORDS and p != DECISION_WORD)
+        self._preserved_globs = [p for p in patterns if p not in ERROR_WORDS and p != DECISION_WORD]
         self._tiers_configured = _object(config.get("tiers"))
         self.use_tables(TIER_CONFIG, tools.tiers)
         self._overrides = _object(config.get("tool_overrides"))
@@ -222,9 +221,7 @@ class Ruleset:
             return (entry, f"configured for {name}") if entry in TIERS else None
         if not isinstance(entry, dict):
             return None
-        from . import globs
-
-        matches = _command_matches if self.tools.of(tool).operation == SHELL else globs.matches
+        matches = _command_matches if self.tools.of(tool).operation == SHELL else _matches
         for pattern, tier in _object(entry.get("patterns")).items():
             if tier in TIERS and any(matches(pattern, subject) for subject in subjects):
                 return tier, f"configured for {name} {pattern}"
@@ -235,9 +232,7 @@ class Ruleset:
         if tool in self._overrides:
             return self._overrides[tool], tool
         for name in self._glob_tools:
-            from . import globs
-
-            if globs.matches_command(name, tool):
+            if _matches_command(name, tool):
                 return self._overrides[name], name
         return None, tool
 
@@ -247,30 +242,35 @@ class Ruleset:
 
     def pinned_by(self, subjects: list[str], patterns: Iterable[str] = ()) -> str | None:
         """Return the first of the context's pin `patterns`, then of the configured pins, that matches any of `subjects`."""
-        return (_first_match(_with_needles(patterns), subjects) if patterns else None) or _first_match(self._pin_globs, subjects)
+        return _first_match(patterns, subjects) or _first_match(self.pins, subjects)
 
 
-def _with_needles(patterns: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Return [(pattern, text that is part of whatever it matches)]: that alone decides about most subjects."""
-    return tuple((pattern, needle_of(pattern)) for pattern in patterns)
-
-
-def _first_match(patterns: tuple[tuple[str, str], ...], subjects: list[str]) -> str | None:
-    for pattern, needle in patterns:
-        for subject in subjects:
-            if needle in subject:
-                from . import globs
-
-                if globs.matches(pattern, subject):
-                    return pattern
+def _first_match(patterns: Iterable[str], subjects: list[str]) -> str | None:
+    for pattern in patterns:
+        if any(_matches(pattern, subject) for subject in subjects):
+            return pattern
     return None
+
+
+def _matches(pattern: str, subject: str) -> bool:
+    if needle_of(pattern) not in subject:
+        return False
+    from . import globs
+
+    return globs.matches(pattern, subject)
 
 
 def _command_matches(pattern: str, command: str) -> bool:
     """Return whether the command starts with the words of the pattern, or the pattern is a glob that matches all of it."""
+    return _starts_with_words(command, pattern) or (is_wild(pattern) and _matches_command(pattern, command))
+
+
+def _matches_command(pattern: str, command: str) -> bool:
+    if needle_of(pattern) not in command:
+        return False
     from . import globs
 
-    return _starts_with_words(command, pattern) or (is_wild(pattern) and globs.matches_command(pattern, command))
+    return globs.matches_command(pattern, command)
 
 
 def _starts_with_words(command: str, words: str) -> bool:

@@ -49,15 +49,14 @@ def content_of(db: Connection, handle: str) -> str | None:
 def matching(db: Connection, pattern: str, **where: Any) -> list[Record]:
     """Return the Records with a path or a command that a pattern matches, newest first; `where` as for `archive.find_records`."""
     from .. import archive
-    from ..policy import globs
-    from ..policy.needles import is_wild
+    from ..policy import globs, needles
 
     def matches(record: Record) -> bool:
         return any(globs.matches(pattern, subject) for subject in record.subjects)
 
     named: set[str] | Callable[[str], bool] | None
     path, _, last = pattern.replace("\\", "/").rpartition("/")
-    if not is_wild(pattern) and last:
+    if not needles.is_wild(pattern) and last:
         named = {last, pattern}  # the last segment of a path, or the whole of a command
     elif path and not last:
         named = None  # everything below a folder: no name narrows that

@@ -4,7 +4,7 @@ ones, so they are over. A session that is not listed is over only after its time
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import dumps
+from ..io.codec import dumps, seconds
 from ..io.storage import LOGS, Storage
 from ..io.system import join
 from ..policy.occasions import RESUMED_WITHIN_S
@@ -37,7 +37,7 @@ def remove(popkit_home: str, session_id: str) -> None:
 def listed(popkit_home: str) -> dict[str, list[Any]]:
     """Return id -> [project, when (seconds)]."""
     rows = files.read_object(join(popkit_home, NAME))
-    return {id: row for id, row in rows.items() if isinstance(row, list) and len(row) == 2 and isinstance(row[1], (int, float))}
+    return {id: row for id, row in rows.items() if isinstance(row, list) and len(row) == 2 and seconds(row[1]) is not None}
 
 
 def _change(popkit_home: str, session_id: str, row: list[Any] | None, now: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..io import files, home
-from ..io.codec import as_object, as_objects, dumps, loads, number
+from ..io.codec import as_object, as_objects, dumps, loads, seconds
 from ..io.system import join
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ def _objects(value: object) -> list[dict[str, Any]]:
 
 def is_collection_due(popkit_home: str, now: float) -> bool:
     """Return whether an hour has passed since the last collection began (seconds), or the clock was set back behind it."""
-    at = number(files.read_object(collection_note_path(popkit_home)).get("at"), float("inf"))
+    at = seconds(files.read_object(collection_note_path(popkit_home)).get("at"))
     return at is None or not 0 <= now - at < COLLECT_EVERY_S
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..hosts.transcripts.stamps import seconds_of
 from ..io import files
-from ..io.codec import as_list, as_objects, dumps, loads, number
+from ..io.codec import as_list, as_objects, dumps, loads, number, seconds
 from ..io.storage import LOGS, Storage
 from ..io.system import join
 from ..policy.limits import KINDS, Reading
@@ -24,7 +24,6 @@ MOST_BYTES = 512 * 1024
 EVERY_S = 300.0
 _WAIT_S = 1.0
 _MOST_PERCENT = 100_000.0
-_LATEST = 10.0**11
 
 
 def readings(popkit_home: str) -> list[Reading]:
@@ -71,7 +70,7 @@ def _reported(limit: dict[str, Any], now: float) -> Reading | None:
 
 
 def _reading(kind: Any, at: Any, percent: Any, resets_at: Any) -> Reading | None:
-    at, percent, resets_at = number(at, _LATEST), number(percent, _MOST_PERCENT), number(resets_at, _LATEST)
+    at, percent, resets_at = seconds(at), number(percent, _MOST_PERCENT), seconds(resets_at)
     if kind not in KINDS or at is None or percent is None or resets_at is None:
         return None
     return Reading(kind, at, percent, resets_at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..io import files, home
-from ..io.codec import as_object, as_objects, dumps, number, text_list
+from ..io.codec import as_object, as_objects, dumps, seconds, text_list, whole
 from ..io.system import join
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ PARTS = FORGOTTEN, MEMORY, RAG = ("forgotten", "memory", "rag")
 BY_TOOL, BY_JOB = "tool", "job"
 MARKED_NAMED = 5  # ids of a row
 _MARKED_VERSION = 1
-_LARGEST_S = 1e12  # seconds: in 30,000 years
+_MOST = 1 << 53
 
 
 def marked_rows(marks: Iterable[tuple[str, str, str, float]]) -> list[MarkedCount]:
@@ -71,9 +71,9 @@ def _marked_parts(path: str) -> dict[str, list[MarkedCount]]:
 
 
 def _marked(row: dict[str, Any]) -> MarkedCount | None:
-    """Return a row as it is stored; None for what is none."""
+    """Return a stored row; None for what is none."""
     project, ids = row.get("project"), text_list(row.get("ids"))
-    count, first = number(row.get("count"), _LARGEST_S), number(row.get("first"), _LARGEST_S)
+    count, first = whole(row.get("count"), _MOST), seconds(row.get("first"))
     if not isinstance(project, str) or row.get("by") not in (BY_TOOL, BY_JOB) or ids is None or ids != row["ids"] or not count or not first:
         return None
-    return {"project": project, "by": row["by"], "count": round(count), "ids": ids, "first": first}
+    return {"project": project, "by": row["by"], "count": count, "ids": ids, "first": first}

@@ -10,7 +10,7 @@ import time
 
 from ..errors import PopkitError
 from ..io import files, home
-from ..io.codec import as_object, dumps, loads, number, text_in_field, texts
+from ..io.codec import as_object, dumps, loads, seconds, text_in_field, texts
 from ..io.proof import are_one
 from ..io.system import join, os
 from ..policy.estimate import estimate_tokens
@@ -33,7 +33,6 @@ DOCUMENT, ENTRIES, SETTINGS, LOCK = "MEMORY.md", "entries.json", "settings.json"
 MOST_TOKENS, MOST_LINES, MOST_BYTES = 2_000, 200, 25_000
 ENDED, _NOTED = "ended-", ".json"
 _NOTE_BYTES = 64 * 1024
-_LATEST_S = 1e12
 _ENTRIES_BYTES = 1 << 20
 # Paths of checkouts for which the user has been asked.
 ASKED = "asked"
@@ -196,21 +195,20 @@ class Project:
 
     def to_learn(self) -> list[str]:
         """Return the transcripts that are still to be learnt, in the order in which they ended, without notes that cannot be read."""
-        notes = []
-        for name in self._notes():
-            note = files.read_object(join(self.folder, name), _NOTE_BYTES)
-            at, transcript = number(note.get("at"), _LATEST_S), text_in_field(note, "transcript")
-            if at is not None and transcript:
-                notes.append((at, transcript))
-        return [transcript for _, transcript in sorted(notes)]
+        return [transcript for _, transcript in sorted(filter(None, map(self._note, self._notes())))]
 
     def remove_note(self, transcript_path: str) -> None:
-        """Delete the note of a transcript, whose session has been learnt or cannot be."""
+        """Delete the note of a transcript, whose session has been learnt or cannot be, and what is no note."""
         for name in self._notes():
-            path = join(self.folder, name)
-            note = files.read_object(path, _NOTE_BYTES)
-            if not note or note.get("transcript") == transcript_path:
-                os.unlink(path)
+            note = self._note(name)
+            if note is None or note[1] == transcript_path:
+                os.unlink(join(self.folder, name))
+
+    def _note(self, name: str) -> tuple[float, str] | None:
+        """Return (when a session ended, its transcript); None where that cannot be read."""
+        note = files.read_object(join(self.folder, name), _NOTE_BYTES)
+        at, transcript = seconds(note.get("at")), text_in_field(note, "transcript")
+        return (at, transcript) if at is not None and transcript else None
 
     def _notes(self) -> list[str]:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import as_object, dumps, number, text_list
+from ..io.codec import as_object, dumps, seconds, text_list
 from ..io.system import join
 
 TYPE_CHECKING = False
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from .memory import Project
 
 ALERTS = "alerts.json"  # in the folder of a project's memory
-_LATEST_S = 1e12
 
 
 def set_alerts(project: Project, due: dict[str, float]) -> None:
@@ -40,5 +39,5 @@ def _alerts(project: Project) -> tuple[dict[str, float], list[str]]:
     """Return (id -> seconds of what is due, the ids that were shown); nothing where the file cannot be read."""
     value = files.read_object(join(project.folder, ALERTS))
     told = text_list(value.get("told"))
-    due = {id: number(at, _LATEST_S) for id, at in as_object(value.get("due")).items()} if told is not None else {}
+    due = {id: seconds(at) for id, at in as_object(value.get("due")).items()} if told is not None else {}
     return {id: at for id, at in due.items() if at is not None}, told or []

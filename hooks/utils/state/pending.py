@@ -7,7 +7,7 @@ one line.
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import as_object, dumps, loads, number
+from ..io.codec import as_object, dumps, loads, seconds
 from ..policy import kinds
 from ..policy.calls import TEXT_CHARS, Call, Outcome, verdict_of
 from ..policy.classify import COMMAND_CHARS, MOST_FILES, classify
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from .journal import Entry
 
-_LATEST = 1e11  # seconds
 _KEPT = ("chars", "content_hash", "error", "exit_code", "fate", "image_tokens", "interval", "lines", "unchanged", "wide")
 
 
@@ -101,7 +100,7 @@ def _observation_in(path: str) -> Observation | None:
     if not isinstance(value, dict) or not isinstance(value.get("entries"), list):
         return None
     seen = value.get("seen")
-    prompted = number(value.get("prompted"), _LATEST) or 0.0
+    prompted = seconds(value.get("prompted")) or 0.0
     return Observation(path, value["entries"], prompted, value.get("call"), as_object(seen))
 
 

@@ -1,4 +1,4 @@
-"""The operation of `popkit setup`, whose arguments come from the features."""
+"""The operation of `popkit setup`, whose arguments come from the extras and the features."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ HOSTILE = (
 
 
 def every_field_comes_back(store: Store, again: Callable[[], Store]) -> None:
-    """All fields come back as it was stored, to the last bit; `original` says what the store keeps."""
+    """All fields come back as they were stored, to the last bit; `original` says what the store keeps."""
     plain = Item("plain", "text")
     single = replace(full("single"), embedding=[0.5] * DIMENSIONS, original=True, marked_at=None)
     items = [plain, full(), single, replace(full("bare"), level="embedding", text="")]

@@ -1,4 +1,4 @@
-"""A writer of usage in the background: `put` never waits, a thread writes in batches.
+"""A writer of snapshots and usage in the background: `put` never waits, a thread writes in batches.
 
 A database that cannot be reached delays nobody: the queue is bounded, what does not fit is dropped and counted, and one warning is logged.
 """

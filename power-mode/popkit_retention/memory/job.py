@@ -7,7 +7,7 @@ import heapq
 from dataclasses import dataclass, field, replace
 
 from popkit_retention.core import units
-from popkit_retention.core.io.codec import as_object
+from popkit_retention.core.io.codec import as_object, seconds
 from popkit_retention.core.retention_kit import sweep
 from popkit_retention.core.retention_kit.marks import GRACE_S
 
@@ -67,9 +67,8 @@ class Report:
 
 def due(store: Store, now: float) -> bool:
     """Return whether an hour has passed since the last run began; also when the clock was set back behind it."""
-    last = store.value(KEY)
-    at = as_object(last).get("at")
-    return not isinstance(at, (int, float)) or not 0 <= now - at < EVERY_S
+    at = seconds(as_object(store.value(KEY)).get("at"))
+    return at is None or not 0 <= now - at < EVERY_S
 
 
 def run(
