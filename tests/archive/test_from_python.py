@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from popkit_retention import archive as package
 from popkit_retention.archive import Archive, AsyncArchive, ContentGone, RecordNotFound, RetentionIntegrityError, StoreError
 from popkit_retention.core.archive.deletion import delete_records
 
@@ -184,3 +185,15 @@ def test_the_awaited_archive_has_every_word_and_error(tmp_path: Path) -> None:
     awaited = {name for name, value in vars(AsyncArchive).items() if any(is_so(value) for is_so in waits)}
     assert words == {name for name in awaited if not name.startswith("_")}
     asyncio.run(closed())
+
+
+@pytest.mark.parametrize("name", package.__all__)
+def test_every_name_is_there(name: str) -> None:
+    assert getattr(package, name).__name__ == name
+
+
+def test_what_is_deleted_is_overwritten_in_the_file(archive: Archive) -> None:
+    record = archive.add("secret", "cat", session_id="s1")
+    archive._db.execute("PRAGMA secure_delete = OFF")
+    delete_records(archive._db, [record.id])
+    assert archive._db.execute("PRAGMA secure_delete").fetchone() == (1,)

@@ -322,3 +322,8 @@ def test_what_is_none_of_ours_is_left_out(path: str, text: str):
     leave_beside(path, WAITING, record("t2"))
     assert list(contents(path)) == ["t2"]
     assert files.spilled(path) == []
+
+
+def test_what_is_searched_by_has_an_index(opened: sqlite3.Connection) -> None:
+    rows = opened.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name")
+    assert [name for (name,) in rows] == ["chains_of_session", "clears_of_chain", "clears_of_record", "records_of_tool_use"]

@@ -373,4 +373,10 @@ ARGUMENTS = [
             "entries.host_of(path) != CLAUDE_CODE -> (entries.host_of(path) == CLAUDE_CODE)",
         )
     ),
+    Argument(
+        "hooks/utils/archive/records.py",
+        "for length in range(HANDLE_CHARS, LONGEST_HANDLE + 1):",
+        "1 -> 2",
+        "no two hashes agree in 255 bits",
+    ),
 ]
