@@ -326,7 +326,7 @@ def test_a_clear_of_a_tenth_of_the_window_is_suggested_once_it_pays(band_asking:
 def test_help_lists_all_words_that_work_and_answers_name_the_command_as_it_is_typed(helper: Helper):
     helper.has_read("app.py", lines(400))
     listed = helper.told("help")
-    for word in ("bill", "bill limits", "bill misses", "doctor"):
+    for word in ("bill", "bill limits", "bill misses", "budget", "try", "doctor"):
         assert re.search(rf"^ *{word}  ", listed, re.MULTILINE), word
         explained = helper.told(f"help {word}")
         assert explained.startswith(f"popkit {word}"), explained

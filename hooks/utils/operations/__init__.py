@@ -111,5 +111,7 @@ OF_SHELL = {
     "bill": "what each prompt contains before your first word, and what could be removed",
     "bill limits": "how full the windows of your plan are, and what used them",
     "bill misses": "what the prompt cache lost, why, and what that cost",
+    "budget": "limits per session and per month, and how much of them is used",
+    "try": "what PopKit would have done in your sessions",
     "doctor": "whether everything is in place and works",
 }
