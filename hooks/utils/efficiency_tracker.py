@@ -154,7 +154,7 @@ def session_metrics(popkit_home: str, session_id: str) -> EfficiencyMetrics:
 
 def project_metrics(popkit_home: str, project: str) -> EfficiencyMetrics:
     """Return the metrics of every session of a project, those that were swept since included."""
-    here = [name for name in stored_contexts.folders(popkit_home) if session.read(popkit_home, name).get("project") == project]
+    here = [name for name in stored_contexts.folders(popkit_home) if session.read(popkit_home, name).project == project]
     swept = [metrics for name, metrics in swept_metrics(popkit_home) if project and name == home.safe_name(project)]
     return sum_metrics([*(session_metrics(popkit_home, name) for name in here), *swept])
 

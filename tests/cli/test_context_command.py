@@ -238,7 +238,7 @@ def test_pins_and_profiles_belong_to_the_session(shell: Shell) -> None:
     assert shell("context", "pin", "T3", "--session", "one")[0] == 0
     assert shell("context", "--session", "one", "--conservative")[0] == 0
     site = written.site(shell.claude / "popkit")
-    assert site.session["profile"] == "conservative"
+    assert site.session.profile == "conservative"
     assert "yes. To release it: /popkit:context unpin T3" in answer("why T3", site, str(written.path), written.now)
 
 

@@ -66,7 +66,7 @@ def answers(helper: Helper) -> dict[str, int]:
         "auto show": auto["tokens"],
         "page": page.report["reclaimable"]["now"]["tokens"],
         "list of the page": brief.now,
-        "status line": site_of(helper).session["planned"]["now"],
+        "status line": site_of(helper).session.planned["now"],
     }
 
 

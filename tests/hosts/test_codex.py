@@ -20,6 +20,7 @@ from popkit_retention.core.hosts.transcripts import entries, sent, transcript, u
 from popkit_retention.core.policy.events import Call, Compacted, Prompted
 from popkit_retention.core.policy.models import models_of
 from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.policy.session_facts import SessionFacts
 from popkit_retention.core.reclaim import access
 from popkit_retention.core.state import shipped
 from popkit_retention.core.state.rebuild import rebuild
@@ -358,7 +359,7 @@ def test_no_other_file_is_taken_for_a_rollout(tmp_path) -> None:
 def window_of(path: Path) -> tuple[int, str]:
     """The window of a rollout's newest request, and where it is known from."""
     rebuilt = rebuild(str(path), [], lambda _: shipped.rules())
-    return usage.window_of(rebuilt.conversation.rules, {}, rebuilt.conversation.last)
+    return usage.window_of(rebuilt.conversation.rules, SessionFacts(), rebuilt.conversation.last)
 
 
 @pytest.mark.parametrize("form", ["records", "counts"])

@@ -15,6 +15,7 @@ from popkit_retention.core.hosts.transcripts.stamps import seconds_of
 from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.core.policy.host_compaction import FILE_TOKENS
 from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.policy.session_facts import SessionFacts
 from popkit_retention.core.policy.usage import Usage
 from popkit_retention.core.state import session
 from popkit_retention.lab.try_command import report_of
@@ -103,13 +104,12 @@ HAIKU, OPUS_46, OPUS = "claude-haiku-4-5-20251001", "claude-opus-4-6", "claude-o
         (OPUS, IN_MAY, None, {"compacted_tokens": 168_000}, 0, 175_000, (175_000, "transcript")),
         (OPUS, IN_MAY, None, {"compacted_tokens": 168_000}, 0, 400_000, (1_000_000, "model")),
         ("", IN_MAY, None, {}, 155_000, 100_000, (155_000, "transcript")),
-        ("", IN_MAY, None, {"window_tokens": True}, 0, 0, (1_000_000, "assumed")),
         ("some-model", IN_MAY, None, {}, 0, 50_000, (1_000_000, "assumed")),
     ],
 )  # fmt: skip
 def test_the_window_is_believed_in_this_order(model, at, configured, facts, compacted, newest, expected):
     rules = Ruleset.from_config({**SHIPPED, "window_tokens": configured}, TOOLS)
-    assert usage.window_of(rules, facts, Usage(newest, at, model), compacted=compacted) == expected
+    assert usage.window_of(rules, SessionFacts(**facts), Usage(newest, at, model), compacted=compacted) == expected
 
 
 TOLD = {"window": None, "percent": None, "off": False}
@@ -142,7 +142,7 @@ SAID = {"tokens": 467_000, "told": TOLD, "model": None, "window": 1_000_000}
 )  # fmt: skip
 def test_the_window_ends_where_the_host_compacts_and_is_no_smaller_than_its_content(facts, largest, newest, expected):
     rules = Ruleset.from_config(SHIPPED, TOOLS)
-    assert usage.window_of(rules, facts, Usage(newest, IN_MAY, OPUS), largest) == expected
+    assert usage.window_of(rules, SessionFacts(**facts), Usage(newest, IN_MAY, OPUS), largest) == expected
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_the_client_says_where_it_compacts(breakdown, expected):
 
 def test_a_model_that_was_switched_to_in_the_session_has_its_own_window():
     rules = Ruleset.from_config(SHIPPED, TOOLS)
-    assert usage.window_of(rules, {"model": HAIKU}, Usage(50_000, IN_MAY, OPUS)) == (200_000, "model")
+    assert usage.window_of(rules, SessionFacts(model=HAIKU), Usage(50_000, IN_MAY, OPUS)) == (200_000, "model")
 
 
 @pytest.mark.parametrize("odd", [None, 7, [], {}, {"trigger": "auto"}, {"trigger": "auto", "preTokens": "many"}, {"preTokens": 168_000},
@@ -301,7 +301,7 @@ def test_a_compaction_that_begins_shows_how_large_the_window_is(tmp_path, trigge
     written.read("src/a.ts")
     environ, payload = _hooked(written, tmp_path)
     session_events.before_compaction({**payload, "hook_event_name": "PreCompact", "trigger": trigger, "custom_instructions": ""}, environ)
-    assert session.read(str(tmp_path / "home"), written.session).get("compacted_tokens", 0) // 1_000 == (168 if trigger == "auto" else 0)
+    assert (session.read(str(tmp_path / "home"), written.session).compacted_tokens or 0) // 1_000 == (168 if trigger == "auto" else 0)
     window, source = _checked(written, tmp_path)
     assert (window // 1_000 * 1_000, source) == expected
 

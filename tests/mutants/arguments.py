@@ -134,7 +134,7 @@ ARGUMENTS = [
     ),
     Argument(
         "hooks/utils/state/delivery.py",
-        'if not text or site.session.get("memory") is not None:',
+        "if not text or site.session.memory is not None:",
         "\"memory\" -> ''",
         "it spares the look at the checkout; what is given a second time is refused behind that",
     ),

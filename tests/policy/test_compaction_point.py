@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from popkit_retention.core.policy.compaction_point import noted, point
+from popkit_retention.core.policy.session_facts import SessionFacts
 
 WINDOW = 200_000
 
@@ -22,8 +23,8 @@ WINDOW = 200_000
     ],
 )
 def test_a_host_compacts_where_it_has_said(said: dict, at: int, tokens: int, expected: int) -> None:
-    session = {"compaction": said, "model": "m", "window_tokens": WINDOW}
-    assert point(WINDOW, {**session, "compacts_at": noted(session, at)}, tokens) == expected
+    session = SessionFacts(compaction=said, model="m", window_tokens=WINDOW)
+    assert point(WINDOW, session.but(compacts_at=noted(session, at)), tokens) == expected
 
 
 @pytest.mark.parametrize(
@@ -31,8 +32,8 @@ def test_a_host_compacts_where_it_has_said(said: dict, at: int, tokens: int, exp
     [({}, 167_000), ({"window": 100_000}, 67_000), ({"window": 300_000}, 167_000), ({"off": True}, WINDOW), ({"percent": 50}, 90_000)],
 )
 def test_until_it_has_said_where_it_is_reckoned(said: dict, expected: int) -> None:
-    assert point(WINDOW, {"compaction": said}, 0) == expected
+    assert point(WINDOW, SessionFacts(compaction=said), 0) == expected
 
 
 def test_of_a_host_that_tells_nothing_the_window_is_all_that_is_known() -> None:
-    assert point(WINDOW, {}, 150_000) == WINDOW
+    assert point(WINDOW, SessionFacts(), 150_000) == WINDOW

@@ -79,7 +79,7 @@ def test_a_manual_compaction_is_advised_shortly_and_its_echo_booked(shop: Shop) 
 def test_without_an_index_the_echo_alone_is_booked(shop: Shop) -> None:
     shop.configure(compaction={"advise": True, "index": False})
     before(shop, manual=True)
-    echo = shop.site().session["echo_tokens"]
+    echo = shop.site().session.echo_tokens
     assert after(shop) == ""
     assert booked(shop)[1:] == [echo]
 

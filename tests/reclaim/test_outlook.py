@@ -75,7 +75,7 @@ def test_before_any_look_reading_finds_the_same_and_keeps_nothing(working: Shop)
 
 def test_a_look_keeps_what_a_clear_would_take_for_the_status_line(working: Shop) -> None:
     view = looked(working)
-    planned = working.site().session["planned"]
+    planned = working.site().session.planned
     assert planned["calls"] == view.state.index
     assert planned["warm"] is False
     assert planned["now"] == planned["cold"] > 0
@@ -88,7 +88,7 @@ def test_the_status_line_is_told_of_no_clear_that_would_be_refused(working: Shop
     talk.prompt("go on")
     working.write(talk)
     assert looked(working).now is None
-    assert "planned" not in working.site().session
+    assert working.site().session.planned is None
 
 
 def test_of_what_is_not_understood_the_first_is_named(working: Shop) -> None:
@@ -109,8 +109,8 @@ def test_a_look_keeps_where_the_host_compacted_by_itself_and_what_stands_since(t
     shop = Shop(tmp_path)
     view = outlook.look(shop.site(), str(written.path), shop.at)
     assert view.context is not None
-    assert shop.site().session["compacted_tokens"] // 1_000 == 168
-    assert 0 < shop.site().session["stands"]["tokens"] == view.context["tokens"] < 168_000
+    assert shop.site().session.compacted_tokens // 1_000 == 168
+    assert 0 < shop.site().session.stands["tokens"] == view.context["tokens"] < 168_000
     assert usage.stands(usage.newest_usage(str(written.path)), shop.site().session) == view.context["tokens"]
 
 

@@ -128,7 +128,7 @@ class Session:
         paths = self.site.paths()
         yield from (f"journal {json.dumps(entry, sort_keys=True)}" for entry in journal.read(paths))
         yield from (f"receipt {json.dumps(entry, sort_keys=True)}" for entry in store.read_lines(paths.receipts))
-        yield from (f"session {name} {json.dumps(fact)}" for name, fact in sorted(self.site.session.items()))
+        yield from (f"session {name} {json.dumps(fact)}" for name, fact in sorted(vars(self.site.session).items()))
         path = self.home / "archive.sqlite"
         if path.is_file():
             with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:

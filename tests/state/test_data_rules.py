@@ -100,7 +100,7 @@ def test_a_site_under_a_rule_writes_nothing_and_goes_on(tmp_path: Path):
     site = Site({"POPKIT_HOME": str(tmp_path)}, ID, str(tmp_path))
     assert not site.enabled
     site.remember(model="one")
-    assert site.session["model"] == "one"
+    assert site.session.model == "one"
     assert site.claim("hinted", 1.0) is False
     with pytest.raises(store.SessionUnderDataRule):
         site.paths().locked()

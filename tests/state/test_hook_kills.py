@@ -204,7 +204,7 @@ def test_facts_of_a_session_that_come_while_somebody_holds_its_lock_are_not_lost
     assert processes.run_event(payloads.session_start(model="claude-sonnet-5"), home.env()).silent
     with held(_path(home, "session.json.lock")):
         assert processes.run_event(payloads.session_start(model="claude-opus-5"), home.env()).silent
-        assert session.read(str(home.path), SESSION)["model"] == "claude-opus-5"
+        assert session.read(str(home.path), SESSION).model == "claude-opus-5"
     session.update(str(home.path), SESSION, told="notice")
     stored = json.loads((Path(home.paths(SESSION).folder) / "session.json").read_text())
     assert (stored["model"], stored["told"]) == ("claude-opus-5", "notice")

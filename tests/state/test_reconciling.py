@@ -425,10 +425,10 @@ def test_where_the_host_compacts_by_itself_is_kept_with_the_session(written: Wri
     size = written.tokens
     fresh = reconciling.rebuilt(site, site.paths(), str(written.path))
     reconciling.remember_size(site, site.paths("a1"), fresh)
-    assert "compacted_tokens" not in site.session
+    assert site.session.compacted_tokens is None
     for _ in range(2):
         reconciling.remember_size(site, site.paths(), fresh)
-        assert site.session["compacted_tokens"] == size
+        assert site.session.compacted_tokens == size
     path = Path(site.paths().folder) / "session.json"
     os.utime(path, (1.0, 1.0))
     reconciling.remember_size(site, site.paths(), fresh)
@@ -436,7 +436,7 @@ def test_where_the_host_compacts_by_itself_is_kept_with_the_session(written: Wri
     plain = Written(tmp_path / "q")
     plain.say("go")
     assert reconciling.rebuild_if_small(site, site.paths(), str(plain.path))
-    assert site.session["compacted_tokens"] == size
+    assert site.session.compacted_tokens == size
 
 
 def test_without_a_journal_that_can_be_read_the_transcript_has_to_do(written: Written, tmp_path: Path):

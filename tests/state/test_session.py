@@ -34,22 +34,22 @@ def path(tmp_path: Path) -> Path:
 def test_a_fact_is_read_where_it_is_of_its_type(tmp_path: Path, path: Path, name: str) -> None:
     path.parent.mkdir(parents=True)
     for kind, value in VALUES.items():
-        path.write_text(json.dumps({name: value, "unknown": value}))
-        assert session.read(str(tmp_path), ID) == ({name: value} if kind is FACTS[name] else {})
+        path.write_text(json.dumps({name: value, "unknown": value, "self": None}))
+        assert vars(session.read(str(tmp_path), ID)) == ({name: value} if kind is FACTS[name] else {})
     path.write_text(json.dumps({name: None}))
-    assert session.read(str(tmp_path), ID) == {}
+    assert vars(session.read(str(tmp_path), ID)) == {}
 
 
 def test_a_fact_is_set_changed_and_removed_in_a_private_file(tmp_path: Path, path: Path) -> None:
     home = str(tmp_path)
-    assert session.read(home, ID) == {}
-    assert session.update(home, ID, model="m", advised=1.5) == {"model": "m", "advised": 1.5}
-    assert session.update(home, ID, model="n", memory=None) == {"model": "n", "advised": 1.5}
-    assert session.update(home, ID, advised=None) == session.read(home, ID) == {"model": "n"}
+    assert vars(session.read(home, ID)) == {}
+    assert vars(session.update(home, ID, model="m", advised=1.5)) == {"model": "m", "advised": 1.5}
+    assert vars(session.update(home, ID, model="n", memory=None)) == {"model": "n", "advised": 1.5}
+    assert vars(session.update(home, ID, advised=None)) == vars(session.read(home, ID)) == {"model": "n"}
     assert json.loads(path.read_text()) == {"model": "n"}
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
     before = path.stat().st_ino
-    assert session.update(home, ID, model="n") == {"model": "n"}
+    assert vars(session.update(home, ID, model="n")) == {"model": "n"}
     assert path.stat().st_ino == before, "nothing has changed"
 
 
@@ -65,9 +65,9 @@ def test_what_could_not_be_written_in_time_counts_and_is_written_by_the_next(tmp
     home = str(tmp_path)
     session.update(home, ID, model="m", profile="spec", advised=1.5)
     files.spill(str(path), json.dumps({"model": "n", "profile": None, "index": 7}))
-    assert session.read(home, ID) == {"model": "n", "advised": 1.5}
+    assert vars(session.read(home, ID)) == {"model": "n", "advised": 1.5}
     assert not session.claim(home, ID, "model", "o")
-    assert session.update(home, ID) == {"model": "n", "advised": 1.5}
+    assert vars(session.update(home, ID)) == {"model": "n", "advised": 1.5}
     assert (files.spilled(str(path)), json.loads(path.read_text())) == ([], {"model": "n", "advised": 1.5})
 
 
@@ -87,12 +87,12 @@ def test_where_the_lock_is_held_a_fact_is_kept_beside_and_nothing_is_claimed(
     holding = threading.Thread(target=hold)
     holding.start()
     held.wait(HANG_S)
-    told = session.update(home, ID, advised=1.5), session.claim(home, ID, "memory", 1.5)
+    told = vars(session.update(home, ID, advised=1.5)), session.claim(home, ID, "memory", 1.5)
     done.set()
     holding.join()
     assert told == ({"model": "m", "advised": 1.5}, False)
     assert (len(files.spilled(str(path))), json.loads(path.read_text())) == (1, {"model": "m"})
-    assert session.read(home, ID) == {"model": "m", "advised": 1.5}
+    assert vars(session.read(home, ID)) == {"model": "m", "advised": 1.5}
 
 
 @pytest.mark.parametrize("writes", [lambda home: session.update(home, ID, model="m"), lambda home: session.claim(home, ID, "model", "m")])

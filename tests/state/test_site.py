@@ -49,25 +49,25 @@ def test_a_session_is_of_the_project_in_which_it_began(home: Path) -> None:
     assert site(home).session_project == "/shop"
     session.update(str(home), ID, project="/first")
     assert site(home).session_project == "/first"
-    assert site(home, session_id="").session == {}
+    assert vars(site(home, session_id="").session) == {}
 
 
 def test_what_a_session_remembers_all_its_processes_know(home: Path) -> None:
     one = site(home)
     one.remember(profile="spec", model="m")
-    assert one.session == site(home).session == {"profile": "spec", "model": "m"}
+    assert vars(one.session) == vars(site(home).session) == {"profile": "spec", "model": "m"}
     one.remember(model=None)
-    assert site(home).session == {"profile": "spec"}
+    assert vars(site(home).session) == {"profile": "spec"}
     other = site(home)
     assert one.claim("memory", 5.0)
-    assert (one.session["memory"], other.claim("memory", 6.0), other.session["memory"]) == (5.0, False, 5.0)
+    assert (one.session.memory, other.claim("memory", 6.0), other.session.memory) == (5.0, False, 5.0)
 
 
 def test_a_text_of_our_own_is_given_once_and_journalled_with_the_main_thread(home: Path) -> None:
     entry = journal.advised(3, 5.0)
     assert [site(home).give_once("memory", at, entry) for at in (5.0, 6.0)] == [True, False]
     one = site(home)
-    assert (journal.read(one.paths()), one.session["memory"]) == ([entry], 5.0)
+    assert (journal.read(one.paths()), one.session.memory) == ([entry], 5.0)
 
 
 @pytest.mark.parametrize(("chosen", "profile"), [("aggressive", "aggressive"), (None, "conservative"), (7, "conservative")])
@@ -118,13 +118,13 @@ def test_what_stands_still_remembers_for_itself_alone(home: Path) -> None:
     before = sorted(path.name for path in (home / "sessions" / ID).iterdir())
     one.remember(profile="spec", model="m")
     one.remember(model=None)
-    assert (one.session, one.claim("memory", 1.0), one.give_once("memory", 1.0, journal.advised(3, 1.0))) == (
+    assert (vars(one.session), one.claim("memory", 1.0), one.give_once("memory", 1.0, journal.advised(3, 1.0))) == (
         {"profile": "spec"},
         False,
         False,
     )
     assert sorted(path.name for path in (home / "sessions" / ID).iterdir()) == before
-    assert site(home).session == {}
+    assert vars(site(home).session) == {}
 
 
 def test_a_text_of_our_own_need_not_wait_for_the_rules(home: Path) -> None:
@@ -147,11 +147,11 @@ def test_under_a_named_rule_the_files_of_a_session_lie_in_memory(home: Path) -> 
     assert one.home == volatile.find(str(home), ID) == site(home).home
     assert one.lasting_home == str(home)
     one.remember(profile="spec")
-    assert (site(home).session, one.rules_in_words()) == ({"profile": "spec"}, data_rules.in_words(("zdr",), True))
+    assert (vars(site(home).session), one.rules_in_words()) == ({"profile": "spec"}, data_rules.in_words(("zdr",), True))
     assert one.paths().folder.startswith(one.home)
     assert not (home / "sessions" / ID / "session.json").exists()
     one.end_in_memory()
-    assert (volatile.folders(str(home)), one.home, one.session, facts(one)) == ([], str(home), {}, (False, True, False, False))
+    assert (volatile.folders(str(home)), one.home, vars(one.session), facts(one)) == ([], str(home), {}, (False, True, False, False))
     one.end_in_memory()
 
 

@@ -157,12 +157,12 @@ def memory_that_is_given(folder: Path) -> Rows:
     yield "before memory is used", [delivery.deliver(site(), NOW), delivery.question(site())]
     project = memory.project_of(str(home), str(root))
     project.turn_on(NOW)
-    yield "without a document", [delivery.deliver(site(), NOW), site().session.get("memory")]
+    yield "without a document", [delivery.deliver(site(), NOW), site().session.memory]
     entries = [Entry(NAME, "total", "a.py", [Fact("a.py", "total")]), Entry(NAME, "gone", "a.py", [Fact("a.py", "gone")])]
     project.write_document(memory_text.render(entries), entries)
     yield "a document", delivery.deliver(site(), NOW)
-    yield "once", [delivery.deliver(site(), NOW + 1), site().session["memory"], journal.read(site().paths())]
-    yield "emptied", [delivery.note_emptied(site()), delivery.note_emptied(site()), site().session.get("memory")]
+    yield "once", [delivery.deliver(site(), NOW + 1), site().session.memory, journal.read(site().paths())]
+    yield "emptied", [delivery.note_emptied(site()), delivery.note_emptied(site()), site().session.memory]
     Path(project.document_path).write_text("# By hand\n")
     yield "one that was edited by hand", [delivery.deliver(site(), NOW + 2), delivery.question(site())]
     project.turn_off(NOW)
@@ -284,10 +284,14 @@ def stored_sessions(folder: Path) -> Rows:
     session.update(home, "s1", transcript=str(transcript))
     yield "what remains", [stale_ledgers.catch_up(site, str(transcript)), stale_ledgers.catch_up(site), stale_ledgers.settle(site, "/none")]
     for name, value in (("memory", NOW), ("memory", NOW + 1), ("advised", NOW)):
-        yield f"{name} is claimed", [session.claim(home, "s9", name, value), session.read(home, "s9")]
+        yield f"{name} is claimed", [session.claim(home, "s9", name, value), vars(session.read(home, "s9"))]
     yield (
         "facts",
-        [session.update(home, "s9", memory=None, echo_tokens=3), session.update(home, "s9", echo_tokens=3), session.read(home, "s9")],
+        [
+            vars(session.update(home, "s9", memory=None, echo_tokens=3)),
+            vars(session.update(home, "s9", echo_tokens=3)),
+            vars(session.read(home, "s9")),
+        ],
     )
 
 

@@ -33,7 +33,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
             return _answer(words, site, transcript_path, now)
         _on_prompt(site, transcript_path, now, typed=not prompt.startswith("<task-notification>"))
     checked = thresholds.check_thresholds(site, transcript_path, now)
-    if checked["tokens"] < (site.session.get("largest_tokens") or 0) and "clear_tool_uses" in environ.get("CLAUDE_CODE_EXTRA_BODY", ""):
+    if checked["tokens"] < (site.session.largest_tokens or 0) and "clear_tool_uses" in environ.get("CLAUDE_CODE_EXTRA_BODY", ""):
         from ..state import reconciling
 
         reconciling.rebuild_if_small(site, site.paths(), transcript_path)  # the provider may have left results out
@@ -88,7 +88,7 @@ def _notice_changes(site: Site, transcript_path: str, now: float) -> None:
 def _on_prompt(site: Site, transcript_path: str, now: float, typed: bool) -> None:
     """Begin a new turn (unless the host speaks for a background task), and notice files that have changed since the last one."""
     paths = site.paths()
-    if site.session.get("compacted"):
+    if site.session.compacted:
         from ..state import reconciling
 
         if reconciling.rebuild_if_small(site, paths, transcript_path):

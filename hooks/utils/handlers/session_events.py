@@ -150,7 +150,7 @@ def _question(site: Site) -> str:
 
 def _index(site: Site, now: float) -> str:
     """Return the index of what a summary replaced; "" after a compaction of ours, whose placeholders are the index."""
-    in_place = site.session.get("in_place")
+    in_place = site.session.in_place
     if in_place is not None:
         site.remember(in_place=None)
         if 0 <= now - in_place < _JUST_NOW_S:
@@ -162,7 +162,7 @@ def _index(site: Site, now: float) -> str:
 
 def _forget_hint(site: Site) -> None:
     """Note that the context has lost the hint, or is about to."""
-    if site.session.get("hinted") is not None:
+    if site.session.hinted is not None:
         site.remember(hinted=None)
 
 

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 def check_thresholds(site: Site, transcript_path: str, now: float, model: str | None = None) -> ThresholdCheck:
     """Return how full the context is and which threshold that passes."""
     newest = usage.newest_usage(transcript_path)
-    known = model or site.session.get("model") or (newest.model if newest else "")
+    known = model or site.session.model or (newest.model if newest else "")
     told = protocol.of(site.session_id).compaction_told(site.environ, site.session_project, known)
-    if told != site.session.get("compaction"):
+    if told != site.session.compaction:
         site.remember(compaction=told)
     tokens = newest.tokens if newest else 0
-    largest = max(tokens, site.session.get("largest_tokens") or 0)
+    largest = max(tokens, site.session.largest_tokens or 0)
     rules = site.rules()
-    facts = {**site.session, "model": model} if model else site.session
+    facts = site.session.but(model=model) if model else site.session
     window, source = usage.window_of(rules, facts, newest or usage.Usage())
     ratio = tokens / window
     passed = [level for level in LEVELS if ratio >= rules.thresholds[level]]
@@ -49,9 +49,9 @@ def check_thresholds(site: Site, transcript_path: str, now: float, model: str | 
         "usage_ratio": ratio,
         "level": passed[-1] if passed else None,
     }
-    if largest != site.session.get("largest_tokens"):
+    if largest != site.session.largest_tokens:
         site.remember(largest_tokens=largest)
-    if passed and site.session.get("told") != passed[-1]:
+    if passed and site.session.told != passed[-1]:
         result["retention"] = _retention(site, transcript_path, now)
     return result
 
@@ -106,7 +106,7 @@ def _short(tokens: int) -> str:
 def news(site: Site, checked: ThresholdCheck) -> str | None:
     """Return the messages of a level above the one passed last, a line or more each; None for none. Keep the level, and forget it as the
     context shrinks."""
-    before, level = site.session.get("told"), checked["level"]
+    before, level = site.session.told, checked["level"]
     if level == before:
         return None
     site.remember(told=level)

@@ -86,7 +86,7 @@ class Guest:
         now = time_of_day(site.environ)
         if memory.is_used(site.home):
             parts.append(delivery.deliver(site, now))
-        if site.session.get("compacted"):
+        if site.session.compacted:
             from ..reclaim import compaction_advice
 
             site.remember(compacted=None)

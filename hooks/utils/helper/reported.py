@@ -37,10 +37,10 @@ class ClientReports:
 
     def _note_window(self, site: Site, window: int) -> None:
         """Note how large the window is, and what the host was told about where in it to compact."""
-        known, told = site.session, site.session.get("compaction")
-        if known.get("model") or told is None:  # else the hook on prompts knows more of it
-            told = protocol.of(site.session_id).compaction_told(site.environ, site.session_project, known.get("model") or "")
-        if (known.get("window_tokens"), known.get("compaction")) != (window, told):
+        known, told = site.session, site.session.compaction
+        if known.model or told is None:  # else the hook on prompts knows more of it
+            told = protocol.of(site.session_id).compaction_told(site.environ, site.session_project, known.model or "")
+        if (known.window_tokens, known.compaction) != (window, told):
             site.remember(window_tokens=window, compaction=told)
 
     def note_status_line(self, site: Site) -> None:

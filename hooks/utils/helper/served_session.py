@@ -146,7 +146,7 @@ class Session:
         site, transcript_path = self._site(), self.door.transcript_path
         if site.enabled:
             facts = {"project": site.project, "transcript": transcript_path}
-            site.remember(**{name: fact for name, fact in facts.items() if name not in site.session})
+            site.remember(**{name: fact for name, fact in facts.items() if getattr(site.session, name) is None})
             reconciling.rebuild_if_small(site, site.paths(), transcript_path)
 
     def _is_noted(self, rules: tuple[str, ...]) -> bool:
@@ -330,7 +330,7 @@ class Session:
             return {}
         at = protocol.of(site.session_id).compaction_reported(breakdown)
         with self.stored:
-            if at is not None and site.session.get("compaction") is not None:
+            if at is not None and site.session.compaction is not None:
                 site.remember(compacts_at=compaction_point.noted(site.session, at))
             prompt_breakdowns.keep_breakdown(site.home, _project(self.door.cwd), self.door.session_id, breakdown, now(self.environ))
         return {}

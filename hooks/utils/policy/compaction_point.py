@@ -4,27 +4,27 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
+
+    from .session_facts import SessionFacts
 
 # What the client keeps free of the window for an answer, and beside that.
 _ANSWER, _BUFFER = 20_000, 13_000
 _LATER = 1.2  # a request that is so many times larger shows that the client does not compact there
 
 
-def noted(session: Mapping[str, Any], tokens: int) -> dict[str, Any]:
+def noted(session: SessionFacts, tokens: int) -> dict[str, Any]:
     """Return what the client said, as a fact of the session that holds until something else is told."""
-    return {"tokens": tokens, "told": session.get("compaction"), "model": session.get("model"), "window": session.get("window_tokens")}
+    return {"tokens": tokens, "told": session.compaction, "model": session.model, "window": session.window_tokens}
 
 
-def point(window: int, session: Mapping[str, Any], tokens: int) -> int:
+def point(window: int, session: SessionFacts, tokens: int) -> int:
     """Return at how many tokens the host compacts a conversation in a window, by the facts of the `session`, if the `tokens` of its newest
     request do not show otherwise; the window where it does not, or nobody has told."""
-    said = session.get("compaction")
-    if not isinstance(said, dict):
+    said, fact = session.compaction, session.compacts_at
+    if said is None:
         return window
-    fact = session.get("compacts_at")
-    if isinstance(fact, dict) and isinstance(fact.get("tokens"), int) and fact == noted(session, fact["tokens"]):
+    if fact and isinstance(fact.get("tokens"), int) and fact == noted(session, fact["tokens"]):
         room = fact["tokens"] + _BUFFER
     else:
         limit = said.get("window")

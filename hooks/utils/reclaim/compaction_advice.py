@@ -73,7 +73,7 @@ def before(site: Site, transcript_path: str, now: float, manual: bool) -> str | 
 def was_advised(site: Site, now: float) -> bool:
     """Return whether this compaction's summariser has the advice already, through the code inside the client; it is taken to be the next
     one."""
-    at = site.session.get("advised")
+    at = site.session.advised
     if at is not None:
         site.remember(advised=None)
     return at is not None and 0 <= now - at < _ADVISED_S
@@ -81,8 +81,8 @@ def was_advised(site: Site, now: float) -> bool:
 
 def after(site: Site, now: float) -> str | None:
     """Return the index for the conversation that goes on, once."""
-    rows = catch_up(site, site.session.get("transcript") or "")
-    index, echoed = index_text(rows) or site.session.get("index"), site.session.get("echo_tokens") or 0
+    rows = catch_up(site, site.session.transcript or "")
+    index, echoed = index_text(rows) or site.session.index, site.session.echo_tokens or 0
     if index is None and not echoed:
         return None
     site.remember(index=None, echo_tokens=None)

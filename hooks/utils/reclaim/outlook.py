@@ -16,13 +16,14 @@ from . import auto_compaction
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-    from typing import Any, Protocol
+    from typing import Protocol
 
     from ..policy.context import Result
     from ..policy.conversation import Conversation
     from ..policy.events import Event
     from ..policy.least_needed import Goal
     from ..policy.ruleset import Ruleset
+    from ..policy.session_facts import SessionFacts
     from ..policy.shapes import Agent, Context, Sums, Verdict
     from ..state.rebuild import Rebuild, Watch
     from ..state.site import Site
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
         @property
         def session_id(self) -> str: ...
         @property
-        def session(self) -> dict[str, Any]: ...
+        def session(self) -> SessionFacts: ...
         @property
         def session_project(self) -> str: ...
 
@@ -68,7 +69,7 @@ class Outlook:
         self.context: Context | None = None
         self.plan(site.session, is_cold)
 
-    def plan(self, session: dict[str, Any], is_cold: bool | None = None) -> None:
+    def plan(self, session: SessionFacts, is_cold: bool | None = None) -> None:
         """Plan over the conversation as it is now."""
         if self.rebuilt is None:
             return
@@ -112,7 +113,7 @@ def look(site: Site, transcript_path: str, now: float) -> Outlook:
     if site.stands_still:
         return _unsaved(site, transcript_path, now)
     try:
-        if site.project and not site.session.get("project"):
+        if site.project and not site.session.project:
             site.remember(project=site.project)
         rebuilt = reconciling.reconcile(site, transcript_path, now=now)
         stale_ledgers.settle_agents(site, transcript_path)
@@ -237,7 +238,7 @@ def plan_of(
     return plan
 
 
-def context_of(conversation: Conversation, session: dict[str, Any], now: float) -> Context | None:
+def context_of(conversation: Conversation, session: SessionFacts, now: float) -> Context | None:
     """Return how full the context is, of how much, and whether its prompt cache is warm; None where no request is known."""
     last, newest = conversation.last, conversation.newest
     if not newest.tokens:

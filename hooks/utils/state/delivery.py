@@ -27,7 +27,7 @@ def deliver(site: Site, now: float) -> str:
     def work(project: memory.Project) -> None:
         nonlocal delivered
         text = project.document()
-        if not text or site.session.get("memory") is not None:
+        if not text or site.session.memory is not None:
             return
         text = _current(project, text, site.environ)
         if text:
@@ -70,7 +70,7 @@ def question(site: Site) -> str:
 
 def note_emptied(site: Site) -> None:
     """Note that the context is about to lose all it holds, MEMORY.md too."""
-    if site.session.get("memory") is not None:
+    if site.session.memory is not None:
         site.remember(memory=None)
 
 

@@ -23,19 +23,19 @@ def open_context(site: Site, paths: store.ContextFiles, known: store.StoredState
     stored = known
     if stored is None:
         stored = store.StoredState(ContextState(paths.session_id, paths.agent_id))
-        stored.state.profile = site.session.get("profile")
+        stored.state.profile = site.session.profile
     rules = site.rules_for(stored.state.profile)
-    if known is None and site.session.get("model"):
-        stored.state.calibration = rules.models.model(site.session["model"]).tokens
+    if known is None and site.session.model:
+        stored.state.calibration = rules.models.model(site.session.model).tokens
     if stored.rows is not None:
         stored.rows.open(stored.state, rules)
     else:
         engine.reindex(stored.state, rules)
-    if paths.agent_id and site.session.get("profile") != stored.state.profile:
+    if paths.agent_id and site.session.profile != stored.state.profile:
         from ..policy.events import ProfileChosen
 
         rules = site.rules()
-        engine.observe(stored.state, ProfileChosen(site.session.get("profile"), stored.state.at), rules)
+        engine.observe(stored.state, ProfileChosen(site.session.profile, stored.state.at), rules)
     return stored, rules
 
 

@@ -25,7 +25,7 @@ def note_past(popkit_home: str, name: str) -> None:
         if isinstance(state, dict):
             contexts.append({key: state.get(key) for key in ("agent_id", "calibration", "counts")})
     if contexts:
-        project = session.read(popkit_home, name).get("project") or ""
+        project = session.read(popkit_home, name).project or ""
         entry = {"session": name, "project": project and home.safe_name(project), "contexts": contexts}
         files.append_text(join(popkit_home, PAST), dumps(entry) + "\n")
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from ..policy.session_facts import SessionFacts
+
 
 class Site:
     """`lasting_home`: our folder, with the files that outlive sessions · `tools`: of the host, or where another has recorded the session,
@@ -33,7 +35,7 @@ class Site:
         self.session_id = session_id
         self.only_reads = only_reads
         self.config = effective(home.plugin_root(), self.lasting_home, self.project)
-        self._session: dict[str, Any] | None = None
+        self._session: SessionFacts | None = None
         self._rules: tuple[str, ...] | None = None
         self._home: str | None = None
 
@@ -99,25 +101,25 @@ class Site:
             self._home = self._session = None
 
     @property
-    def session(self) -> dict[str, Any]:
+    def session(self) -> SessionFacts:
         """Return the facts that all contexts of the session share."""
         if self._session is None:
             from . import session  # a tool call does not ask for them
 
-            self._session = session.read(self.home, self.session_id) if self.session_id else {}
+            self._session = session.read(self.home, self.session_id)
         return self._session
 
     @property
     def session_project(self) -> str:
         """Return the project in which the session began; until that is known, the current folder."""
-        return self.session.get("project") or self.project
+        return self.session.project or self.project
 
     def remember(self, **facts: object) -> None:
         """Set facts of the session (None removes one); where nothing may be kept of it, only for this process."""
         from . import session
 
         if self.stands_still:
-            self._session = {name: fact for name, fact in {**self.session, **facts}.items() if fact is not None}
+            self._session = self.session.but(**facts)
         else:
             self._session = session.update(self.home, self.session_id, **facts)
 
@@ -149,7 +151,7 @@ class Site:
 
     def rules(self) -> Ruleset:
         """Return the rules under the profile that was chosen for the session, if one was."""
-        return self.rules_for(self.session.get("profile"))
+        return self.rules_for(self.session.profile)
 
     def paths(self, agent_id: str = "") -> store.ContextFiles:
         return store.ContextFiles(self.home, self.session_id, agent_id, self.stands_still)

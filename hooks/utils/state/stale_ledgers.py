@@ -74,13 +74,13 @@ def catch_up(site: Site, but: str = "") -> int:
 def _site_of(site: Site, session_id: str) -> Site:
     """Return the site of another session, with the configuration of the project that it was begun in."""
     environ = {name: value for name, value in site.environ.items() if name != "CLAUDE_PROJECT_DIR"}
-    return Site(environ, session_id, session.read(site.home, session_id).get("project") or "")
+    return Site(environ, session_id, session.read(site.home, session_id).project or "")
 
 
 def _due(popkit_home: str, but: str) -> Iterator[tuple[int, store.ContextFiles, str]]:
     """Yield (bytes of the transcript, context, transcript) of the contexts with bookings whose transcript has gone on since."""
     for paths, _ in stored_contexts.contexts(popkit_home):
-        transcript = session.read(popkit_home, paths.session_id).get("transcript") or ""
+        transcript = session.read(popkit_home, paths.session_id).transcript or ""
         for size, own in _due_of(paths, transcript, but):
             yield size, paths, own
 

@@ -43,7 +43,7 @@ def contexts(popkit_home: str) -> list[tuple[store.ContextFiles, float]]:
 def contexts_of_project(popkit_home: str, project: str) -> Iterator[store.ContextFiles]:
     """Yield the stored contexts of the sessions of a project, or of a folder above it, newest first."""
     for paths, _ in contexts(popkit_home):
-        begun_in = session.read(popkit_home, paths.session_id).get("project")
+        begun_in = session.read(popkit_home, paths.session_id).project
         if begun_in and _lies_in(project, begun_in):
             yield paths
 

@@ -115,7 +115,7 @@ def _next(popkit_home: str, names: list[str]) -> list[str]:
 
 def _sweep_session(popkit_home: str, name: str, now: float, keep: dict[str, int], budget: _Budget) -> None:
     folder = join(popkit_home, "sessions", name)
-    transcript = session.read(popkit_home, name).get("transcript") or ""
+    transcript = session.read(popkit_home, name).transcript or ""
     names = files.names(folder)
     inside = [join(folder, each) for each in names]
     idle = now - max(map(_changed, (*(inside or [folder]), transcript)))

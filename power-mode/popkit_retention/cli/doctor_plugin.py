@@ -68,7 +68,7 @@ def _last_hook(popkit_home: str) -> float | None:
     remembers an interpreter, only sessions count whose transcript a hook has named."""
     launched = bool(remembered_interpreter(popkit_home))
     for paths, written in stored_contexts.contexts(popkit_home):
-        if not is_guest(paths.session_id) and (launched or session.read(popkit_home, paths.session_id).get("transcript")):
+        if not is_guest(paths.session_id) and (launched or session.read(popkit_home, paths.session_id).transcript):
             return written
     return None
 

@@ -48,7 +48,7 @@ def _newest(popkit_home: str, project: str) -> dict:
 
 def _transcript(site: Site, paths: store.ContextFiles) -> str:
     """Return the transcript of a context; "" where it is unknown."""
-    main = site.session.get("transcript") or "".join(projects.of_session(site.environ, paths.session_id)[:1])
+    main = site.session.transcript or "".join(projects.of_session(site.environ, paths.session_id)[:1])
     return projects.transcript_of_agent(main, paths.agent_id) if main and paths.agent_id else main
 
 

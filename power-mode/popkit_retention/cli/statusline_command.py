@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from popkit_retention.core.flag_parser import Words
+    from popkit_retention.core.policy.session_facts import SessionFacts
     from popkit_retention.core.views.shapes import StatusFacts
 
 MISTAKES = (OSError,)
@@ -130,7 +131,7 @@ def line_for(data: str, environ: Mapping[str, str]) -> str:
     return line(facts, thresholds, coloured=not environ.get("NO_COLOR"))
 
 
-def _bounded(ratio: float | None, window: int, session: dict) -> float | None:
+def _bounded(ratio: float | None, window: int, session: SessionFacts) -> float | None:
     """Return a share of the window as a share of the size at which the client compacts, by the facts of the session."""
     used = round((ratio or 0.0) * window)
     return ratio if not used else used / compaction_point.point(window, session, used)
@@ -142,7 +143,7 @@ def _stored(site: Site, report: ClientReport, now: float) -> StatusFacts:
     window, newest = report.window, usage.newest_usage(report.transcript)
     warm = newest is not None and newest.is_warm(now)
     if site.session_id and os.path.isdir(site.paths().folder):  # otherwise no hook has seen this session
-        if window and site.session.get("window_tokens") != window:
+        if window and site.session.window_tokens != window:
             site.remember(window_tokens=window)
         facts = _reclaimable(site, warm)
     if newest is not None and newest.compacted_at:  # the client still says what its newest request had
@@ -161,7 +162,7 @@ def _reclaimable(site: Site, warm: bool) -> StatusFacts:
         known = stored_contexts.stored_state(paths)
     except ValueError:
         return {}  # corrupt: the next hook sets it aside and starts a new one
-    planned = site.session.get("planned")
+    planned = site.session.planned
     if known is None:
         return {}
     if planned and planned.get("calls") == known.index and (planned.get("warm") or not warm):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from threading import Event
     from typing import TypeVar
 
+    from popkit_retention.core.policy.session_facts import SessionFacts
     from popkit_retention.core.policy.usage import Usage
 
     from .session_shapes import SessionRow, Strategy
@@ -28,7 +29,7 @@ class Light(NamedTuple):
 
     stamp: str
     newest: Usage | None
-    facts: dict[str, Any]
+    facts: SessionFacts
     stored: dict[str, Any]
 
 

@@ -109,7 +109,7 @@ class SavingsReport:
                     continue  # it was swept meanwhile
                 known = before.get(name)
                 if known is None or known[0] != at:
-                    project = session.read(self._app_state.home, name).get("project") or ""
+                    project = session.read(self._app_state.home, name).project or ""
                     known = (at, project, tracker.session_metrics(self._app_state.home, name))
                 self._metrics[name] = known
             return [(project, metrics) for _, project, metrics in self._metrics.values()]

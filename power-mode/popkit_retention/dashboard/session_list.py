@@ -18,6 +18,7 @@ from .transcript_heads import head_of, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from popkit_retention.core.policy.session_facts import SessionFacts
     from popkit_retention.core.policy.usage import Usage
 
     from .catalog import Known
@@ -77,7 +78,7 @@ def project_of(app_state: AppState, known: Known) -> str:
     """Return the folder in which a session began, as it is shown."""
     project = known.project or (head_of(known.transcript).project if known.transcript else "")
     if not project:
-        stored = session.read(app_state.home, known.id).get("project")
+        stored = session.read(app_state.home, known.id).project
         project = as_text(stored)
     return shown(project, _NAMED)
 
@@ -137,7 +138,7 @@ def _fill(app_state: AppState, light: Light) -> Fill | None:
     )  # fmt: skip
 
 
-def _stored(app_state: AppState, known: Known, facts: dict[str, Any]) -> dict[str, Any]:
+def _stored(app_state: AppState, known: Known, facts: SessionFacts) -> dict[str, Any]:
     """Return what was stored of a context: its calls, what has expired of it, and what a clear removes by its last plan, while that is
     valid."""
     paths = store.ContextFiles(app_state.home, known.id)
@@ -148,7 +149,7 @@ def _stored(app_state: AppState, known: Known, facts: dict[str, Any]) -> dict[st
     if state is None:
         return {}
     stored: dict[str, Any] = {"calls": state.index, "expired_tokens": stored_contexts.expired_of(paths, state)["tokens"]}
-    planned = facts.get("planned") or {}
+    planned = facts.planned or {}
     if planned.get("calls") == state.index and all(isinstance(planned.get(name), int) for name in ("now", "cold")):
         stored.update(reclaimable_now=planned["now"], reclaimable_cold=planned["cold"])
     return stored

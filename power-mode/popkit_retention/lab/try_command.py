@@ -16,6 +16,7 @@ from popkit_retention.core.hosts.transcripts import projects
 from popkit_retention.core.io import home
 from popkit_retention.core.io.system import now as time_of_day
 from popkit_retention.core.policy.ruleset import Ruleset
+from popkit_retention.core.policy.session_facts import SessionFacts
 from popkit_retention.core.reclaim import auto_compaction, outlook
 from popkit_retention.core.state import journal as journals
 from popkit_retention.core.state import store
@@ -172,7 +173,7 @@ class ReadOnlySite:
 
     def __init__(self, popkit_home: str, project: str, session_id: str) -> None:
         self.home = popkit_home
-        self.session: dict = {}
+        self.session = SessionFacts()
         self.session_id = session_id
         self.session_project = project
 

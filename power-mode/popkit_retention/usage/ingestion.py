@@ -82,9 +82,9 @@ def _sources(environ: Mapping[str, str], ours: str, names: list[str]) -> Iterato
         if home.safe_name(name) != name:
             continue  # none of ours
         facts = session.read(ours, name)
-        transcript = facts.get("transcript") or older.transcript(name)
+        transcript = facts.transcript or older.transcript(name)
         id = _id_of(name, transcript)
-        project = facts.get("project", "")
+        project = facts.project or ""
         parse_answer = partial(used_of, session_id=id, user=user, project=project, models=models)
         if transcript and mark_of(transcript) is not None:
             yield from _existing([transcript, *projects.transcripts_of_agents(transcript)], parse_answer)

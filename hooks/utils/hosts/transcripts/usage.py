@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ...policy.models import Model
     from ...policy.ruleset import Ruleset
+    from ...policy.session_facts import SessionFacts
     from ...policy.shapes import WindowSource
 
 TAIL_BYTES = 512 * 1024
@@ -135,13 +136,13 @@ def _entry_of(line: bytes) -> Any:
         return None
 
 
-def stands(newest: Usage, session: Mapping[str, Any]) -> int | None:
+def stands(newest: Usage, session: SessionFacts) -> int | None:
     """Return the tokens of what stands in a context for those who do not read its transcript: those of its `newest` request, and behind a
     compaction what the facts of the `session` say of it; None where they do not."""
     if not newest.compacted_at:
         return newest.tokens
-    noted = session.get("stands")
-    tokens, at = (noted.get("tokens"), noted.get("at")) if isinstance(noted, dict) else (None, None)
+    noted = session.stands or {}
+    tokens, at = noted.get("tokens"), noted.get("at")
     return tokens if isinstance(tokens, int) and isinstance(at, (int, float)) and at > newest.at else None
 
 
@@ -179,7 +180,7 @@ def _tokens_of(block: dict[str, Any]) -> int:
     return tokens + (estimate_tokens(dumps_or_nothing(block["input"]), "markup") if "input" in block else 0)
 
 
-def window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: int = 0, compacted: int = 0) -> tuple[int, WindowSource]:
+def window_of(rules: Ruleset, session: SessionFacts, newest: Usage, largest: int = 0, compacted: int = 0) -> tuple[int, WindowSource]:
     """Return (tokens of the context window, where that is known from), in the order of belief: `configuration`, the person's word;
     `client`, what the host has reported (facts of the `session`) or written beside its `newest` request; `transcript`, the size at which it
     compacted the session by itself; `model`, what the model had at the time of that request; `assumed`, where nothing says so or a request
@@ -193,20 +194,20 @@ def window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: i
     return (at, "compaction") if at < window else (window, source)
 
 
-def _window_of(rules: Ruleset, session: dict[str, Any], newest: Usage, largest: int, compacted: int) -> tuple[int, WindowSource]:
-    reported = session.get("window_tokens")
+def _window_of(rules: Ruleset, session: SessionFacts, newest: Usage, largest: int, compacted: int) -> tuple[int, WindowSource]:
+    reported = session.window_tokens
     least = max(newest.tokens, 1)
     seen = max(least, largest)  # of the same model
-    largest = max(seen, session.get("largest_tokens") or 0)
+    largest = max(seen, session.largest_tokens or 0)
     if isinstance(rules.window_tokens, int) and rules.window_tokens >= least:
         return rules.window_tokens, "configuration"
     for tokens in (reported, newest.window):
-        if type(tokens) is int and tokens >= seen:
+        if tokens and tokens >= seen:
             return tokens, "client"
-    shown = compacted or session.get("compacted_tokens") or 0
+    shown = compacted or session.compacted_tokens or 0
     if shown and largest <= shown * _STILL_THE_SAME:
         return max(shown, largest), "transcript"
-    model = rules.models.model(session.get("model") or newest.model)
+    model = rules.models.model(session.model or newest.model)
     window = _window_then(model, newest.at)
     if largest <= window:
         return window, "model" if model.known or LONG_MARK in model.id else "assumed"
