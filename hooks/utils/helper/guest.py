@@ -19,7 +19,7 @@ from .arriving import ArrivingCall, Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from ..hosts.guests import ReportedResult
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ..state.site import Site
     from .compactions import CompactionAnswer
     from .door import Door
+
+    Answer = Mapping[str, object]
 
 _EXIT = "exit"  # why a session ends, in the words of Claude Code
 
@@ -45,7 +47,7 @@ class Guest:
         self.transcripts: dict[str, KeptTranscript] = {}  # by agent id
         self.is_begun = False
 
-    def result(self, reported: ReportedResult) -> dict[str, Any]:
+    def result(self, reported: ReportedResult) -> Answer:
         """Return {} for a result that enters as it came, else `output` as it enters."""
         call = self.host.completed_call(reported, time.time())
         if call is None:
@@ -56,7 +58,7 @@ class Guest:
         blocks = self.door.row(Row({"content": [block]}), calls, reported.agent_id, call.cwd)
         return {} if blocks is None else {"output": blocks[0]["content"]}
 
-    def writing(self, tool: str, tool_input: dict[str, Any], agent_id: str) -> dict[str, Any]:
+    def writing(self, tool: str, tool_input: dict[str, Any], agent_id: str) -> Answer:
         """Return why a call may not run (`refused`), {} where it may: it would write a line of ours into a file."""
         from ..reclaim import refusing  # seldom
 
@@ -75,7 +77,7 @@ class Guest:
         if removed:
             self.later(self._take_back, removed, agent_id)
 
-    def prompt(self, model: str, agent_id: str) -> dict[str, Any]:
+    def prompt(self, model: str, agent_id: str) -> Answer:
         """Begin a turn; return `text` for the model, where MEMORY.md or the index after a compaction has not been given yet."""
         self._begin(model)
         site = self.site()
@@ -101,7 +103,7 @@ class Guest:
         except MessagesNotUnderstood:
             return None
 
-    def edited(self, handed: HostConversation | None, answer: CompactionAnswer) -> dict[str, Any]:
+    def edited(self, handed: HostConversation | None, answer: CompactionAnswer) -> Answer:
         """Return the answer to a compaction in the host's own edits; without them where it is the host's, as one is that a summariser has
         to finish."""
         rest = {name: value for name, value in answer.items() if name in ("notice", "skip")}
@@ -112,7 +114,7 @@ class Guest:
         except MessagesNotUnderstood as error:
             return {"notice": f"Nothing was changed: {error}."}
 
-    def mended(self, handed: HostConversation, now: float) -> dict[str, Any]:
+    def mended(self, handed: HostConversation, now: float) -> Answer:
         """Return the `edits` after which no result of the conversation that is handed over names one which has left it."""
         from .mending import made_whole  # seldom
 

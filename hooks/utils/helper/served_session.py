@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ..hosts.guests import ReportedResult
     from .arriving import ArrivingCall, Row
     from .compactions import CompactionRequest
+    from .guest import Answer
     from .pane import Pane
 
     Columns = int  # as routes.py reads them
@@ -154,7 +155,7 @@ class Session:
         is_told = not (rules or data_rules.is_asked(self.environ)) or data_rules.is_said(self.door.site.lasting_home, self.door.session_id)
         return rules == self.data_rules and is_told
 
-    def row(self, message: Row, calls: dict[str, ArrivingCall], agent_id: str, cwd: str) -> dict[str, Any]:
+    def row(self, message: Row, calls: dict[str, ArrivingCall], agent_id: str, cwd: str) -> Answer:
         began = time.perf_counter()
         with self.lock:
             blocks = self.door.row(message, calls, agent_id, cwd)
@@ -162,7 +163,7 @@ class Session:
         self.work.put((self.compactions.look, ()))
         return {} if blocks is None else {"content": blocks}
 
-    def result(self, reported: ReportedResult) -> dict[str, Any]:
+    def result(self, reported: ReportedResult) -> Answer:
         """Answer for a result of a host that hands over no rows."""
         began = time.perf_counter()
         with self.lock:
@@ -174,14 +175,14 @@ class Session:
         self.rows += 1
         self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
 
-    def writing(self, tool: str, input: dict[str, Any], agent_id: str) -> dict[str, Any]:
+    def writing(self, tool: str, input: dict[str, Any], agent_id: str) -> Answer:
         """Return why a call of such a host may not run (`refused`); {} where it may."""
         with self._settled():
             return self.guest.writing(tool, input, agent_id) if self.guest else {}
 
     def messages(
         self, messages: list[Any], all: bool, removed: list[str], model: str, usage: object, agent_id: str
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> Answer:  # fmt: skip
         """Take in messages of a host that keeps no transcript which we can read."""
         if self.guest:
             self.reported.note(self._site(), usage, now(self.environ), fresh=True)
@@ -193,14 +194,14 @@ class Session:
                     self.door.keep(agent_id, ids)
         return {}
 
-    def prompt(self, model: str, usage: object, agent_id: str) -> dict[str, Any]:
+    def prompt(self, model: str, usage: object, agent_id: str) -> Answer:
         """Begin a turn of such a host; return `text` for the model, where there is something to say."""
         if self.guest is None:
             return {}
         self.begin_turn(None, usage, agent_id)
         return self.guest.prompt(model, agent_id)
 
-    def begin_turn(self, ids: list[str] | None, usage: object, agent_id: str) -> dict[str, Any]:
+    def begin_turn(self, ids: list[str] | None, usage: object, agent_id: str) -> Answer:
         """Begin a turn; with the `ids` of the remaining results, where some were taken back, and the client's `usage`. `outdated` in the
         answer: another helper should take our place."""
         site = self._site()
@@ -211,7 +212,7 @@ class Session:
                 self.door.keep(agent_id, ids)
         return {"outdated": True} if self.code.has_changed() else {}
 
-    def compact(self, request: CompactionRequest, entries: object, thinking: str) -> Mapping[str, object]:
+    def compact(self, request: CompactionRequest, entries: object, thinking: str) -> Answer:
         """Answer a compaction. `entries`, `thinking`: of a host whose conversation goes on by edits."""
         handed = self.guest.handover(entries, thinking) if self.guest else None
         if handed is not None:
@@ -225,7 +226,7 @@ class Session:
         self._call()
         return self.guest.edited(handed, answer) if self.guest else answer
 
-    def mend(self, entries: object, thinking: str) -> dict[str, Any]:
+    def mend(self, entries: object, thinking: str) -> Answer:
         """Return the `edits` by which the shortened results of such a host are whole again, whose references its own compaction has taken
         away."""
         handed = self.guest.handover(entries, thinking) if self.guest else None
@@ -234,7 +235,7 @@ class Session:
         with self._settled():
             return self.guest.mended(handed, now(self.environ))
 
-    def want(self, cancel: bool, only: list[str] | None, share: float | None, back: list[str]) -> dict[str, Any]:
+    def want(self, cancel: bool, only: list[str] | None, share: float | None, back: list[str]) -> Answer:
         """Note a change of the conversation that a process outside of the client asks for; the mod reads it in our output."""
         with self.stored:
             if cancel:
@@ -252,7 +253,7 @@ class Session:
             sys.stdout.write(_CALL + "\n")
             sys.stdout.flush()
 
-    def compacting(self) -> dict[str, Any]:
+    def compacting(self) -> Answer:
         """Return the advice for the summariser, and note, for the hook on compactions, that it was given."""
         from ..reclaim import compaction_advice  # seldom
 
@@ -264,7 +265,7 @@ class Session:
             site.remember(advised=at)
         return {"text": text or ""}
 
-    def compacted(self, stood: bool, agent_id: str) -> dict[str, Any]:
+    def compacted(self, stood: bool, agent_id: str) -> Answer:
         """Note that a compaction is done; `stood`: with our answer."""
         with self._settled():
             rest = self.compactions.confirm(stood)
@@ -280,7 +281,7 @@ class Session:
             self.work.put((rest, ()))  # not before: the client waits for this answer, too
         return {}
 
-    def late(self, ids: list[str], agent_id: str) -> dict[str, Any]:
+    def late(self, ids: list[str], agent_id: str) -> Answer:
         with self.lock:
             self.door.late(agent_id, ids)
         return {}
@@ -298,7 +299,7 @@ class Session:
 
     def view(
         self, page: str, chosen: str, columns: Columns, rows: Rows, turn_ended: bool, status_site: bool, unseen: bool, usage: object
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> Answer:  # fmt: skip
         """Return what the pane shows; nothing where it is `unseen`, and nothing leaves by itself."""
         self.reported.note(self._site(), usage, now(self.environ), turn_ended)
         if status_site:
@@ -311,19 +312,19 @@ class Session:
         with self._settled():
             return self.pane.view(self._site(), shown, now(self.environ))
 
-    def command(self, words: str, columns: Columns) -> dict[str, Any]:
+    def command(self, words: str, columns: Columns) -> Answer:
         with self._settled():
             return self._reply(self.pane.answer(words, self._site(), now(self.environ), columns))
 
-    def press(self, id: str, columns: Columns) -> dict[str, Any]:
+    def press(self, id: str, columns: Columns) -> Answer:
         with self._settled():
             return self._reply(self.pane.press(id, self._site(), now(self.environ), columns))
 
-    def _reply(self, text: str) -> dict[str, Any]:
+    def _reply(self, text: str) -> Answer:
         """Return an answer; with `compact` where a compaction is to be started, which does what was asked for."""
         return {"text": text, **({"compact": True} if self.compactions.begin() else {})}
 
-    def breakdown(self, breakdown: object) -> dict[str, Any]:
+    def breakdown(self, breakdown: object) -> Answer:
         """Store the client's breakdown of the window before the first word."""
         site = self._site()
         if site.data_rules:
@@ -335,14 +336,14 @@ class Session:
             prompt_breakdowns.keep_breakdown(site.home, _project(self.door.cwd), self.door.session_id, breakdown, now(self.environ))
         return {}
 
-    def hidden(self) -> dict[str, Any]:
+    def hidden(self) -> Answer:
         """Return `names` of the tools that this project's sessions do without, and those that are `deferred`; one that ends in `__` means
         all that begin so."""
         site = self._site()
         names, deferred = hidden_tools.parted(hidden_tools.hidden(site.lasting_home, _project(self.door.cwd)) if site.enabled else {})
         return {"names": names, "deferred": deferred}
 
-    def health(self) -> dict[str, Any]:
+    def health(self) -> Answer:
         return {
             "version": self.version, "rows": self.rows, "rewritten": self.door.rewritten, "rss_mb": _rss_mb(),
             "p50_ms": round(1000 * sorted(self.times)[len(self.times) // 2], 2) if self.times else None,
