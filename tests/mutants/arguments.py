@@ -133,12 +133,6 @@ ARGUMENTS = [
         "an entry begins with the end of a line and a quotation mark",
     ),
     Argument(
-        "hooks/utils/state/delivery.py",
-        "if not text or site.session.memory is not None:",
-        "\"memory\" -> ''",
-        "it spares the look at the checkout; what is given a second time is refused behind that",
-    ),
-    Argument(
         "hooks/utils/state/archived.py",
         "self.close()",
         "self.close() -> pass",

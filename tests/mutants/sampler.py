@@ -18,6 +18,7 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -247,7 +248,7 @@ class _Worker:
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
         if not answer:
-            raise SystemExit(f"tests cannot be collected: {self._process.args}")
+            raise SystemExit(f"the tests ended with {self._process.wait()}, in {self._copy}: {shlex.join(self._process.args)}")
         return json.loads(answer)
 
     def of(self, mutation: Mutation) -> tuple[str, int]:
