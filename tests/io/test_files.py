@@ -23,7 +23,7 @@ def test_threads_of_one_process_that_set_facts_at_once_lose_none(tmp_path: Path)
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(tell, ("index", "model", "profile", "told")))
-    assert session.read(str(tmp_path), "s") == {name: f"{name} 29" for name in ("index", "model", "profile", "told")}
+    assert vars(session.read(str(tmp_path), "s")) == {name: f"{name} 29" for name in ("index", "model", "profile", "told")}
     assert not list(tmp_path.rglob("*.tmp"))
 
 

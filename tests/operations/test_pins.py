@@ -97,7 +97,7 @@ def test_a_mistake_is_answered_and_changes_nothing(ask: Asked, line: str) -> Non
         "where the words are wrong"
     )
     assert ask.journal() == []
-    assert "profile" not in ask.written.site(ask.home).session
+    assert ask.written.site(ask.home).session.profile is None
 
 
 def test_a_pin_of_the_configuration_is_not_ours_to_let_go(ask: Asked) -> None:
