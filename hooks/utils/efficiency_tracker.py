@@ -56,7 +56,7 @@ class EfficiencyMetrics:
         """Return the figures of the ledger."""
         return figures.of_ledger(self.ledger)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         metrics = asdict(self)
         del metrics["ledger"], metrics["days"]
         return {**metrics, "figures": self.figures}

@@ -27,7 +27,6 @@ from .state.site import Site
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
 
     from .policy.context import Result
     from .policy.events import Event
@@ -103,7 +102,7 @@ class RetentionTracker:
         """The number of calls completed in this context."""
         return self.state.index
 
-    def get_tier(self, tool_name: str, tool_input: dict[str, Any]) -> str:
+    def get_tier(self, tool_name: str, tool_input: dict[str, object]) -> str:
         """Return the tier of a successful call of this tool with this input."""
         call = Call("", TOOLS.of(tool_name), as_object(tool_input), Outcome())
         return classify(call, self.state.cwd, self.rules).tier
@@ -245,7 +244,7 @@ def detect_events(ctx: HookContext) -> list[str]:
     return names
 
 
-def process_retention(ctx: HookContext, tool_result: str, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
+def process_retention(ctx: HookContext, tool_result: str, environ: Mapping[str, str] | None = None) -> dict[str, object]:
     """Process a completed tool call. Return `meta` of its result, `expired_ids` that it ended, `tokens_reclaimable` of these, and
     `context`: the call with the metadata of every result that is live now."""
     site = _site(ctx.session_id, environ)

@@ -47,7 +47,7 @@ class Layer:
     __slots__ = ("error", "gone", "ignored", "name", "path", "values")
 
     def __init__(
-        self, name: str, path: str, values: dict[str, Any], error: str | None = None, ignored: tuple[Path, ...] = (),
+        self, name: str, path: str, values: dict[str, object], error: str | None = None, ignored: tuple[Path, ...] = (),
         gone: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.name = name
@@ -158,14 +158,14 @@ def _without_constants(text: str) -> str:
     return "".join(pieces)
 
 
-def merge(layers: list[Layer], refused: list[Any] | None = None) -> dict[str, Any]:
+def merge(layers: list[Layer], refused: list[Any] | None = None) -> dict[str, object]:
     """Return the effective `retention` object of layers, lowest first.
 
     Objects merge key by key, lists and plain values are replaced, null resets. In `tool_overrides` the upper layer's
     patterns come first, because the first that matches wins. What a layer may not do to the ones below it is left out
     and appended to `refused` as (layer, key, value, what is allowed).
     """
-    effective: dict[str, Any] = {}
+    effective: dict[str, object] = {}
     refused = [] if refused is None else refused
     for layer in layers:
 
@@ -231,7 +231,7 @@ def _preserves(entry: dict[str, Any]) -> bool:
     return "preserved" in (entry.get("tier"), *entry.get("patterns", {}).values())
 
 
-def _hides(tool: str, name: str, below: dict[str, Any]) -> bool:
+def _hides(tool: str, name: str, below: dict[str, object]) -> bool:
     """Return whether an override of `tool` comes before the one below under a name with wildcards. Whether two such names match the same
     tools is not checked."""
     from ..policy.globs import matches_command  # seldom
@@ -264,7 +264,7 @@ def _joined(key: str, effective: dict[str, Any], value: Any, refuse: Refuse) -> 
     return value
 
 
-def _over(below: dict[str, Any], above: dict[str, Any], join: Callable[[Any, Any], Any]) -> dict[str, Any]:
+def _over(below: dict[str, object], above: dict[str, object], join: Callable[[Any, Any], Any]) -> dict[str, object]:
     """Return `above` first, then what only `below` has; a null above removes the key."""
     joined = {key: join(below.get(key), value) for key, value in above.items() if value is not None}
     joined.update((key, value) for key, value in below.items() if key not in above)
@@ -276,7 +276,7 @@ def _joined_override(below: dict[str, Any] | None, above: dict[str, Any] | str) 
     if isinstance(above, str):
         return {"tier": above}
     below = below or {}
-    joined: dict[str, Any] = {}
+    joined: dict[str, object] = {}
     tier = above.get("tier") or above.get("default") or below.get("tier")
     if tier:
         joined["tier"] = tier

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from .field_kinds import Field
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> dict[str, object]:
     """Return the JSON Schema of both forms of a file, the settings in a `retention` object or alone: what editors use, and
     `popkit config schema` prints. It cannot say all that the reader knows: that thresholds rise, and what a project's file may not hold."""
-    definitions: dict[str, Any] = {}
+    definitions: dict[str, object] = {}
     wrapped, bare = (_schema(field, definitions) for field in (DOCUMENT, RETENTION))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -27,7 +27,7 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _schema(field: Field, definitions: dict[str, Any]) -> dict[str, Any]:
+def _schema(field: Field, definitions: dict[str, object]) -> dict[str, object]:
     schema = _MAKERS[field["kind"]](field, definitions)
     if "null" in field:
         schema = {"anyOf": [*(schema.get("anyOf") or [schema]), {"type": "null"}]}
@@ -35,7 +35,7 @@ def _schema(field: Field, definitions: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "description": about} if about and "description" not in schema else schema
 
 
-def _record_schema(field: Field, definitions: dict[str, Any]) -> dict[str, Any]:
+def _record_schema(field: Field, definitions: dict[str, Any]) -> dict[str, object]:
     name = field["name"]
     if name not in definitions:
         definitions[name] = {"title": name, "type": "object", "additionalProperties": False}
@@ -43,15 +43,15 @@ def _record_schema(field: Field, definitions: dict[str, Any]) -> dict[str, Any]:
     return {"$ref": "#/$defs/" + name}
 
 
-def _text_schema(field: Field, definitions: dict[str, Any]) -> dict[str, Any]:
+def _text_schema(field: Field, definitions: dict[str, object]) -> dict[str, object]:
     return {"type": "string", **({"minLength": field["shortest"]} if field["shortest"] else {}), "maxLength": field["longest"]}
 
 
-def _address_schema(field: Field, _definitions: dict[str, Any]) -> dict[str, Any]:
+def _address_schema(field: Field, _definitions: dict[str, object]) -> dict[str, object]:
     return {"type": "string", "pattern": f"^$|^({'|'.join(field['schemes'])})://[^\\s@?#/][^\\s@?#]*$", "maxLength": field["longest"]}
 
 
-def _map_schema(field: Field, definitions: dict[str, Any]) -> dict[str, Any]:
+def _map_schema(field: Field, definitions: dict[str, object]) -> dict[str, object]:
     lengths = {"minLength": field["key"]["shortest"], "maxLength": field["key"]["longest"]}
     entries = _schema(field["of"], definitions)
     return {"type": "object", "maxProperties": MOST_ENTRIES, "propertyNames": lengths, "additionalProperties": entries}

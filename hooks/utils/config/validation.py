@@ -30,7 +30,7 @@ TOO_MUCH = (
 )
 
 
-def usable(document: object, layer: str, note: Note) -> dict[str, Any]:
+def usable(document: object, layer: str, note: Note) -> dict[str, object]:
     """Return the settings of a document that can be used, as the content of its `retention` object.
 
     The object may be the whole file, but not in `power-mode/config.json`, which holds settings of others as well.
@@ -226,7 +226,7 @@ def _rising(values: dict[str, Any], path: Path, note: Note) -> dict[str, Any]:
     return {}
 
 
-def _one_tier(values: dict[str, Any], path: Path, note: Note) -> dict[str, Any]:
+def _one_tier(values: dict[str, object], path: Path, note: Note) -> dict[str, object]:
     if "tier" in values and "default" in values:
         note((*path, "default"), values.pop("default"), 'nothing beside "tier": both name the tier of the tool', ())
     return values

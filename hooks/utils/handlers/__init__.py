@@ -21,7 +21,7 @@ PAYLOAD_BYTES = 64 * 1024 * 1024
 _CHUNK = 1 << 16  # what a pipe holds
 
 
-def run(handler: Callable[[dict[str, Any], dict[str, str]], dict[str, Any] | str | None], hook: str) -> None:
+def run(handler: Callable[[dict[str, object], dict[str, str]], dict[str, object] | str | None], hook: str) -> None:
     """Read the payload from stdin, write the handler's answer (a JSON object, a text, or None for silence), and end the process."""
     environ = environment()
     files.patience.left_s = files.HOOK_WAIT_S
@@ -36,7 +36,7 @@ def run(handler: Callable[[dict[str, Any], dict[str, str]], dict[str, Any] | str
     os._exit(0)  # noqa: SLF001  skips the interpreter's clean-up, which costs as much as the work
 
 
-def _payload() -> dict[str, Any]:
+def _payload() -> dict[str, object]:
     chunks, size = [], 0
     while True:
         chunk = os.read(0, _CHUNK)

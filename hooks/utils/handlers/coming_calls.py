@@ -11,7 +11,6 @@ from ..state.site import site_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from ..hosts.protocol import Host
     from ..policy.tools import Tool
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 _HARMLESS = frozenset(("command", "description", "timeout"))
 
 
-def answer(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
+def answer(payload: dict[str, object], environ: Mapping[str, str]) -> dict[str, object] | None:
     host = protocol.of(text_in_field(payload, "session_id"))
     tool, tool_input = host.TOOLS.of(text_in_field(payload, "tool_name")), payload.get("tool_input")
     if not isinstance(tool_input, dict):
@@ -28,7 +27,7 @@ def answer(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     return _allow(payload, environ, host, tool, tool_input) or _refuse(payload, environ, tool, tool_input)
 
 
-def _refuse(payload: dict[str, Any], environ: Mapping[str, str], tool: Tool, tool_input: dict[str, Any]) -> dict[str, Any] | None:
+def _refuse(payload: dict[str, object], environ: Mapping[str, str], tool: Tool, tool_input: dict[str, object]) -> dict[str, object] | None:
     """Refuse a call that would write a line of ours, which stands for something that was left out of this session, into a file."""
     from ..reclaim import refusing
 
@@ -43,8 +42,8 @@ def _refuse(payload: dict[str, Any], environ: Mapping[str, str], tool: Tool, too
 
 
 def _allow(
-    payload: dict[str, Any], environ: Mapping[str, str], host: Host, tool: Tool, tool_input: dict[str, Any]
-) -> dict[str, Any] | None:
+    payload: dict[str, object], environ: Mapping[str, str], host: Host, tool: Tool, tool_input: dict[str, object]
+) -> dict[str, object] | None:
     """Allow exactly `popkit restore HANDLE`, and give the host the command under which a project's own `popkit` cannot be meant."""
     if tool.operation != SHELL or not _HARMLESS.issuperset(tool_input):
         return None

@@ -14,12 +14,11 @@ from . import thresholds
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from ..policy.ruleset import Ruleset
 
 
-def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
+def handle(payload: dict[str, object], environ: Mapping[str, str]) -> dict[str, object] | None:
     """Return the answer to our command, or a message when a threshold is passed, or nothing."""
     site = site_of(payload, environ)
     if site is None:
@@ -41,7 +40,7 @@ def handle(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     return {"systemMessage": message} if message else None
 
 
-def _held(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
+def _held(payload: dict[str, object], environ: Mapping[str, str]) -> dict[str, object] | None:
     """Return the answer to our command in a session of which nothing may be kept."""
     session_id = text_in_field(payload, "session_id")
     if not session_id or payload.get("hook_event_name") != "UserPromptSubmit" or command_words(text_in_field(payload, "prompt")) is None:
@@ -56,7 +55,7 @@ def command_words(prompt: str) -> str | None:
     return words.strip() if head == COMMAND else None
 
 
-def _answer(words: str, site: Site, transcript_path: str, now: float) -> dict[str, Any]:
+def _answer(words: str, site: Site, transcript_path: str, now: float) -> dict[str, object]:
     from ..operations.context_words import answer
 
     files.patience.left_s = float("inf")  # a person has asked for it, and waits as for a command
@@ -64,7 +63,7 @@ def _answer(words: str, site: Site, transcript_path: str, now: float) -> dict[st
     return _blocked(answer(words, site, transcript_path, now))
 
 
-def _blocked(shown: str) -> dict[str, Any]:
+def _blocked(shown: str) -> dict[str, object]:
     """Return the answer of a prompt that goes no further."""
     return {
         "decision": "block",

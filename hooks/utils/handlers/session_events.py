@@ -18,7 +18,6 @@ from ..state.told_once import is_news
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     from ..policy.ruleset import Ruleset
 
@@ -32,7 +31,7 @@ _EMPTY = ("startup", "clear", "compact")
 _JUST_NOW_S = 60.0
 
 
-def start(payload: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any] | None:
+def start(payload: dict[str, object], environ: Mapping[str, str]) -> dict[str, object] | None:
     """Remember what only this event tells (model, project, folder) and make the state follow the transcript where there is one. Give the
     model what memory holds and the hint, once for each context, and after a compaction the index of what can be restored."""
     source, transcript_path = text_in_field(payload, "source"), text_in_field(payload, "transcript_path")
@@ -80,13 +79,13 @@ def _end_others(site: Site, source: str, now: float) -> None:
         retention_tracker.end_others(site, now) if source == "startup" else closed.remove(site.lasting_home, site.session_id)
 
 
-def _answer(site: Site, source: str, now: float) -> dict[str, Any] | None:
+def _answer(site: Site, source: str, now: float) -> dict[str, object] | None:
     """Return what the model and the person are told as a context begins; None for nothing."""
     parts = [_hint(site, now), _memory_text(site, now)] if source in _EMPTY else []
     if source == "compact" and site.enabled:
         parts.append(_index(site, now))
     context = "\n\n".join(filter(None, parts))
-    answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}
+    answer: dict[str, object] = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}} if context else {}
     notices = [_first_line(site, source), _question(site) if source in _EMPTY else "", _gone(site)]
     message = "\n".join(filter(None, notices))
     return {**answer, **({"systemMessage": message} if message else {})} or None
@@ -166,7 +165,7 @@ def _forget_hint(site: Site) -> None:
         site.remember(hinted=None)
 
 
-def before_compaction(payload: dict[str, Any], environ: Mapping[str, str]) -> str | None:
+def before_compaction(payload: dict[str, object], environ: Mapping[str, str]) -> str | None:
     """Bring the state up to date with the transcript while all of it is still the context: calls that fired no hook are counted, a
     rewound branch is dropped. What is live ends later, when SessionStart(compact) says that the compaction happened.
 
@@ -205,7 +204,7 @@ def _learn(site: Site, transcript_path: str, now: float) -> None:
         jobs.start_learning(site, transcript_path, now)
 
 
-def end(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
+def end(payload: dict[str, object], environ: Mapping[str, str]) -> None:
     """Note that the client has ended; under a data rule, end all that was kept of the session."""
     site = site_of(payload, environ)
     if site is None:

@@ -11,10 +11,9 @@ from ..state.site import site_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 
-def track(payload: dict[str, Any], environ: Mapping[str, str]) -> None:
+def track(payload: dict[str, object], environ: Mapping[str, str]) -> None:
     """Observe the call in its context: the main thread, or the subagent that the payload names."""
     site = site_of(payload, environ)
     host = protocol.of(text_in_field(payload, "session_id"))

@@ -17,7 +17,7 @@ class ArrivingCall:
 
     __slots__ = ("input", "redacted", "tool")
 
-    def __init__(self, call: dict[str, Any]) -> None:
+    def __init__(self, call: dict[str, object]) -> None:
         redacted = call.get("redacted")
         self.tool = text_in_field(call, "tool")
         self.input = outcomes.input_of(call.get("input"))

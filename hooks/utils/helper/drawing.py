@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         `model` that answered last ("" where that is not known), what would leave the `cold` cache now, and which results (`ids`), until
         what `share` of the conversation stays, if it is at `least` so many tokens; and the number of `calls`."""
 
-        band: dict[str, Any] | None
+        band: dict[str, object] | None
         line: str
         status: str
         pane: dict[str, Any]
@@ -78,7 +78,7 @@ class PaneRequest:
         self.rows = rows
         self.turn_ended = turn_ended
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -183,7 +183,7 @@ def _saved(site: Site, current: Report, now: float) -> list[text.Line]:
 
 def page(
     name: str, report: Report, chosen: str, width: int, rows: int, question: str = "", full: str = "",
-    contents: dict[str, Any] | None = None,
+    contents: dict[str, object] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return `pages`, the `page` that is shown, its `head` (lines above the offers) and `lines`, `choices` (None for none) and
     `operations`, the offers. `chosen`: the id of the selected result; `width`, `rows`: columns and rows of the pane; `question`: about
@@ -192,7 +192,7 @@ def page(
     shown = name if name in TITLES else NOW
     row = next((row for row in report["results"] if row["id"] == chosen), None)
     offered: list[Offer] = offers.of_context(report)
-    choices: dict[str, Any] | None = None
+    choices: dict[str, object] | None = None
     head: list[str] = []
     if shown == RESULTS:
         lines, choices = _results(report, row, width)
@@ -213,7 +213,7 @@ def page(
     }
 
 
-def _results(report: Report, row: ResultRow | None, width: int) -> tuple[list[str], dict[str, Any] | None]:
+def _results(report: Report, row: ResultRow | None, width: int) -> tuple[list[str], dict[str, object] | None]:
     """Return (lines that explain the chosen result, then the timeline; the results that can be chosen, the newest first)."""
     lines = text.laid_out(timeline.timeline_lines(report, folds=True, more=f"Type {IN_CLIENT} timeline --all"), width)
     newest = report["results"][: -timeline.LAST - 1 : -1]

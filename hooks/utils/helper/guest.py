@@ -58,7 +58,7 @@ class Guest:
         blocks = self.door.row(Row({"content": [block]}), calls, reported.agent_id, call.cwd)
         return {} if blocks is None else {"output": blocks[0]["content"]}
 
-    def writing(self, tool: str, tool_input: dict[str, Any], agent_id: str) -> Answer:
+    def writing(self, tool: str, tool_input: dict[str, object], agent_id: str) -> Answer:
         """Return why a call may not run (`refused`), {} where it may: it would write a line of ours into a file."""
         from ..reclaim import refusing  # seldom
 

@@ -13,8 +13,6 @@ from .drawing import BILL, SETTINGS, drawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ..operations.offers import Offer
     from ..state.site import Site
     from ..views.shapes import AutoCompaction
@@ -41,7 +39,7 @@ class Pane:
         self.reported = reported
         self.left_at = -1  # calls of the conversation when results last left it by themselves
 
-    def view(self, site: Site, request: PaneRequest, now: float) -> dict[str, Any]:
+    def view(self, site: Site, request: PaneRequest, now: float) -> dict[str, object]:
         """Return `band`: what to do now, None for nothing · `pane`: a page, as `page` returns it · `cache_until`: when the cache goes cold
         (milliseconds), None when it is · `toast`: a notice of a lost cache or of the end of a turn, "" for none · `status`:
         the line under the prompt, "" where the person has not asked for it."""

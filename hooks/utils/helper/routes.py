@@ -23,7 +23,7 @@ _READERS: dict[str, Callable[[Any], object]] = {
     "list[str]": texts,
     "list[str] | None": text_list,
     "list[Any]": as_list,
-    "dict[str, Any]": as_object,
+    "dict[str, object]": as_object,
     "float | None": lambda value: value if isinstance(value, float) and 0 < value <= 1 else None,
     "Columns": lambda value: whole(value, _MOST_CELLS) or 70,
     "Rows": lambda value: whole(value, _MOST_CELLS) or 40,
@@ -54,6 +54,6 @@ def _fields(taker: Callable[..., object], request: dict[str, Any]) -> dict[str, 
     return {name: _field(name, type, request) for name, type in taker.__annotations__.items() if name != "return"}
 
 
-def _field(name: str, type: str, request: dict[str, Any]) -> object:
+def _field(name: str, type: str, request: dict[str, object]) -> object:
     record = _RECORDS.get(type)
     return record(**_fields(record.__init__, request)) if record else _READERS[type](request.get(name))

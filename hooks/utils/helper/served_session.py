@@ -175,7 +175,7 @@ class Session:
         self.rows += 1
         self.times = [*self.times[1 - _LAST_TIMES :], time.perf_counter() - began]
 
-    def writing(self, tool: str, input: dict[str, Any], agent_id: str) -> Answer:
+    def writing(self, tool: str, input: dict[str, object], agent_id: str) -> Answer:
         """Return why a call of such a host may not run (`refused`); {} where it may."""
         with self._settled():
             return self.guest.writing(tool, input, agent_id) if self.guest else {}

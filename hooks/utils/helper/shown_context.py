@@ -166,7 +166,7 @@ def resumed_context(
     return context
 
 
-def _arrival(site: Site, result: Result, block: dict[str, Any], tool_input: object, cwd: str) -> door.Arrival:
+def _arrival(site: Site, result: Result, block: dict[str, object], tool_input: object, cwd: str) -> door.Arrival:
     """Return a result as it arrived. `block`: its block, {} for one that is shown no more (its call is still named); `tool_input`: of its
     call."""
     fields, tool = as_object(tool_input), site.tools.of(result.tool)

@@ -10,7 +10,6 @@ from .transcripts.blocks import text_of_blocks
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     from ..policy.tools import Tool, Tools
 
@@ -22,7 +21,7 @@ class ReportedResult:
     __slots__ = ("agent_id", "cwd", "failed", "id", "input", "metadata", "output", "text", "tool")
 
     def __init__(
-        self, id: str, tool: str, input: dict[str, Any], output: object, metadata: object, failed: bool, cwd: str, agent_id: str
+        self, id: str, tool: str, input: dict[str, object], output: object, metadata: object, failed: bool, cwd: str, agent_id: str
     ) -> None:  # fmt: skip
         self.id = id
         self.tool = tool
@@ -44,12 +43,12 @@ def completed_call(reported: ReportedResult, tools: Tools, outcome_of: Callable[
     return Call(reported.id, tool, reported.input, outcome_of(tool), now, as_text(cwd))
 
 
-def call_of(payload: dict[str, Any], now: float) -> Call | None:
+def call_of(payload: dict[str, object], now: float) -> Call | None:
     """Return None: no hook of ours runs there."""
     return None
 
 
-def output_of(payload: dict[str, Any]) -> str:
+def output_of(payload: dict[str, object]) -> str:
     """Return "": no hook of ours runs there."""
     return ""
 
@@ -64,7 +63,7 @@ def own_memory(environ: Mapping[str, str], root: str) -> OwnMemory:
     return OwnMemory("")
 
 
-def compaction_told(environ: Mapping[str, str], folder: str, model: str) -> dict[str, Any] | None:
+def compaction_told(environ: Mapping[str, str], folder: str, model: str) -> dict[str, object] | None:
     """Return None: what the host compacts by is not read."""
     return None
 

@@ -66,7 +66,7 @@ class KeptTranscript(ABC):
         ids = [self.id_of(message) for message in messages]
         if is_all:
             self.take_back([id for id in self.last_entries if id not in set(ids)])
-        new: list[dict[str, Any]] = []
+        new: list[dict[str, object]] = []
         for at, (id, message) in enumerate(zip(ids, messages)):
             if id and id not in self.last_entries and (self.is_whole(message) or at + 1 < len(messages)):
                 new += self.translate(id, message)
@@ -101,7 +101,7 @@ class KeptTranscript(ABC):
                 self.last_entries[entry[MESSAGE]] = self.translator.before = entry["uuid"]
                 self._note(entry[MESSAGE], entry)
 
-    def _note(self, message: str, entry: dict[str, Any]) -> None:
+    def _note(self, message: str, entry: dict[str, object]) -> None:
         ids = [block["tool_use_id"] for block in entries.blocks_of(entry) if isinstance(block.get("tool_use_id"), str)]
         self.results.setdefault(message, []).extend(ids)
 
@@ -119,10 +119,10 @@ class KeptTranscript(ABC):
             self.look_at(list(entries.read(self.path, size)))
 
 
-def _branch(stored: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _branch(stored: Iterable[dict[str, object]]) -> list[dict[str, Any]]:
     """Return the entries that the last one follows, in order, those before a compaction included."""
     known = {entry["uuid"]: entry for entry in stored if isinstance(entry.get("uuid"), str)}
-    branch: list[dict[str, Any]] = []
+    branch: list[dict[str, object]] = []
     entry = next(reversed(known.values()), None)
     while entry is not None:
         branch.append(entry)

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
         NAME: str  # as people call it
         TOOLS: Tools  # what each of its tools does, and which fields of an input hold what
 
-        def call_of(self, payload: dict[str, Any], now: float) -> Call | None:
+        def call_of(self, payload: dict[str, object], now: float) -> Call | None:
             """Return the completed call that a hook's payload tells of; None for another payload."""
 
-        def output_of(self, payload: dict[str, Any]) -> str:
+        def output_of(self, payload: dict[str, object]) -> str:
             """Return what the command of a completed call has printed; "" for another call."""
 
         def run_as_ours(self, command: str) -> str:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         def own_memory(self, environ: Mapping[str, str], root: str) -> OwnMemory:
             """Return what the host itself remembers of the project whose checkout is at `root`; an empty memory where it keeps none."""
 
-        def compaction_told(self, environ: Mapping[str, str], folder: str, model: str) -> dict[str, Any] | None:
+        def compaction_told(self, environ: Mapping[str, str], folder: str, model: str) -> dict[str, object] | None:
             """Return what a person has told the host about compactions by itself, as `policy/compaction_point.py` takes it; None where the
             host cannot be told. `folder`: of the project; `model`: id."""
 
@@ -66,9 +66,9 @@ if TYPE_CHECKING:
         """A conversation that a plugin hands over: its `rows`, and the messages as they are `sent`."""
 
         rows: list[MessageRow]
-        sent: list[dict[str, Any]]
+        sent: list[dict[str, object]]
 
-        def edits(self, rows: Sequence[MessageRow]) -> dict[str, Any]:
+        def edits(self, rows: Sequence[MessageRow]) -> dict[str, object]:
             """Return what the plugin does so that its host shows these rows. MessagesNotUnderstood where that cannot be."""
 
     class GuestHost(Host, Protocol):

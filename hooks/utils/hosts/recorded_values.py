@@ -14,7 +14,7 @@ MESSAGE = "messageID"  # of a translated entry: the message of its host
 NO_USAGE = {"input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
 
 
-def objects(file: BinaryIO, size: int) -> Iterator[dict[str, Any] | None]:
+def objects(file: BinaryIO, size: int) -> Iterator[dict[str, object] | None]:
     """Yield the JSON objects in the lines of the first `size` bytes of a file; None for a line that is none and not empty."""
     for line in file:
         size -= len(line)

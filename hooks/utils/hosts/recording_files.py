@@ -11,7 +11,6 @@ from ..io.system import join
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
 
 _TAIL_BYTES = 128 * 1024
 
@@ -30,7 +29,7 @@ def newest_first(root: str, is_session: Callable[[str], object]) -> list[tuple[f
     return sorted(found, reverse=True)
 
 
-def newest_records(path: str, marks: Sequence[bytes]) -> Iterator[dict[str, Any]]:
+def newest_records(path: str, marks: Sequence[bytes]) -> Iterator[dict[str, object]]:
     """Yield the objects at the end of a file of JSON lines, the newest first, of the lines that hold one of the marks; none where the file
     cannot be read."""
     try:

@@ -31,7 +31,7 @@ from .transcripts import projects
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any, BinaryIO, Protocol
+    from typing import BinaryIO, Protocol
 
     class Translation(Protocol):
         """The reader of a host's recordings."""
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         def is_own(self, head: bytes) -> bool:
             """Return whether a file that begins so is a recording of the host's; the last line of the head may be cut off."""
 
-        def entries(self, file: BinaryIO, size: int) -> Iterator[dict[str, Any] | None]:
+        def entries(self, file: BinaryIO, size: int) -> Iterator[dict[str, object] | None]:
             """Yield the entries of the first bytes of a file whose position is its beginning; None for a line that is not understood."""
 
 
@@ -146,7 +146,7 @@ def lines(translation: Translation, file: BinaryIO, size: int) -> Iterator[bytes
     return _lines(translation.NAME, translation.entries(file, size))
 
 
-def _lines(host: str, entries: Iterable[dict[str, Any] | None]) -> Iterator[bytes]:
+def _lines(host: str, entries: Iterable[dict[str, object] | None]) -> Iterator[bytes]:
     for entry in entries:
         if entry is None:
             yield _UNREADABLE

@@ -39,7 +39,7 @@ _MEANS = {
 
 
 def panel(
-    report: Report, details: bool = False, everything: bool = False, command: str = COMMAND, contents: dict[str, Any] | None = None
+    report: Report, details: bool = False, everything: bool = False, command: str = COMMAND, contents: dict[str, object] | None = None
 ) -> list[text.Line]:  # fmt: skip
     """Return the lines of the panel. `command` is how the reader calls us; "" leaves the commands at its end out. `contents`: what the
     messages hold (state/prompt_contents.py)."""

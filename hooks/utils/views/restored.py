@@ -7,12 +7,10 @@ from . import phrases
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ..archive.records import Record
 
 
-def record_data(record: Record) -> dict[str, Any]:
+def record_data(record: Record) -> dict[str, object]:
     """Return a record for `--json`."""
     return {
         "handle": record.id,
@@ -53,5 +51,5 @@ def printed_lines(printed: list[tuple[Record, str | None]], safe: bool = False) 
     return lines
 
 
-def printed_data(printed: list[tuple[Record, str | None]]) -> dict[str, Any]:
+def printed_data(printed: list[tuple[Record, str | None]]) -> dict[str, object]:
     return {"records": [{**record_data(record), "content": content} for record, content in printed]}

@@ -22,7 +22,7 @@ class Settings(NamedTuple):
     sources: Sources = NO_SOURCES
 
 
-def built(chat: list[dict[str, Any]], previous: dict[str, Any] | None, settings: Settings, system: str = "") -> ContextResult:
+def built(chat: list[dict[str, object]], previous: dict[str, object] | None, settings: Settings, system: str = "") -> ContextResult:
     """Return the built context of messages, each of which has its number in the field PLACE, also where the builder has edited it."""
     options = ContextBuildOptions(
         messages=[{**message, PLACE: number} for number, message in enumerate(chat)],
@@ -37,7 +37,7 @@ def built(chat: list[dict[str, Any]], previous: dict[str, Any] | None, settings:
     return build_context(options, settings.sources)
 
 
-def kept(result: ContextResult) -> dict[int, dict[str, Any]]:
+def kept(result: ContextResult) -> dict[int, dict[str, object]]:
     """Return the messages that stay, by their numbers."""
     return {message[PLACE]: message for message in result.messages}
 

@@ -184,8 +184,8 @@ def _namespace(item: Remembered) -> tuple[str, ...]:
     return tuple(str(item.metadata[_NAMESPACE]).split(".")[:-1])
 
 
-def _value(item: Remembered) -> dict[str, Any]:
-    return cast("dict[str, Any]", item.metadata[_VALUE])
+def _value(item: Remembered) -> dict[str, object]:
+    return cast("dict[str, object]", item.metadata[_VALUE])
 
 
 def _time(item: Remembered) -> float:

@@ -137,7 +137,7 @@ class PopkitSession:
         with self._usable():
             rows = self._db.execute(_LAST, (self.session_id, -1)).fetchall()
             states = self._db.execute("SELECT state FROM states WHERE session_id = ?", (self.session_id,)).fetchall()
-        items: list[dict[str, Any]] = [json.loads(item) for (item,) in reversed(rows)]
+        items: list[dict[str, object]] = [json.loads(item) for (item,) in reversed(rows)]
         messages = _messages(items)
         before = _with_request(json.loads(states[0][0]), messages, self.settings.model) if states else None
         result = built([message.chat for message in messages], before, self.settings)
@@ -154,7 +154,7 @@ class _Message(NamedTuple):
     chat: dict[str, Any]
     numbers: list[int]
 
-    def edited(self, items: Sequence[dict[str, Any]], after: dict[str, Any]) -> list[dict[str, Any]]:
+    def edited(self, items: Sequence[dict[str, object]], after: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the items as they are to be sent."""
         own = [items[number] for number in self.numbers]
         if self.chat["role"] == "tool":
@@ -171,7 +171,7 @@ def _with_arguments(item: dict[str, Any], calls: dict[str, Any]) -> dict[str, An
     return item if arguments in (None, item.get("arguments")) else {**item, "arguments": arguments}
 
 
-def _messages(items: Sequence[dict[str, Any]]) -> list[_Message]:
+def _messages(items: Sequence[dict[str, object]]) -> list[_Message]:
     """Return items as messages of a chat. The last one is a request: the run that asks for the items is about to add it."""
     messages: list[_Message] = []
     for number, item in enumerate(items):
@@ -191,7 +191,7 @@ def _messages(items: Sequence[dict[str, Any]]) -> list[_Message]:
     return messages if messages and messages[-1].chat["role"] == "user" else [*messages, _Message(_REQUEST, [])]
 
 
-def _say(answer: dict[str, Any], item: dict[str, Any], kind: str) -> None:
+def _say(answer: dict[str, Any], item: dict[str, object], kind: str) -> None:
     """Enter an item of the model's into its answer: a call that waits for a result, a text, or anything else as a block of its own."""
     id = item.get("call_id")
     if kind == "function_call":
@@ -216,7 +216,7 @@ def _content(content: Any) -> Any:
     ]
 
 
-def _with_request(state: dict[str, Any], messages: Sequence[_Message], model: str) -> dict[str, Any]:
+def _with_request(state: dict[str, Any], messages: Sequence[_Message], model: str) -> dict[str, object]:
     """Return the state of the last build with the request that has come since, in the place that was kept for it: what was said before
     that request stays there."""
     digests = list(state.get("digests") or ())

@@ -73,7 +73,7 @@ def memory_toolset(memory: Memory, *, most: int = 10, id: str = "popkit-memory")
     """Return the tools memory_search and memory_add over a memory. `most`: how many items a search returns at most. What an agent adds
     counts at once; pass a scoped memory (`memory.scoped(user_id=…)`) to keep users apart."""
 
-    def memory_search(query: str) -> list[dict[str, Any]]:
+    def memory_search(query: str) -> list[dict[str, object]]:
         """Search what was remembered in earlier sessions.
 
         Args:
@@ -102,7 +102,7 @@ class _SentRequest(NamedTuple):
 
     digests: list[str]
     whole: list[ModelMessage]
-    state: dict[str, Any]
+    state: dict[str, object]
 
 
 class _Requests:
@@ -135,10 +135,10 @@ def _instructions(messages: list[ModelMessage]) -> str:
     return next((message.instructions for message in reversed(messages) if isinstance(message, ModelRequest) and message.instructions), "")
 
 
-def _chat(messages: list[ModelMessage]) -> tuple[list[dict[str, Any]], list[Place]]:
+def _chat(messages: list[ModelMessage]) -> tuple[list[dict[str, object]], list[Place]]:
     """Return a history as OpenAI's messages, each with its place: of a request each part, the results of tools first, of an answer the
     whole."""
-    chat: list[dict[str, Any]] = []
+    chat: list[dict[str, object]] = []
     places: list[Place] = []
     for number, message in enumerate(messages):
         if isinstance(message, ModelResponse):
@@ -152,7 +152,7 @@ def _chat(messages: list[ModelMessage]) -> tuple[list[dict[str, Any]], list[Plac
     return chat, places
 
 
-def _written(part: Any) -> dict[str, Any]:
+def _written(part: Any) -> dict[str, object]:
     """Return a part of a request as a message. What is neither a user's nor a tool's stays whatever leaves, as the system's does."""
     if part.part_kind in _RESULTS and getattr(part, "tool_name", None):
         return {"role": "tool", "tool_call_id": part.tool_call_id, "content": _result(part)}
@@ -162,14 +162,14 @@ def _written(part: Any) -> dict[str, Any]:
     return {"role": "system", "content": _text(content)}
 
 
-def _result(part: Any) -> str | list[dict[str, Any]]:
+def _result(part: Any) -> str | list[dict[str, object]]:
     """Return the text of a tool's result; as blocks where there is more in it than text, which then stays."""
     text = part.model_response_str() if part.part_kind == "tool-return" else part.model_response()
     has_more = getattr(part, "files", None) or getattr(part, "tool_kind", None)
     return [{"type": "text", "text": text}, {"type": part.part_kind}] if has_more else str(text)
 
 
-def _block(item: Any) -> dict[str, Any]:
+def _block(item: Any) -> dict[str, object]:
     """Return an item of a user's content as a block. Of media there is the address or the name, not the bytes."""
     if isinstance(item, str):
         return {"type": "text", "text": item}
@@ -184,7 +184,7 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else str(content or "")
 
 
-def _answer(message: ModelResponse) -> dict[str, Any]:
+def _answer(message: ModelResponse) -> dict[str, object]:
     """Return an answer as a message, its thinking and its calls beside its text."""
     content, calls, thinking = [], [], []
     for part in message.parts:
@@ -197,12 +197,12 @@ def _answer(message: ModelResponse) -> dict[str, Any]:
             content.append({"type": "text", "text": part.content})
         else:
             content.append({"type": part.part_kind, "value": _text(getattr(part, "content", None) or getattr(part, "args", None))})
-    written: dict[str, Any] = {"role": "assistant", "content": content or None}
+    written: dict[str, object] = {"role": "assistant", "content": content or None}
     return {**written, **({"tool_calls": calls} if calls else {}), **({"thinking_blocks": thinking} if thinking else {})}
 
 
 def _left(
-    messages: list[ModelMessage], chat: list[dict[str, Any]], places: list[Place], staying: dict[int, dict[str, Any]]
+    messages: list[ModelMessage], chat: list[dict[str, object]], places: list[Place], staying: dict[int, dict[str, object]]
 ) -> list[ModelMessage]:
     """Return what the builder has left of a history; the same list where it has changed nothing."""
     numbers = {place: number for number, place in enumerate(places)}
@@ -221,7 +221,7 @@ def _left(
 
 
 def _edited_request(
-    message: ModelRequest, parts: list[tuple[int, Any]], chat: list[dict[str, Any]], staying: dict[int, dict[str, Any]]
+    message: ModelRequest, parts: list[tuple[int, Any]], chat: list[dict[str, object]], staying: dict[int, dict[str, object]]
 ) -> ModelRequest | None:
     """Return what is left of a request; None where all that it said has left."""
     edited = [_edited_part(part, chat[at], staying[at]) for at, part in parts if at in staying]
@@ -231,7 +231,7 @@ def _edited_request(
     return message if same else replace(message, parts=edited)
 
 
-def _edited_part(part: Any, before: dict[str, Any], after: dict[str, Any]) -> Any:
+def _edited_part(part: Any, before: dict[str, object], after: dict[str, object]) -> Any:
     if before["role"] == "tool":
         return part if after["content"] == before["content"] else replace(part, content=after["content"])
     texts = added_texts(before, after)
@@ -241,7 +241,7 @@ def _edited_part(part: Any, before: dict[str, Any], after: dict[str, Any]) -> An
     return replace(part, content=[*texts, *([own] if isinstance(own, str) else own)])
 
 
-def _edited_answer(message: ModelResponse, before: dict[str, Any], after: dict[str, Any]) -> ModelResponse:
+def _edited_answer(message: ModelResponse, before: dict[str, object], after: dict[str, Any]) -> ModelResponse:
     """Return an answer without the thinking that has left, the long texts in its calls shortened."""
     if before == {name: value for name, value in after.items() if name != PLACE}:
         return message

@@ -42,7 +42,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from sqlite3 import Connection
-    from typing import Any
 
     # `Archive.list` is a word of its users.
     Records = list[Record]
@@ -144,7 +143,7 @@ class Archive:
             raise ContentGone(f"the content of {found.id} is gone; its SHA-256 was {found.content_hash}")
         return content
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> dict[str, object]:
         """Return how much the archive holds: records, chains, zones, bytes, the oldest and the newest."""
         with self._usable():
             return stats_of(self._db)

@@ -16,7 +16,6 @@ from .removals import drafts, is_inside
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from popkit_retention.core.policy.models import Models
     from popkit_retention.core.views.shapes import Bill, Lifetime, Messages
@@ -68,7 +67,7 @@ def bill_of(popkit_home: str, project: str, everything: list[Digest], since: flo
     }  # fmt: skip
 
 
-def _messages(breakdown: dict[str, Any], newest: Digest | None) -> Messages:
+def _messages(breakdown: dict[str, object], newest: Digest | None) -> Messages:
     if newest is None:
         return {"is_counted": False, "rows": []}
     counted = prompt_breakdowns.counted_messages(breakdown, newest["session"], newest["ended"])

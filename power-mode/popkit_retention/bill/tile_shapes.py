@@ -1,6 +1,6 @@
 """The shapes of the dashboard's API for the bill."""
 
-from typing import Any, Optional
+from typing import Optional
 
 from ..dashboard.shapes import Shape
 
@@ -37,7 +37,7 @@ class Bill(Shape):
     reading: Optional[float] = None
     project: str = ""
     projects: list[str] = []
-    bill: Optional[dict[str, Any]] = None
-    misses: Optional[dict[str, Any]] = None
+    bill: Optional[dict[str, object]] = None
+    misses: Optional[dict[str, object]] = None
     phrases: Optional[BillPhrases] = None
     causes: dict[str, list[str]] = {}

@@ -20,7 +20,6 @@ from .shell_setup import copy_in_use, is_package
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 
 KEY = "statusLine"
@@ -32,7 +31,7 @@ _FOLDER = "${POPKIT_HOME:-${CLAUDE_CONFIG_DIR:-$HOME/.claude}/popkit}"
 SHARED = f'popkit="{_FOLDER}"; case "$popkit" in "~"|"~/"*) popkit=$HOME${{popkit#?}};; esac; sh "$popkit/{SCRIPT}"'
 
 
-def value(scope: str, popkit_home: str) -> dict[str, Any]:
+def value(scope: str, popkit_home: str) -> dict[str, object]:
     """Return the status line for settings of a scope. In the user's own settings it uses no variable: a project's settings could set one,
     and so choose which program runs."""
     command = f"sh {shlex.quote(os.path.join(popkit_home, SCRIPT))}" if scope == "user" else SHARED

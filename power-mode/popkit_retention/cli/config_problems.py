@@ -129,7 +129,7 @@ def _whole_number(digits: str) -> int:
 
 
 def _parsed(text: str, repeated: list[Any]) -> object:
-    def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    def pairs(members: list[tuple[str, Any]]) -> dict[str, object]:
         unique = dict(members)
         if len(unique) < len(members):
             counts = collections.Counter(key for key, _ in members)

@@ -95,7 +95,7 @@ class ReplacedValues:
         if kept.pop(path, None) is not None:
             self._write(kept)
 
-    def _write(self, kept: dict[str, Any]) -> None:
+    def _write(self, kept: dict[str, object]) -> None:
         if kept:
             files.make_private_folder(os.path.dirname(self._path))
             files.replace_text(self._path, dumps(kept))
@@ -142,7 +142,7 @@ def with_settings(text: str, changed: Mapping[str, Mapping[str, Any]]) -> str:
     return text
 
 
-def _joined(inner: dict[str, Any], changed: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _joined(inner: dict[str, object], changed: Mapping[str, Mapping[str, Any]]) -> dict[str, object]:
     joined = dict(inner)
     for name, value in changed.items():
         known = joined.get(name) or {}

@@ -76,7 +76,7 @@ class PopkitContext(CustomLogger):
         self._notices: OrderedDict[str, Notice] = OrderedDict()  # by the same, until the answer has its headers
         self._lock = threading.Lock()
 
-    async def async_pre_call_hook(self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str) -> dict[str, Any]:
+    async def async_pre_call_hook(self, user_api_key_dict: Any, cache: Any, data: dict[str, object], call_type: str) -> dict[str, object]:
         form = _FORMS.get(call_type)
         user = user_of(user_api_key_dict, data)
         try:
@@ -93,7 +93,7 @@ class PopkitContext(CustomLogger):
         return data
 
     async def async_post_call_response_headers_hook(
-        self, data: dict[str, Any], user_api_key_dict: Any, response: Any, request_headers: dict[str, str] | None = None, **_: Any
+        self, data: dict[str, object], user_api_key_dict: Any, response: Any, request_headers: dict[str, str] | None = None, **_: Any
     ) -> dict[str, str] | None:
         with self._lock:
             notice = self._notices.pop(str(data.get("litellm_call_id")), None)
@@ -107,7 +107,7 @@ class PopkitContext(CustomLogger):
             # "anthropic/claude-…": the table of prices has the name of the model alone.
             self._service.answered(caller, str(logged.get("model") or "").rpartition("/")[2], used_of(logged))
 
-    def _prepare(self, user: str, form: _Form | None, data: dict[str, Any], forced: Sequence[ContextTier]) -> None:
+    def _prepare(self, user: str, form: _Form | None, data: dict[str, object], forced: Sequence[ContextTier]) -> None:
         """Check the limits of a request, and replace its messages by built ones where it has any. BudgetExceeded."""
         caller = Caller(user, session_of(data))
         held, id = held_by(data) if form is _RESPONSES else ("", "")

@@ -98,7 +98,7 @@ class ContextBuildOptions(_Model):
     tools: Any = None
     project: str = ""
     max_tokens: Optional[int] = Field(default=None, gt=0)
-    previous: Optional[dict[str, Any]] = None
+    previous: Optional[dict[str, object]] = None
     digests: Optional[list[str]] = None
 
 
@@ -126,14 +126,14 @@ class ContextResult(_Model):
     thinking_left_out: int = Field(default=0, ge=0)
     notes: list[str] = []
     faults: list[str] = []
-    state: dict[str, Any] = {}
+    state: dict[str, object] = {}
 
 
 class ContextStatus(_Model):
     """The newest snapshot of a session's context. `last_updated`: ISO 8601, UTC."""
 
     session_id: str
-    current_context: dict[str, Any]
+    current_context: dict[str, object]
     tier_breakdown: TierBreakdown
     budget_used_percent: float = Field(alias="budgetPercent")
     budget_remaining_percent: float

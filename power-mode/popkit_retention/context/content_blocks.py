@@ -38,7 +38,7 @@ def role_of(message: Any) -> str:
     return text_in_field(as_object(message), "role")
 
 
-def tool_calls_of(message: dict[str, Any]) -> list[Any]:
+def tool_calls_of(message: dict[str, object]) -> list[Any]:
     """Return the calls beside the content of a message of OpenAI's form, as plain values."""
     calls = message.get("tool_calls")
     return [plain(call) for call in calls] if isinstance(calls, (list, tuple)) else []
@@ -48,7 +48,7 @@ def tool_calls_of(message: dict[str, Any]) -> list[Any]:
 BLOCKS, REASONING = "thinking_blocks", "reasoning_content"
 
 
-def thinking_beside(message: dict[str, Any]) -> list[Any]:
+def thinking_beside(message: dict[str, object]) -> list[Any]:
     """Return the blocks of thinking beside a message's content. The text of the thinking repeats the blocks, so it counts only where there
     are none."""
     blocks = [block for block in blocks_of(message.get(BLOCKS)) if is_thinking(block)]

@@ -39,7 +39,7 @@ def alike(digests: Sequence[str], others: Sequence[str]) -> int:
     return next((number for number, (digest, other) in enumerate(zip(digests, others)) if digest != other), min(len(digests), len(others)))
 
 
-def handed_on(dialogue: Dialogue, changes: Changes, level: int, model: str, provider: str) -> dict[str, Any]:
+def handed_on(dialogue: Dialogue, changes: Changes, level: int, model: str, provider: str) -> dict[str, object]:
     """Return the state to hand on."""
     if len(dialogue.parsed) > MOST_MESSAGES:
         return {}
@@ -50,7 +50,7 @@ def handed_on(dialogue: Dialogue, changes: Changes, level: int, model: str, prov
     }  # fmt: skip
 
 
-def as_json(changes: Changes) -> dict[str, Any]:
+def as_json(changes: Changes) -> dict[str, object]:
     """Return changes as plain values."""
     return {
         "left": _runs(changes.left),

@@ -16,7 +16,7 @@ class _State(NamedTuple):
     """A state that was handed on, with the digests of the messages of its conversation."""
 
     digests: Sequence[str]
-    state: dict[str, Any]
+    state: dict[str, object]
 
 
 class _Beginning:
@@ -39,7 +39,7 @@ class Turn:
         self._before = max(self._states, key=self._rank, default=None)
         self.state = self._before.state if self._before else None
 
-    def hand_on(self, state: dict[str, Any], appended: bool) -> None:
+    def hand_on(self, state: dict[str, object], appended: bool) -> None:
         """Keep the state of this build. The state that it continues is dropped where this one has all of it (`appended`); else another
         conversation that branched off there, such as a parallel agent's, may still continue it."""
         before = self._before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class Language(NamedTuple):
@@ -13,13 +13,13 @@ class Language(NamedTuple):
 
     opens: tuple[str, ...] = ()
     leaves: tuple[str, ...] = ()
-    rules: tuple[dict[str, Any], ...] = ()
+    rules: tuple[dict[str, object], ...] = ()
     most_chars: int = 120_000
 
 
-def _holding(kind: str, *values: str, field: str = "") -> dict[str, Any]:
+def _holding(kind: str, *values: str, field: str = "") -> dict[str, object]:
     """Return a rule for a node of this kind that holds a node of one of the other kinds, in a field or anywhere."""
-    where: dict[str, Any] = {"field": field} if field else {"stopBy": "end"}
+    where: dict[str, object] = {"field": field} if field else {"stopBy": "end"}
     return {"kind": kind, "has": {"any": [{"kind": value} for value in values], **where}}
 
 

@@ -84,19 +84,19 @@ def _unanswered(pending: Sequence[str]) -> str:
     return "a call without its result" if len(pending) == 1 else f"{len(pending)} calls without their results"
 
 
-def _calls_in(message: dict[str, Any]) -> list[str]:
+def _calls_in(message: dict[str, object]) -> list[str]:
     blocks = [block for block in blocks_of(message.get("content")) if kind_of(block) == "tool_use"]
     return [str(call.get("id")) for call in [*tool_calls_of(message), *blocks]]
 
 
-def _results_in(message: dict[str, Any]) -> list[str]:
+def _results_in(message: dict[str, object]) -> list[str]:
     if message.get("role") == "tool":
         return [str(message.get("tool_call_id"))]
     blocks = [block for block in blocks_of(message.get("content")) if kind_of(block) == "tool_result"]
     return [str(block.get("tool_use_id")) for block in blocks]
 
 
-def _is_empty(message: dict[str, Any]) -> bool:
+def _is_empty(message: dict[str, object]) -> bool:
     """Return whether a message has nothing, or nothing but blank texts."""
     if message.get("role") == "tool":
         return False

@@ -119,7 +119,7 @@ class Meter:
             return self.text(item.get("name")) + self.text(call_input) + _CALL_TOKENS
         return self._estimate(self.json({name: value for name, value in item.items() if name not in _ENCODED}))
 
-    def _beside(self, message: dict[str, Any]) -> int:
+    def _beside(self, message: dict[str, object]) -> int:
         """Count the parts of OpenAI's messages beside their content."""
         total = sum(map(self._block, thinking_beside(message))) + self.text(message.get("name")) + self.text(message.get("refusal"))
         for call in tool_calls_of(message):

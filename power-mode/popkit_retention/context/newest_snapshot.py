@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Mapping
-from typing import Any
 
 from popkit_retention.core.errors import PopkitError
 
@@ -48,7 +47,7 @@ def status_of(store: UsageStore, session_id: str) -> ContextStatus:
     )
 
 
-def context_of(snapshot: Snapshot) -> dict[str, Any]:
+def context_of(snapshot: Snapshot) -> dict[str, object]:
     """Return a snapshot's context in the specification's terms, without its contents, which are not stored."""
     return {
         "totalTokens": snapshot.total_tokens,

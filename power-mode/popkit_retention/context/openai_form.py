@@ -50,7 +50,7 @@ def parse_openai(message: Any) -> ParsedMessage | None:
     return ParsedMessage(part, uses, (), texts, sum(map(thinking_tokens, thinking)), len(thinking), bool(thinking) and not has_more)
 
 
-def _uses_of(message: dict[str, Any]) -> tuple[ToolUse, ...] | None:
+def _uses_of(message: dict[str, object]) -> tuple[ToolUse, ...] | None:
     """Return the calls of an answer; None where one has no id."""
     uses = [_use_of(call) for call in tool_calls_of(message)]
     known = tuple(use for use in uses if use is not None)
@@ -71,7 +71,7 @@ def _use_of(call: Any) -> ToolUse | None:
     return ToolUse(call["id"], str(called.get("name") or ""), tool_input, shortens)
 
 
-def _object_of(value: Any) -> dict[str, Any] | None:
+def _object_of(value: Any) -> dict[str, object] | None:
     try:
         value = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
@@ -94,7 +94,7 @@ def edit_openai(message: Any, edit: Edit) -> Any:
     return {**known, "content": [*text_blocks(edit.additions), *own_blocks(known.get("content"))]}
 
 
-def _without_thinking(known: dict[str, Any]) -> dict[str, Any]:
+def _without_thinking(known: dict[str, Any]) -> dict[str, object]:
     fields = {name: value for name, value in known.items() if name not in (BLOCKS, REASONING)}
     if isinstance(known.get("content"), (list, tuple)):
         fields["content"] = [block for block in known["content"] if not is_thinking(plain(block))] or None

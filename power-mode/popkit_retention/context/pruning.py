@@ -101,7 +101,7 @@ class _PrunedHistory:
         earlier = [addition for addition in additions if addition.kind == LEFT]
         changes.additions[newest] = [*earlier, remains, *(addition for addition in additions if addition.kind != LEFT)]
 
-    def _state(self, changes: Changes) -> dict[str, Any]:
+    def _state(self, changes: Changes) -> dict[str, object]:
         """Return the state to hand on, by the numbers of the caller's messages."""
         whole, sent = self.built.copy(), self.sent
         whole.left |= {sent[at] for at in changes.left}

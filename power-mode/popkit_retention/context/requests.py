@@ -77,10 +77,10 @@ class Notice(NamedTuple):
     def __bool__(self) -> bool:
         return any(self)
 
-    def as_fields(self) -> dict[str, Any]:
+    def as_fields(self) -> dict[str, object]:
         """Return the notice as plain fields. The name of a database is not for whoever asks a proxy."""
         limit, unchecked = self.exceeded, self.unchecked
-        fields: dict[str, Any] = {}
+        fields: dict[str, object] = {}
         if limit is not None:
             fields["exceeded"] = {**limit._asdict(), "used_percent": round(limit.used_percent, 2)}
         if self.faults:

@@ -104,7 +104,7 @@ def parse_responses(message: Any) -> ParsedMessage | None:
     return ParsedMessage(part, (*map(_use_of, filter(call_id, items)), *referred), (), texts)
 
 
-def _result_of(item: dict[str, Any]) -> ToolResult:
+def _result_of(item: dict[str, object]) -> ToolResult:
     output = item.get("output")
     blocks = blocks_of(output)
     texts = [text for text in map(text_of, blocks) if text is not None]
@@ -138,7 +138,7 @@ def edit_responses(message: Any, edit: Edit) -> Any:
     return _JoinedItems({**message, _ITEMS: items})
 
 
-def _edited(item: dict[str, Any], edit: Edit) -> dict[str, Any]:
+def _edited(item: dict[str, object], edit: Edit) -> dict[str, Any]:
     if result_id(item) in edit.notices:
         return {**item, "output": edit.notices[result_id(item)]}
     if call_id(item) in edit.notices and _use_of(item).shortens:

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import PurePath
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..usage.budgets import BudgetExceeded
 from .build_types import ContextBuildOptions, ContextResult, Message
@@ -127,7 +127,9 @@ class ContextService:
                 self._usage.built(caller, request, result)
         return result
 
-    def _options(self, caller: Caller, request: Request, previous: dict[str, Any] | None, digests: list[str] | None) -> ContextBuildOptions:
+    def _options(
+        self, caller: Caller, request: Request, previous: dict[str, object] | None, digests: list[str] | None
+    ) -> ContextBuildOptions:
         # Not validated: a copy of every message, which the builder checks anyway, would cost as much as the build.
         return ContextBuildOptions.model_construct(
             agent=caller.agent,

@@ -112,7 +112,7 @@ def _message_of(error: RequestValidationError) -> str:
     return f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}"
 
 
-def _document(api: FastAPI) -> dict[str, Any]:
+def _document(api: FastAPI) -> dict[str, object]:
     """Return the OpenAPI document, with the authorisation, and without answers that we never give."""
     if api.openapi_schema:
         return api.openapi_schema

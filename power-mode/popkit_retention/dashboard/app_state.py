@@ -30,7 +30,7 @@ class Light(NamedTuple):
     stamp: str
     newest: Usage | None
     facts: SessionFacts
-    stored: dict[str, Any]
+    stored: dict[str, object]
 
 
 class AppState(SharedState):

@@ -23,7 +23,7 @@ ASKING = (400, 401, 403, 404, 405, 500)
 CHANGING = (400, 401, 403, 404, 405, 409, 413, 415, 500)
 
 
-def failures(*statuses: int) -> dict[Any, dict[str, Any]]:
+def failures(*statuses: int) -> dict[Any, dict[str, object]]:
     """Return the error responses of a route, for OpenAPI. As a model, each would get a validator of its own: a slower start."""
     content = {"application/json": {"schema": {"$ref": REFERENCES.format(model=Failure.__name__)}}}
     return {status: {"content": content, "description": _DESCRIPTIONS[status]} for status in statuses}

@@ -53,7 +53,7 @@ class Sampler:
         self._seen = 0
         self._stride = 1
 
-    def __call__(self, entry: dict[str, Any], conversation: Conversation) -> None:
+    def __call__(self, entry: dict[str, object], conversation: Conversation) -> None:
         if entries.is_prompt(entry):
             self.prompt = _prompt_tokens(entry)
         for usage, _ in conversation.requests[self._seen :]:

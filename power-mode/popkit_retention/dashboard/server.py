@@ -140,7 +140,7 @@ def _serve(options: dict[str, Any], environ: Mapping[str, str], instance: Instan
     return 0
 
 
-def _say(options: dict[str, Any], address: str, note: str, end: str = "Press Ctrl-C to stop it.") -> None:
+def _say(options: dict[str, object], address: str, note: str, end: str = "Press Ctrl-C to stop it.") -> None:
     if options.get("json"):
         line = json.dumps({"address": address, "note": note})
     else:
@@ -149,7 +149,7 @@ def _say(options: dict[str, Any], address: str, note: str, end: str = "Press Ctr
     sys.stdout.flush()
 
 
-def _show(options: dict[str, Any], instance: Instance, address: str) -> None:
+def _show(options: dict[str, object], instance: Instance, address: str) -> None:
     """Open a browser, unless the user wants none."""
     if options.get("open"):
         import webbrowser

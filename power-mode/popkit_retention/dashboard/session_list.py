@@ -4,7 +4,7 @@ in its transcript, and the stored facts of its context."""
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from popkit_retention.core.hosts import recorded_sessions
 from popkit_retention.core.hosts.transcripts import usage
@@ -97,7 +97,7 @@ def row_of(app_state: AppState, known: Known, until: float = float("inf")) -> Se
         stamp=known.stamp,
     )
     if brief is not None:
-        update: dict[str, Any] = {
+        update: dict[str, object] = {
             "context": brief.context, "verdict": brief.verdict, "calls": brief.calls, "expired_tokens": brief.expired_tokens,
             "reclaimable_now": brief.now, "reclaimable_cold": brief.cold,
         }  # fmt: skip
@@ -138,7 +138,7 @@ def _fill(app_state: AppState, light: Light) -> Fill | None:
     )  # fmt: skip
 
 
-def _stored(app_state: AppState, known: Known, facts: SessionFacts) -> dict[str, Any]:
+def _stored(app_state: AppState, known: Known, facts: SessionFacts) -> dict[str, object]:
     """Return what was stored of a context: its calls, what has expired of it, and what a clear removes by its last plan, while that is
     valid."""
     paths = store.ContextFiles(app_state.home, known.id)
@@ -148,7 +148,7 @@ def _stored(app_state: AppState, known: Known, facts: SessionFacts) -> dict[str,
         return {}  # corrupt: the next hook sets it aside
     if state is None:
         return {}
-    stored: dict[str, Any] = {"calls": state.index, "expired_tokens": stored_contexts.expired_of(paths, state)["tokens"]}
+    stored: dict[str, object] = {"calls": state.index, "expired_tokens": stored_contexts.expired_of(paths, state)["tokens"]}
     planned = facts.planned or {}
     if planned.get("calls") == state.index and all(isinstance(planned.get(name), int) for name in ("now", "cold")):
         stored.update(reclaimable_now=planned["now"], reclaimable_cold=planned["cold"])

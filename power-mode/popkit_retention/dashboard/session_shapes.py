@@ -1,6 +1,6 @@
 """The shapes of answers about sessions."""
 
-from typing import Any, Literal, Optional
+from typing import Literal, Optional
 
 from .shapes import Figures, Offer, Shape
 
@@ -109,7 +109,7 @@ class SessionDetail(Shape):
     words."""
 
     session: SessionRow
-    report: dict[str, Any]
+    report: dict[str, object]
     lines: list[str]
     layers: Layers
     strategy: Optional[Strategy] = None
@@ -148,7 +148,7 @@ class Series(Shape):
 class ResultDetail(Shape):
     """`row`: its row of the report; `why`: the lines of `popkit context why`."""
 
-    row: dict[str, Any]
+    row: dict[str, object]
     why: list[str]
     operations: list[Offer]
     handle: str = ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from popkit_retention.core.hosts.transcripts import entries
 from popkit_retention.core.hosts.transcripts.stamps import seconds_of
 from popkit_retention.core.io import files
@@ -31,7 +29,7 @@ def end_of(path: str) -> float | None:
         return None
 
 
-def _newest_first(lines: list[bytes]) -> Iterator[dict[str, Any]]:
+def _newest_first(lines: list[bytes]) -> Iterator[dict[str, object]]:
     """Yield the entries of these lines, the newest first."""
     for line in reversed(lines):
         entry = entries.entry_of(line)
@@ -39,5 +37,5 @@ def _newest_first(lines: list[bytes]) -> Iterator[dict[str, Any]]:
             yield entry
 
 
-def _end(newest_first: Iterator[dict[str, Any]]) -> float | None:
+def _end(newest_first: Iterator[dict[str, object]]) -> float | None:
     return next((at for entry in newest_first if (at := seconds_of(entry.get("timestamp")))), None)

@@ -1,6 +1,6 @@
 """The shapes of the dashboard's API for the retention of stored data."""
 
-from typing import Any, Literal, Optional
+from typing import Literal, Optional
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ class RetentionPolicyShown(Shape):
 
     domain: Literal["memory", "rag"]
     revision: int
-    values: dict[str, Any]
+    values: dict[str, object]
     said: dict[str, str]
     sentences: list[str]
     words: list[str]

@@ -137,7 +137,7 @@ def survey(
     table: Table | None = None,
     known: Known = POLICIES,
     row_of: Callable[..., SessionScores] = row_of,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Score the sessions below some paths or addresses under policies (names; USUAL by default; "nothing" is always added); PolicyUnusable.
 
     `jobs`: processes (one for each processor by default) · `progress(bytes done, of all)` is called after each file · `model`: at whose
@@ -230,7 +230,7 @@ class Total:
         named = {key: getattr(row, key) for key in ("path", "repository", "digest", "requests", "failed")}
         self.rows.append({**named, "ttls": lifetimes})
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> dict[str, object]:
         """Return the sums as plain values. A row's policies: [cost, carried, results cleared, their tokens, results missed, look-ups]."""
         repositories = sorted({row["repository"] for row in self.rows})
         counts = {"sessions": len(self.rows), "repositories": len(repositories), "requests": self.requests, "bytes": self.bytes}

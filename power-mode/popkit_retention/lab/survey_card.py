@@ -50,7 +50,7 @@ def _all_of(lines: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
-def card_of(survey: dict[str, Any], version: str) -> dict[str, Any]:
+def card_of(survey: dict[str, Any], version: str) -> dict[str, object]:
     """Return the card of a survey by this version of PopKit. `policies`: for users' own ones the digests of their files."""
     lifetimes = {
         ttl_s: {own_policies.shown(name): figures for name, figures in policies.items()} for ttl_s, policies in survey["ttls"].items()

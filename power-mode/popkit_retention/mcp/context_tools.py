@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import Any
 
 from popkit_retention.core.operations import CONTEXT as CONTEXT_TABLE
 
@@ -56,7 +55,7 @@ CONTEXT = obj(
 )  # fmt: skip
 
 
-def context_status(call: ToolCall) -> dict[str, Any]:
+def context_status(call: ToolCall) -> dict[str, object]:
     """Return the state of the session that runs the server, else of the newest one of the project."""
     from popkit_retention.core.io.system import now
     from popkit_retention.core.reclaim import outlook
@@ -80,7 +79,7 @@ def context_status(call: ToolCall) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def context_search(call: ToolCall) -> dict[str, Any]:
+def context_search(call: ToolCall) -> dict[str, object]:
     """Search the cleared results of the project's sessions; secrets in the lines are masked."""
     from popkit_retention.core.archive import index, searching
     from popkit_retention.core.io import home
@@ -101,7 +100,7 @@ def context_search(call: ToolCall) -> dict[str, Any]:
     return {"results": results, "more": len(matches) > most, **({"not_searched": unindexed} if unindexed else {})}
 
 
-def context_restore(call: ToolCall) -> dict[str, Any]:
+def context_restore(call: ToolCall) -> dict[str, object]:
     """Return a page of what was archived under a handle. The first page counts as a restore, as with `popkit restore`."""
     from popkit_retention.core.io.system import now
     from popkit_retention.core.reclaim import restoring

@@ -23,9 +23,9 @@ class ProtocolFault(PopkitError):
         self.id = id
         self.data = data
 
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> dict[str, object]:
         """Return the error as a JSON-RPC response."""
-        error: dict[str, Any] = {"code": self.code, "message": str(self)}
+        error: dict[str, object] = {"code": self.code, "message": str(self)}
         if self.data is not None:
             error["data"] = self.data
         return {"jsonrpc": "2.0", "id": self.id, "error": error}
@@ -35,7 +35,7 @@ class Message(NamedTuple):
     """A request, or, where `is_request` is false, a notification, which is never answered."""
 
     method: str
-    params: dict[str, Any]
+    params: dict[str, object]
     id: Id | None = None
     is_request: bool = False
 
@@ -116,7 +116,7 @@ def message_of(value: object) -> Message | None:
     return Message(method, params, known, usable)
 
 
-def result(id: Id | None, value: dict[str, Any]) -> dict[str, Any]:
+def result(id: Id | None, value: dict[str, object]) -> dict[str, object]:
     """Return a result as a JSON-RPC response."""
     return {"jsonrpc": "2.0", "id": id, "result": value}
 
@@ -139,7 +139,7 @@ def _kind(value: object) -> str:
     return _KINDS.get(type(value), "null")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
         seen: set[str] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .json_rpc import INVALID_PARAMS, Id, ProtocolFault, shown
 
@@ -25,7 +25,7 @@ class Dialect(NamedTuple):
     structured: bool
     stateless: bool
 
-    def result(self, result: dict[str, Any], server: dict[str, str], lasts: bool = False) -> dict[str, Any]:
+    def result(self, result: dict[str, object], server: dict[str, str], lasts: bool = False) -> dict[str, object]:
         """Return a result in the form of this revision; `lasts`: the client may cache it for a while."""
         if not self.stateless:
             return result
@@ -39,7 +39,7 @@ def dialect(version: str) -> Dialect:
     return Dialect(version, at == 1, at >= 1, at >= 2, version in STATELESS)
 
 
-def negotiated(params: dict[str, Any], id: Id | None) -> Dialect:
+def negotiated(params: dict[str, object], id: Id | None) -> Dialect:
     """Return the dialect of a handshake: the client's revision, else the newest that has handshakes."""
     version = params.get("protocolVersion")
     if not isinstance(version, str):
@@ -47,7 +47,7 @@ def negotiated(params: dict[str, Any], id: Id | None) -> Dialect:
     return dialect(version if version in HANDSHAKES else HANDSHAKES[-1])
 
 
-def spoken(params: dict[str, Any], id: Id | None) -> Dialect | None:
+def spoken(params: dict[str, object], id: Id | None) -> Dialect | None:
     """Return the dialect that a request names; None where it names none. Fault for one that is unknown or incomplete."""
     meta = params.get("_meta")
     if not isinstance(meta, dict) or VERSION_KEY not in meta:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .json_rpc import Id
     from .revisions import Dialect
 
-    Answer = dict[str, Any]
+    Answer = dict[str, object]
     Reply = Callable[[Answer | None], None]
 
     class Toolbox(Protocol):
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
         def listed(self, dialect: Dialect) -> list[Answer]: ...
         def knows(self, name: str) -> bool: ...
-        def call(self, name: str, arguments: dict[str, Any], dialect: Dialect, progress: Progress) -> Answer: ...
+        def call(self, name: str, arguments: dict[str, object], dialect: Dialect, progress: Progress) -> Answer: ...
 
 
 class Cancelled(PopkitError):

@@ -25,7 +25,7 @@ class Tool(NamedTuple):
     cover all projects, where the user allows that."""
 
     name: str
-    does: Callable[[ToolCall], dict[str, Any]]
+    does: Callable[[ToolCall], dict[str, object]]
     title: str
     about: str
     takes: Schema

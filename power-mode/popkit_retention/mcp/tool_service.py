@@ -45,14 +45,14 @@ class Tools:
         self._folder = folder or environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
         self._table = table()
 
-    def listed(self, dialect: Dialect) -> list[dict[str, Any]]:
+    def listed(self, dialect: Dialect) -> list[dict[str, object]]:
         allowed = ToolCall(self._environ, self._folder).all_projects
         return [tool.listed(dialect, allowed) for tool in self._table.values()]
 
     def knows(self, name: str) -> bool:
         return name in self._table
 
-    def call(self, name: str, arguments: dict[str, Any], dialect: Dialect, progress: Progress) -> dict[str, Any]:
+    def call(self, name: str, arguments: dict[str, object], dialect: Dialect, progress: Progress) -> dict[str, object]:
         """Return the result of a call. An error is a result, too, with a message for the model; only Cancelled is raised."""
         try:
             data = self._answer(self._table[name], arguments, progress)
@@ -61,12 +61,12 @@ class Tools:
             raise
         except Exception as error:  # noqa: BLE001  a fault of ours must not end the server: it is logged, and the model gets a message
             return _failed(self._message(name, error))
-        result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
+        result: dict[str, object] = {"content": [{"type": "text", "text": text}]}
         if dialect.structured:
             result["structuredContent"] = data
         return result
 
-    def _answer(self, tool: Tool, arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    def _answer(self, tool: Tool, arguments: dict[str, object], progress: Progress) -> dict[str, object]:
         accepted = dict(arguments)
         wide = tool.wide and accepted.pop("project", "here") == ALL
         mistake = wrong(tool.takes, accepted if tool.wide else arguments)
@@ -110,5 +110,5 @@ def _advice(error: Exception) -> str:
     return ""
 
 
-def _failed(message: str) -> dict[str, Any]:
+def _failed(message: str) -> dict[str, object]:
     return {"content": [{"type": "text", "text": message}], "isError": True}

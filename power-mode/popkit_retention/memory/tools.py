@@ -37,7 +37,7 @@ MEMORY = obj(
 )  # fmt: skip
 
 
-def memory_search(call: ToolCall) -> dict[str, Any]:
+def memory_search(call: ToolCall) -> dict[str, object]:
     """Search memory, even while it is off: stored items can still be retrieved."""
     with _place(call) as place:
         matches = place.memory.search(call["query"], call.whole("most", _MOST_MEMORIES), call.wide)
@@ -46,7 +46,7 @@ def memory_search(call: ToolCall) -> dict[str, Any]:
     return {"items": items, "memory_is_on": is_on}
 
 
-def memory_add(call: ToolCall) -> dict[str, Any]:
+def memory_add(call: ToolCall) -> dict[str, object]:
     """Add an item, only where the user has switched memory on. Sessions get it only once the user has accepted it."""
     from shlex import quote
 
@@ -61,7 +61,7 @@ def memory_add(call: ToolCall) -> dict[str, Any]:
     return {**_item(item), "note": f"No session gets this until the user accepts it. Tell the user: {yes}"}
 
 
-def memory_forget(call: ToolCall) -> dict[str, Any]:
+def memory_forget(call: ToolCall) -> dict[str, object]:
     """Mark items; the job deletes them after the grace period."""
     from shlex import join
 
@@ -76,7 +76,7 @@ def memory_forget(call: ToolCall) -> dict[str, Any]:
         marked = [item.id for item in memory.forget(call["ids"], BY_TOOL)]
         place.refresh()
         is_on = place.project.is_on()
-    result: dict[str, Any] = {"marked": marked, "undo": "/popkit:context memory undo " + join(marked)}
+    result: dict[str, object] = {"marked": marked, "undo": "/popkit:context memory undo " + join(marked)}
     if not is_on:
         result["note"] = (
             "Memory is off for this project: what is marked is deleted when the user runs `popkit memory admin run` after 24 hours."
@@ -84,7 +84,7 @@ def memory_forget(call: ToolCall) -> dict[str, Any]:
     return result
 
 
-def memory_status(call: ToolCall) -> dict[str, Any]:
+def memory_status(call: ToolCall) -> dict[str, object]:
     """Return the state of memory; `alerts`: items of value that will be deleted within days."""
     from popkit_retention.core.archive.content import stamp
 
@@ -97,7 +97,7 @@ def memory_status(call: ToolCall) -> dict[str, Any]:
     return {**here, **shown, "alerts": alerts}
 
 
-def _item(item: Item) -> dict[str, Any]:
+def _item(item: Item) -> dict[str, object]:
     from popkit_retention.core.archive.content import stamp
 
     result = {"id": item.id, "text": item.text, "kind": item.kind, "tier": item.tier, "created_at": stamp(item.created_at)}

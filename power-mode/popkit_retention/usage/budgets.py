@@ -130,13 +130,13 @@ def worst_of(states: list[Standing]) -> Standing | None:
     return max(states, key=lambda state: state.used_percent, default=None)
 
 
-def to_json(standing: Standing) -> dict[str, Any]:
+def to_json(standing: Standing) -> dict[str, object]:
     """Return one limit with what is used, what remains, and the strategy that it alone would imply."""
     remaining = max(0, standing.limit - standing.used)
     return {**standing._asdict(), "remaining": remaining, **percent_to_json(standing.used_percent)}
 
 
-def percent_to_json(used: float | None) -> dict[str, Any]:
+def percent_to_json(used: float | None) -> dict[str, object]:
     """Return a used percentage (None: no limit), what remains, and the range that this is in."""
     remaining = remaining_of(used)
     return {

@@ -52,12 +52,12 @@ def set_limits(args: Words, environ: Mapping[str, str]) -> Answer:
     return Answer([], code=int(not (is_done or args.dry_run)))
 
 
-def _limits_of(words: list[str]) -> dict[str, Any]:
+def _limits_of(words: list[str]) -> dict[str, object]:
     """Return the limits that words set: session_tokens=2000000, month_usd=none. Refused for any other word."""
     from popkit_retention.core.config import validation
     from popkit_retention.core.config.fields import FIELDS
 
-    limits: dict[str, Any] = {}
+    limits: dict[str, object] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or name not in LIMITS:

@@ -42,7 +42,7 @@ _NAME = "budget"  # of the check
 
 def configuration(environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the user's settings `context`. NoHome."""
-    context: dict[str, Any] = effective(home.plugin_root(), home.popkit_home(environ), "")["context"]
+    context: dict[str, object] = effective(home.plugin_root(), home.popkit_home(environ), "")["context"]
     return context
 
 
@@ -111,7 +111,7 @@ class BudgetReport(NamedTuple):
     of_session: Sum | None
     of_month: Sum
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "database": self.database, "user": self.user, "session": self.session, "month": self.month,
             "limits": [budgets.to_json(standing) for standing in self.limits], "on_exceeded": self.on_exceeded,

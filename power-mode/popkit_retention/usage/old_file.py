@@ -76,7 +76,7 @@ def _copy(old: str, db: sqlite3.Connection) -> None:
         db.executemany(_into("context_usage", USAGE), map(_usage, _rows(source, "context_usage", USAGE)))
 
 
-def _rows(source: sqlite3.Connection, table: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _rows(source: sqlite3.Connection, table: str, columns: Sequence[str]) -> Iterator[dict[str, object]]:
     for row in source.execute(f"SELECT {', '.join(columns)} FROM {table}"):
         yield dict(zip(columns, row))
 
@@ -85,11 +85,11 @@ def _into(table: str, columns: Sequence[str]) -> str:
     return f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({', '.join(':' + name for name in columns)})"
 
 
-def _snapshot(row: dict[str, Any]) -> dict[str, Any]:
+def _snapshot(row: dict[str, Any]) -> dict[str, object]:
     return {**row, "id": str(uuid.UUID(hex=row["id"])), "created_at": _seconds(row["created_at"])}
 
 
-def _usage(row: dict[str, Any]) -> dict[str, Any]:
+def _usage(row: dict[str, Any]) -> dict[str, object]:
     return {**row, "at": _seconds(row["at"])}
 
 

@@ -80,7 +80,7 @@ class Snapshot(NamedTuple):
     id: str
     session_id: str
     user_id: str
-    tier_breakdown: dict[str, Any]
+    tier_breakdown: dict[str, object]
     total_tokens: int
     budget_percent: float  # used: what people see
     pruning_strategy: dict[str, Any]

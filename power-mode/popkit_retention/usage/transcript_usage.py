@@ -51,6 +51,6 @@ def _answer(entry: Any) -> tuple[str, str, float, Tokens] | None:
     return id, model, at, tokens
 
 
-def _count(usage: dict[str, Any], name: str) -> int:
+def _count(usage: dict[str, object], name: str) -> int:
     value = usage.get(name)
     return value if type(value) is int and 0 < value < _MOST_TOKENS else 0

@@ -76,9 +76,9 @@ def _append(folder: str, line: Mapping[str, Any]) -> None:
     files.append_text(path, json.dumps(line) + "\n")
 
 
-def _rows(path: str) -> list[dict[str, Any]]:
+def _rows(path: str) -> list[dict[str, object]]:
     """Return the newest line of each silence, the oldest silence first."""
-    newest: dict[str, dict[str, Any]] = {}
+    newest: dict[str, dict[str, object]] = {}
     for line in (files.read_text(path) or "").splitlines():
         with suppress(ValueError, TypeError, KeyError):  # cut short by a kill
             row = json.loads(line)

@@ -132,7 +132,7 @@ class UsageStore:
 
     def record(self, db: Statements, used: Iterable[RequestUsage]) -> None:
         """Record requests within the caller's transaction."""
-        rows: dict[tuple[str, str], dict[str, Any]] = {}
+        rows: dict[tuple[str, str], dict[str, object]] = {}
         for row in map(_row, used):
             before = rows.setdefault((row["source"], row["request_id"]), row)
             if before["output_tokens"] <= row["output_tokens"]:
@@ -228,7 +228,7 @@ def _row(used: RequestUsage) -> dict[str, Any]:
     return {**names, "at": _time(used.at), "day": day_of(used.at), **dict(zip(TOKENS, tokens)), "usd": used.usd}
 
 
-def _snapshot_values(snapshot: Snapshot) -> dict[str, Any]:
+def _snapshot_values(snapshot: Snapshot) -> dict[str, object]:
     documents = {name: json.dumps(getattr(snapshot, name)) for name in ("tier_breakdown", "pruning_strategy")}
     return {**snapshot._asdict(), **documents, "created_at": _time(snapshot.created_at)}
 

@@ -155,7 +155,7 @@ class PgVectorStore:
                 connection.close()
 
 
-def _arguments_of(address: str) -> dict[str, Any]:
+def _arguments_of(address: str) -> dict[str, object]:
     """Return what the driver takes of an address. Raise StoreUnavailable for one that is none."""
     try:
         parts = urlsplit(address)

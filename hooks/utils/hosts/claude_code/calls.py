@@ -8,15 +8,11 @@ from ...policy.calls import Call
 from ..transcripts.outcomes import input_of, outcome_of, outcome_of_error
 from . import TOOLS
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 # What comes before and behind the folder of our command, for which a command of the model's is run.
 _OURS, _THEN = "PATH='", "' && "
 
 
-def call_of(payload: dict[str, Any], now: float) -> Call | None:
+def call_of(payload: dict[str, object], now: float) -> Call | None:
     """Return the completed call that a PostToolUse or PostToolUseFailure payload tells of; None when it names none."""
     id, name = text_in_field(payload, "tool_use_id"), text_in_field(payload, "tool_name")
     if not id or not name:
@@ -37,7 +33,7 @@ def run_as_ours(command: str) -> str:
     return _OURS + folder.replace("'", "'\\''") + _THEN + command if folder.isprintable() and ":" not in folder else ""
 
 
-def _as_recorded(tool_input: dict[str, Any]) -> dict[str, Any]:
+def _as_recorded(tool_input: dict[str, object]) -> dict[str, object]:
     """Return the input as the transcript has it: the host tells hooks the command that it ran for it."""
     command = tool_input.get("command")
     if isinstance(command, str) and command.startswith(_OURS):
@@ -47,7 +43,7 @@ def _as_recorded(tool_input: dict[str, Any]) -> dict[str, Any]:
     return tool_input
 
 
-def output_of(payload: dict[str, Any]) -> str:
+def output_of(payload: dict[str, object]) -> str:
     response = payload.get("tool_response")
     output = response.get("stdout") if isinstance(response, dict) else response
     return as_text(output)

@@ -13,7 +13,6 @@ from ...io.system import join
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 # The client compacts as if the window were no larger than this says, but never as if it were smaller than the least.
 _WINDOW, _LEAST_WINDOW = "CLAUDE_CODE_AUTO_COMPACT_WINDOW", 100_000
@@ -23,7 +22,7 @@ _UNITS = {"k": 1_000, "m": 1_000_000}
 _MANAGED = "/etc/claude-code/managed-settings.json"
 
 
-def told(environ: Mapping[str, str], folder: str, model: str = "") -> dict[str, Any]:
+def told(environ: Mapping[str, str], folder: str, model: str = "") -> dict[str, object]:
     """Return what a person has told the host about compactions by itself: for which `window` (tokens), at which `percent` of it, both None
     where nothing usable is said, and whether they are `off`. `folder`: of the project; `model`: id."""
     window, is_on = _of_settings(environ, folder, model)

@@ -9,7 +9,6 @@ from .calls import call_of, output_of, run_as_ours
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from ..own_memory import OwnMemory
 
@@ -29,7 +28,7 @@ def own_memory(environ: Mapping[str, str], root: str) -> OwnMemory:
     return own_memory(environ, root)
 
 
-def compaction_told(environ: Mapping[str, str], folder: str, model: str) -> dict[str, Any] | None:
+def compaction_told(environ: Mapping[str, str], folder: str, model: str) -> dict[str, object] | None:
     """Return what a person has told Claude Code about compactions by itself."""
     from .compaction_settings import told
 

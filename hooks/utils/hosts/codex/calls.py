@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    Item = dict[str, Any]
+    Item = dict[str, object]
 
 
 CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"))
@@ -42,7 +42,7 @@ class Call:
 
     __slots__ = ("cwd", "id", "input", "tool")
 
-    def __init__(self, id: str, tool: str, input: dict[str, Any]) -> None:
+    def __init__(self, id: str, tool: str, input: dict[str, object]) -> None:
         self.id = id
         self.tool = tool
         self.input = input
@@ -85,7 +85,7 @@ def _custom(name: str, text: str) -> tuple[str, dict[str, Any]]:
     return (name, {"input": text}) if name != _SCRIPT else _scripted(calls_of(text)) or (name, {"input": text})
 
 
-def _scripted(called: list[tuple[str, Any]]) -> tuple[str, dict[str, Any]] | None:
+def _scripted(called: list[tuple[str, Any]]) -> tuple[str, dict[str, object]] | None:
     """Return the one call that a script amounts to: its only one, or all its commands, line by line; None for any other script."""
     calls = [(name, value if isinstance(value, dict) else {"input": value}) for name, value in called]
     if len(calls) == 1:
@@ -97,7 +97,7 @@ def _scripted(called: list[tuple[str, Any]]) -> tuple[str, dict[str, Any]] | Non
     return "exec_command", {"cmd": "\n".join(map(str, lines)), **({"workdir": folder} if (folder := folders.pop()) else {})}
 
 
-def _shell(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _shell(name: str, arguments: dict[str, object]) -> tuple[str, dict[str, object]]:
     field = _SHELL_TOOLS[name]
     line = line_of(arguments.get(field))
     folder = arguments.get("workdir") or arguments.get("working_directory")
@@ -126,7 +126,7 @@ def line_of(command: object) -> str:
     return shlex.join(words)
 
 
-def result_of(item: Item) -> tuple[list[dict[str, Any]] | str, bool]:
+def result_of(item: Item) -> tuple[list[dict[str, object]] | str, bool]:
     """Return (content, whether it is an error) of an item that brings a result. What Codex says before a command's output (its time, its
     exit code) is left out; an exit code other than 0 comes before it in the words of Claude Code."""
     output = item.get("output", item.get("tools"))
@@ -160,8 +160,8 @@ def _unwrapped(text: str) -> tuple[str, int]:
     return text, 0
 
 
-def _blocks(output: list[Any]) -> list[dict[str, Any]]:
-    blocks: list[dict[str, Any]] = []
+def _blocks(output: list[Any]) -> list[dict[str, object]]:
+    blocks: list[dict[str, object]] = []
     for one in output:
         if not isinstance(one, dict):
             continue
@@ -175,7 +175,7 @@ def _blocks(output: list[Any]) -> list[dict[str, Any]]:
     return [block for block in blocks if block.get("text") != ""]
 
 
-def _arguments(value: object) -> dict[str, Any]:
+def _arguments(value: object) -> dict[str, object]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -184,5 +184,5 @@ def _arguments(value: object) -> dict[str, Any]:
     return _object(value)
 
 
-def _object(value: object) -> dict[str, Any]:
+def _object(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {} if value is None else {"arguments": value}

@@ -6,9 +6,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    Item = dict[str, Any]
+    Item = dict[str, object]
 
 
 _PATCH_BEGINS, _PATCH_ENDS = "*** Begin Patch", "*** End Patch"

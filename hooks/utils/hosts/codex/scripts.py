@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    Item = dict[str, Any]
+    Item = dict[str, object]
 
 
 _CALL = re.compile(r"\btools\s*\.\s*([A-Za-z_]\w*)\s*\(")

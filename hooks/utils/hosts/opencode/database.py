@@ -18,7 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from sqlite3 import Connection
-    from typing import Any
 
 _MAGIC, _HEAD_BYTES = b"SQLite format 3\0", 20
 _WRITES_AHEAD = 2  # in byte 18 of the head: changes go to a file beside it first
@@ -62,7 +61,7 @@ def sizes(path: str, only: str = "") -> dict[str, int]:
     return sums
 
 
-def session(path: str, id: str) -> dict[str, Any]:
+def session(path: str, id: str) -> dict[str, object]:
     """Return what is known of a session, in the form of its `info`; OSError where it is not there."""
     with _opened(path) as db:
         row = db.execute("SELECT parent_id, directory, time_updated FROM session WHERE id = ?", (id,)).fetchone()
@@ -71,7 +70,7 @@ def session(path: str, id: str) -> dict[str, Any]:
     return {"id": id, "parentID": _text(row[0]), "directory": _text(row[1]), "time": {"updated": row[2]}}
 
 
-def messages(path: str, id: str) -> Iterator[dict[str, Any] | None]:
+def messages(path: str, id: str) -> Iterator[dict[str, object] | None]:
     """Yield the messages of a session, {info, parts}, in their order; None for each row that is not understood or far too large."""
     with _opened(path) as db:
         rows = db.execute("SELECT id FROM message WHERE session_id = ? ORDER BY time_created, id", (id,)).fetchall()
@@ -86,7 +85,7 @@ def messages(path: str, id: str) -> Iterator[dict[str, Any] | None]:
             yield info and {"info": {**info, "id": message, "sessionID": id}, "parts": of_it}
 
 
-def newest_answers(path: str, id: str) -> list[dict[str, Any]]:
+def newest_answers(path: str, id: str) -> list[dict[str, object]]:
     """Return the `info` of the answers among the last messages of a session, the newest first."""
     with _opened(path) as db:
         newest = "SELECT data FROM message WHERE session_id = ? AND LENGTH(data) <= ? ORDER BY time_created DESC, id DESC LIMIT ?"
@@ -94,7 +93,7 @@ def newest_answers(path: str, id: str) -> list[dict[str, Any]]:
     return [info for info in (_object(row[0]) for row in rows) if info and info.get("role") == "assistant"]
 
 
-def _rows(db: Connection, table: str, column: str, id: object) -> list[tuple[str, dict[str, Any] | None]]:
+def _rows(db: Connection, table: str, column: str, id: object) -> list[tuple[str, dict[str, object] | None]]:
     """Return (id, the JSON object in `data`) of rows, in the order of their ids; None for what is none."""
     cursor = db.execute(
         f"SELECT id, CASE WHEN LENGTH(data) <= ? THEN data END FROM {table} WHERE {column} = ? ORDER BY id",  # noqa: S608  our names
@@ -103,7 +102,7 @@ def _rows(db: Connection, table: str, column: str, id: object) -> list[tuple[str
     return [(_text(row), _object(data)) for row, data in cursor.fetchall()]
 
 
-def _object(data: object) -> dict[str, Any] | None:
+def _object(data: object) -> dict[str, object] | None:
     try:
         value = json.loads(data.decode("utf-8", "replace")) if isinstance(data, bytes) else None
     except (ValueError, RecursionError):

@@ -8,8 +8,6 @@ from ..transcripts import outcomes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ...policy.tools import Tool
 
 
@@ -19,7 +17,7 @@ def exit_of(metadata: object) -> int | None:
     return code if type(code) is int and -1_000 < code < 100_000 else None
 
 
-def outcome_of(tool: Tool, tool_input: dict[str, Any], text: str, metadata: object, failed: bool) -> Outcome:
+def outcome_of(tool: Tool, tool_input: dict[str, object], text: str, metadata: object, failed: bool) -> Outcome:
     """Return the outcome of a call from the text that the model got and what OpenCode notes beside it."""
     if failed:
         return outcomes.outcome_of_error(error_text(text, metadata))
@@ -33,7 +31,7 @@ def error_text(text: str, metadata: object) -> str:
     return text if not code else f"Exit code {code}\n{text}"
 
 
-def shown_file(metadata: object) -> dict[str, Any] | None:
+def shown_file(metadata: object) -> dict[str, object] | None:
     """Return which lines of a file a read has shown, in the form in which Claude Code says so; None where OpenCode does not say."""
     shown = as_object(metadata).get("display")
     if not isinstance(shown, dict) or shown.get("type") != "file" or not isinstance(shown.get("text"), str):

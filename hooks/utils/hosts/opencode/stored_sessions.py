@@ -23,7 +23,6 @@ from .translation import SESSION, usage_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any
 
     from ...policy.usage import Usage
 
@@ -140,7 +139,7 @@ def id_of(address: str) -> str:
     return match[1] if match else ""
 
 
-def read(address: str) -> tuple[dict[str, Any], Iterator[dict[str, Any] | None]]:
+def read(address: str) -> tuple[dict[str, object], Iterator[dict[str, object] | None]]:
     """Return what is known of the session at an address, and its messages, {info, parts}, None for each that is not understood. OSError
     where it is not there or cannot be read, also while they are gone through."""
     match = _ADDRESS.fullmatch(address)
@@ -187,7 +186,7 @@ def _sessions_in_files(folder: str) -> list[tuple[str, str, float]]:
     return sorted(sessions, key=lambda each: (each[2], each[1]), reverse=True)
 
 
-def _session_in_file(path: str) -> dict[str, Any]:
+def _session_in_file(path: str) -> dict[str, object]:
     """Return what is known of a session; OSError where its file is none of OpenCode's."""
     info = _object_in(path)
     if info is None:
@@ -195,7 +194,7 @@ def _session_in_file(path: str) -> dict[str, Any]:
     return {**info, "id": os.path.basename(path).removesuffix(_SUFFIX)}
 
 
-def _messages_in_files(path: str) -> Iterator[dict[str, Any] | None]:
+def _messages_in_files(path: str) -> Iterator[dict[str, object] | None]:
     """Yield the messages of a session, {info, parts}, in their order; None for each file that is not understood or far too large."""
     storage = os.path.dirname(os.path.dirname(os.path.dirname(path)))
     id = os.path.basename(path).removesuffix(_SUFFIX)
@@ -222,7 +221,7 @@ def _names_in(folder: str) -> list[str]:
     return [name.removesuffix(_SUFFIX) for name in files.names(folder) if name.endswith(_SUFFIX)]
 
 
-def _object_in(path: str) -> dict[str, Any] | None:
+def _object_in(path: str) -> dict[str, object] | None:
     """Return the JSON object in a file; None for anything else."""
     try:
         data = files.read_bytes(path) if files.size_of(path) <= LARGEST_FILE else None

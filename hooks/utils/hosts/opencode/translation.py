@@ -134,7 +134,7 @@ def is_whole(message: object) -> bool:
     return isinstance(info, dict) and (info.get("role") == "user" or bool(_time(info, "completed")) or bool(info.get("error")))
 
 
-def usage_of(tokens: object) -> dict[str, Any] | None:
+def usage_of(tokens: object) -> dict[str, object] | None:
     """Return what a request used, in Claude Code's names; None where OpenCode does not say, as of one that was broken off."""
     if not isinstance(tokens, dict):
         return None

@@ -59,7 +59,7 @@ class PiConversation:
         self.sent: list[Message] = [{"role": role, "content": blocks} for role, blocks in conversation]
         self.rows = [_row(role, blocks) for role, blocks in conversation]
 
-    def edits(self, rows: Sequence[MessageRow]) -> dict[str, Any]:
+    def edits(self, rows: Sequence[MessageRow]) -> dict[str, object]:
         """Return the `edits` after which pi shows these rows, each {`id` of the entry, its new `content`, None for none}; with the
         `summary` of the compaction, and the id of the `first` entry that it keeps. MessagesNotUnderstood where the rows have what no edit
         can say."""

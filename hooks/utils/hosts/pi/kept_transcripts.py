@@ -43,7 +43,7 @@ class PiTranscript(KeptTranscript):
                 list(self.translator.entries(message))  # what follows may ask for it
         return super().take(messages, is_all)
 
-    def translate(self, id: str, message: Any) -> list[dict[str, Any]]:
+    def translate(self, id: str, message: Any) -> list[dict[str, object]]:
         """Return the entries of a message; none of one that is in the file, on a branch that goes on again."""
         translated = super().translate(id, message)
         if id in self.written:

@@ -9,8 +9,6 @@ from ..transcripts import outcomes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ...policy.calls import Outcome
     from ...policy.tools import Tool
 
@@ -27,7 +25,7 @@ def error_text(text: str) -> str:
     return f"Exit code {match[1]}\n" + text[: match.start()].rstrip("\n") if match else text
 
 
-def outcome_of(tool: Tool, tool_input: dict[str, Any], text: str, failed: bool) -> Outcome:
+def outcome_of(tool: Tool, tool_input: dict[str, object], text: str, failed: bool) -> Outcome:
     """Return the outcome of a call from the text that the model got."""
     if failed:
         return outcomes.outcome_of_error(error_text(text))
@@ -35,7 +33,7 @@ def outcome_of(tool: Tool, tool_input: dict[str, Any], text: str, failed: bool) 
     return outcomes.outcome_of(tool, tool_input, text if shown is None else shown)
 
 
-def shown_file(tool_input: dict[str, Any], text: str) -> dict[str, Any]:
+def shown_file(tool_input: dict[str, object], text: str) -> dict[str, object]:
     """Return which lines of a file a read has shown, in the form in which Claude Code says so."""
     match = _MORE.search(text)
     content = text[: match.start()] if match else text

@@ -216,7 +216,7 @@ def shown_message(entry: Entry, edit: Entry | None) -> Entry | None:
     return {**message, "content": replacement.get("content")} if isinstance(replacement, dict) else None
 
 
-def usage_of(usage: object) -> dict[str, Any] | None:
+def usage_of(usage: object) -> dict[str, object] | None:
     """Return what a request used, in Claude Code's names; None where pi does not say, as of one that failed."""
     if not isinstance(usage, dict):
         return None

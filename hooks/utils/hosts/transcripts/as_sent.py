@@ -58,7 +58,7 @@ class SentConversation:
 
 
 def read(
-    sent: object, rows: object, tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str], host: str = CLAUDE_CODE
+    sent: object, rows: object, tools: Tools, attachments: Attachments, show: Callable[[dict[str, object]], str], host: str = CLAUDE_CODE
 ) -> SentConversation:
     """Return the conversation of the messages `sent`, whose `rows` the host hands over. `show(block)`: the text that takes the place of a
     picture or document of the person's; `host`: its name. MessagesNotUnderstood where rows and messages do not match, or anything would be
@@ -104,7 +104,7 @@ class _Reader:
     """Takes one message after the other."""
 
     def __init__(
-        self, rows: Sequence[object], tools: Tools, attachments: Attachments, show: Callable[[dict[str, Any]], str], host: str
+        self, rows: Sequence[object], tools: Tools, attachments: Attachments, show: Callable[[dict[str, object]], str], host: str
     ) -> None:  # fmt: skip
         self.done = SentConversation()
         self.attachments = attachments
@@ -211,7 +211,7 @@ class _Reader:
         self.taken.update([word for word in wholes if word.endswith(text)])
         return wholes != []
 
-    def _result(self, block: dict[str, Any], said: list[Message]) -> ShownResult:
+    def _result(self, block: dict[str, object], said: list[Message]) -> ShownResult:
         """Return a result as its row has it. What the client has put behind its text is added to what is `said`."""
         id, content = _text(block, "tool_use_id"), block.get("content")
         if block.get("as_row") and id in self.results:
@@ -288,7 +288,7 @@ def text_of(content: Sequence[Any]) -> str | None:
     return "\n".join(str(block.get("text")) if block["type"] == "text" else _loaded(block) for block in content)
 
 
-def _loaded(block: dict[str, Any]) -> str:
+def _loaded(block: dict[str, object]) -> str:
     """Return the text that stands for a reference to a tool."""
     return f"Loaded the tool {block.get('tool_name')}"
 
@@ -307,7 +307,7 @@ def _check(block: object) -> None:
         raise MessagesNotUnderstood(f"a {block['type']} with {min(more)} cannot be carried")
 
 
-def _text(block: dict[str, Any], name: str) -> str:
+def _text(block: dict[str, object], name: str) -> str:
     value = block.get(name)
     if not isinstance(value, str):
         raise MessagesNotUnderstood(f"a {block['type']} has no {name}")

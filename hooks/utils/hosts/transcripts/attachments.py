@@ -84,7 +84,7 @@ class Attachments:
             thinking = as_object(request.get("params")).get("thinking")
             self.thinking = str(thinking.get("type") or "") if isinstance(thinking, dict) else ""
 
-    def _is_own(self, request: dict[str, Any]) -> bool:
+    def _is_own(self, request: dict[str, object]) -> bool:
         """Return whether a request is of the main thread in its transcript; a subagent's transcript has only its own."""
         return not request.get("agentId") or "/subagents/" in self.path
 
@@ -103,7 +103,7 @@ class Attachments:
             self._known[text.strip()] = at
 
 
-def object_of(line: bytes) -> dict[str, Any]:
+def object_of(line: bytes) -> dict[str, object]:
     """Return the object of a line; empty for one that holds none."""
     try:
         value = loads(line.decode("utf-8", "replace"))
@@ -120,7 +120,7 @@ def _texts(content: object) -> list[str]:
     return [str(block.get("text")) for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
 
 
-def typed(attachment: dict[str, Any]) -> str:
+def typed(attachment: dict[str, object]) -> str:
     """Return what the person typed while the assistant worked; "" for what somebody else delivered."""
     origin = attachment.get("origin")
     is_theirs = not attachment.get("isMeta") and (not isinstance(origin, dict) or origin.get("kind") == "human")

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from ...io.codec import as_object, texts
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
-
-def metadata_of(boundary: dict[str, Any]) -> dict[str, Any]:
+def metadata_of(boundary: dict[str, object]) -> dict[str, object]:
     """Return what a boundary says of its compaction; {} where it says nothing."""
     return as_object(boundary.get("compactMetadata"))
 

@@ -11,8 +11,6 @@ from ...policy.tools import FETCH, FIND, SEARCH, SHELLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ...policy.tools import Tool
 
 # The host moves what a search found to a file where it has more characters.
@@ -67,7 +65,7 @@ _LIST_CUT, _PAGED = "(Results are truncated", "[Showing results with pagination"
 _HEAD = 200  # characters in which a notice says so
 
 
-def of_response(tool: Tool, tool_input: dict[str, Any], response: object) -> str:
+def of_response(tool: Tool, tool_input: dict[str, object], response: object) -> str:
     """Return why a structured response does not show how its call went; "" where the text alone tells."""
     if not isinstance(response, dict):
         return ""
@@ -83,7 +81,7 @@ def of_response(tool: Tool, tool_input: dict[str, Any], response: object) -> str
     return CUT if tool.operation == SEARCH and isinstance(found, str) and len(found) > LONGEST_FOUND else ""
 
 
-def of_text(tool: Tool, tool_input: dict[str, Any], text: str) -> str:
+def of_text(tool: Tool, tool_input: dict[str, object], text: str) -> str:
     """Return why the text of a successful call does not show how it went; "" where it does."""
     if is_in_file(text):
         return CUT

@@ -123,7 +123,7 @@ def _ack(tool: Tool, tool_input: dict[str, Any]) -> Outcome:
     return Outcome(chars=60 + len(text_in(tool_input, *tool.paths)))
 
 
-def _read(response: dict[str, Any]) -> Outcome:
+def _read(response: dict[str, object]) -> Outcome:
     file = response.get("file")
     kind = response.get("type")
     if kind == "file_unchanged":
@@ -159,7 +159,7 @@ def _read_outcome(content: str, first: int, lines: int, whole: bool) -> Outcome:
     return outcome
 
 
-def _read_text(tool_input: dict[str, Any], text: str) -> Outcome:
+def _read_text(tool_input: dict[str, object], text: str) -> Outcome:
     if text.startswith(_UNCHANGED):
         return Outcome(chars=len(_UNCHANGED[1]) + 60, unchanged=True)
     lines = text.partition("\n\n" + _REMINDER)[0].split("\n")

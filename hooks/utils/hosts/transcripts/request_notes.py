@@ -24,7 +24,7 @@ _MOST_NAMES = 3
 LONGEST_NAME = 60
 
 
-def is_of_conversation(request: dict[str, Any]) -> bool:
+def is_of_conversation(request: dict[str, object]) -> bool:
     """Return whether a noted request is one of a conversation itself."""
     return str(request.get("querySource")).startswith(_OF_CONVERSATION)
 
@@ -35,7 +35,7 @@ class _Shape:
 
     __slots__ = ("system", "tools")
 
-    def __init__(self, shape: dict[str, Any]) -> None:
+    def __init__(self, shape: dict[str, object]) -> None:
         tools, system = shape.get("tools"), shape.get("system")
         self.tools = {str(tool.get("name")): hash(str(tool)) for tool in _dicts(tools)}
         self.system = _sections("\n".join(str(block.get("text")) for block in _dicts(system)))
@@ -47,7 +47,7 @@ class _Note:
 
     __slots__ = ("count", "messages", "params", "shape")
 
-    def __init__(self, entry: dict[str, Any], base: _Note | None) -> None:
+    def __init__(self, entry: dict[str, object], base: _Note | None) -> None:
         shape, params = entry.get("shapeHash"), entry.get("params")
         self.shape = as_text(shape)
         self.params = as_object(params)
@@ -59,7 +59,7 @@ class _Note:
         value = value.get(key) if isinstance(value, dict) else ""
         return value[:LONGEST_NAME] if isinstance(value, str) else ""
 
-    def edits(self) -> list[dict[str, Any]]:
+    def edits(self) -> list[dict[str, object]]:
         """Return what the provider is asked to leave out of the prompt, or to keep in it."""
         management = self.params.get("context_management")
         return _dicts(management.get("edits")) if isinstance(management, dict) else []
@@ -98,14 +98,14 @@ class Notes:
         except (ValueError, RecursionError):
             return
 
-    def _take(self, entry: dict[str, Any], between: Interval) -> None:
+    def _take(self, entry: dict[str, object], between: Interval) -> None:
         key, shape = entry.get("shapeHash"), entry.get("shape")
         if isinstance(shape, dict) and isinstance(key, str):
             _keep(self._shapes, key, _Shape(shape))
         elif isinstance(entry.get("params"), dict):
             self._request(entry, between)
 
-    def _request(self, entry: dict[str, Any], between: Interval) -> None:
+    def _request(self, entry: dict[str, object], between: Interval) -> None:
         id = str(entry.get("id"))
         note = _Note(entry, self._notes.get(str(entry.get("base"))))
         _keep(self._notes, id, note)
@@ -206,5 +206,5 @@ def _sections(text: str) -> list[tuple[str, int]]:
     return [(part.partition("\n")[0].strip("# ")[:LONGEST_NAME] if number else "", hash(part)) for number, part in enumerate(parts)]
 
 
-def _dicts(values: object) -> list[dict[str, Any]]:
+def _dicts(values: object) -> list[dict[str, object]]:
     return as_objects(values)

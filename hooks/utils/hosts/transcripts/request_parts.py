@@ -20,8 +20,6 @@ from .boundaries import kept_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ...policy.tools import Tool
     from .entries import Entry
 
@@ -64,7 +62,7 @@ class Contents:
             message = entry.get("message") if entry.get("type") == "user" else None
         self._results(entries.blocks_of({"message": message}), uuid)
 
-    def _results(self, blocks: list[dict[str, Any]], uuid: str) -> None:
+    def _results(self, blocks: list[dict[str, object]], uuid: str) -> None:
         for block in blocks:
             id = block.get("tool_use_id")
             if block.get("type") == "tool_result" and isinstance(id, str) and id not in self._known:
@@ -105,7 +103,7 @@ class Contents:
         """Leave out what came behind an entry."""
         self.composition.cut(self._ends.get(uuid, len(self.composition)))
 
-    def _answer(self, block: dict[str, Any], uuid: str) -> None:
+    def _answer(self, block: dict[str, object], uuid: str) -> None:
         if block.get("type") != "tool_use":
             self.composition.add(THOUGHT, thinking_tokens(block), uuid)
             self.composition.add(WROTE, entries.text_tokens(block), uuid)
@@ -127,7 +125,7 @@ class Contents:
         for block in entries.blocks_of(entry):
             self.composition.add(kind, IMAGE_TOKENS if block.get("type") == "image" else entries.text_tokens(block), uuid)
 
-    def _attached(self, attached: dict[str, Any], text: str, uuid: str, began: bool) -> None:
+    def _attached(self, attached: dict[str, object], text: str, uuid: str, began: bool) -> None:
         kind = SAID if attached.get("type") in _WITH_WORDS else ADDED
         if attached.get("type") not in _FOR_PEOPLE and (began or kind == SAID):
             self.composition.add(kind, estimate_tokens(text), uuid)
@@ -141,7 +139,7 @@ class Contents:
             self._stands.add(key)
 
 
-def _attached_text(attached: dict[str, Any], rendered: object) -> str:
+def _attached_text(attached: dict[str, object], rendered: object) -> str:
     """Return what of an attachment the model gets: as the client says that it was sent, else what its kinds hold."""
     shown = [each.get("content") for each in as_objects(rendered)]
     values = shown or [value for value in map(attached.get, _SHOWN) if value]

@@ -13,9 +13,8 @@ from .blocks import dumps_or_nothing, text_and_images
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
-    Response = dict[str, Any]
+    Response = dict[str, object]
     Form = Callable[[Response], "str | None"]
 
 # What the context has of an output that the host has moved to a file: a notice and the first 2 kB.

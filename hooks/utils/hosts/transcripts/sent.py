@@ -371,14 +371,14 @@ def _text(line: bytes, at: int) -> str:
     return line[at + len(_UUID) :].partition(b'"')[0].decode("ascii", "replace")
 
 
-def _names(attached: dict[str, Any]) -> str:
+def _names(attached: dict[str, object]) -> str:
     """Return what came or went, in few words: servers by their names."""
     some = (attached.get(key) for key in ("addedNames", "removedNames", "names"))
     names = [name for names in some if isinstance(names, list) for name in names if isinstance(name, str)]
     return listed(names) or str(attached["type"])
 
 
-def _diagnosed(message: dict[str, Any], between: Interval) -> None:
+def _diagnosed(message: dict[str, object], between: Interval) -> None:
     """Note what the provider says of the request: it names the first part that is another."""
     reason = as_object(message.get("diagnostics")).get("cache_miss_reason")
     part = _DIAGNOSES.get(str(reason.get("type"))) if isinstance(reason, dict) else None
@@ -386,7 +386,7 @@ def _diagnosed(message: dict[str, Any], between: Interval) -> None:
         between.note({part}, {*PARTS} - {part})
 
 
-def _output(message: dict[str, Any]) -> int:
+def _output(message: dict[str, object]) -> int:
     usage = message.get("usage")
     count = usage.get("output_tokens") if isinstance(usage, dict) else 0
     return count if type(count) is int and 0 < count < 10**9 else 0

@@ -282,7 +282,7 @@ class Reader:
         completed.committed = self.commits.files_of(completed, text)
         return completed
 
-    def _content(self, block: dict[str, Any]) -> object:
+    def _content(self, block: dict[str, object]) -> object:
         """Return the content of a result, or what a placeholder there replaced."""
         content = block.get("content")
         handle = handle_in(content)

@@ -167,7 +167,7 @@ def base_tokens(path: str) -> int:
     return 0
 
 
-def _said(entry: dict[str, Any]) -> int:
+def _said(entry: dict[str, object]) -> int:
     """Return the estimated tokens of what an entry says, calls and brings."""
     content = as_object(entry.get("message")).get("content")
     blocks = [{"text": content}] if isinstance(content, str) else as_list(content)

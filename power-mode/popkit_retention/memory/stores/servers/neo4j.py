@@ -186,7 +186,7 @@ class Neo4jStore:
         where: Sequence[Condition] = (),
     ) -> Iterator[Item]:
         statement = cypher.SCAN if project is None else cypher.SCAN_PROJECT
-        chosen: dict[str, Any] = {"project": project, "kinds": list(kinds), "tiers": list(tiers), "marked": marked, "most": _SCANNED}
+        chosen: dict[str, object] = {"project": project, "kinds": list(kinds), "tiers": list(tiers), "marked": marked, "most": _SCANNED}
         chosen["scopes"] = cypher.scopes_of(where)
         reading = _READ_BARE if bare else _READ
         items = self._items(statement, reading, last="", **chosen)
@@ -352,9 +352,9 @@ class Neo4jStore:
         return self._neo4j.time.DateTime(day.year, day.month, day.day, day.hour, day.minute, day.second, nanoseconds, timezone.utc)
 
 
-def _one_of_each(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+def _one_of_each(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, object]]]:
     """Yield rows in parts that have no item twice: within a statement the order of changes is the server's."""
-    batch: dict[str, dict[str, Any]] = {}
+    batch: dict[str, dict[str, object]] = {}
     for row in rows:
         if row["id"] in batch or len(batch) == _ROWS:
             yield list(batch.values())

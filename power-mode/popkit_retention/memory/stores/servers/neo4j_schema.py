@@ -221,7 +221,7 @@ def item_of(values: Sequence[Any]) -> Item:
 
 def properties_of(fields: Mapping[str, object], time_of: Callable[[float], object]) -> dict[str, object]:
     """Return fields as properties; `time_of` makes the driver's kind of time."""
-    properties: dict[str, Any] = {}
+    properties: dict[str, object] = {}
     for name, value in fields.items():
         if name in TIMES and value is not None:
             value = time_of(float(value))  # type: ignore[arg-type]
