@@ -1,10 +1,10 @@
 """A sample of the mutants of packages, tried with the packages' tests.
 
 A package's tests are those of the folder of `tests` that has its name (`hooks/utils/policy/door`: `tests/policy`). A mutant is tried with
-the tests of --fast that run its line in their own process (worker.py), then, if they all pass, with those that --fast leaves out, and at
-last with the tests of --fast of the other folders that name the package: with the quickest of those that run its line, OTHERS_S of them,
-where lines are seen for SEEN_S. What that can miss: a slower test of another folder, or one that starts a process. Such a mutant counts as
-one that survives.
+the tests of --fast that run its line in their own process (worker.py; of what an import makes, those that run a line of the module, or name
+it), then, if they all pass, with those that --fast leaves out, and at last with the tests of --fast of the other folders that name the
+package: with the quickest of those that run its line, OTHERS_S of them, where lines are seen for SEEN_S. What that can miss: a slower test
+of another folder, or one that starts a process. Such a mutant counts as one that survives.
 
 cosmic-ray and mutmut have licences that would do. The first knows neither samples nor which tests run a line, and starts pytest for each
 mutant (two seconds here); the second changes only bodies of functions, not the tables that most of our rules are, and wants a layout of its

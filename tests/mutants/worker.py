@@ -18,6 +18,7 @@ import gc
 import itertools
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -133,10 +134,12 @@ class Worker:
         file = str(Path(job["file"]).resolve())
         lines = self._seen.get_data().contexts_by_lineno(file)
         if job["function"] is None or {*job["lines"]} & {*(self._imported.get_data().lines(file) or ())}:
-            # What its import made is used by whoever runs a line of the module; of a table without a function by nobody knows whom.
+            # What its import made is used by whoever runs a line of the module, or names it to read what it has; of a table without a
+            # function by nobody knows whom.
             near = {test for tests in lines.values() for test in tests}.union(
                 *(self._elsewhere[name] for name in self._elsewhere if name.startswith(file + ":"))
             )
+            near |= {test for test in fit if near and Path(file).stem in _words(items[test].path)}
             return {"anew": self._quickest(near | self._blind if near else {*fit}, fit)}
         running = {test for line in job["lines"] for test in lines.get(line, ())}
         running |= self._elsewhere.get(f"{file}:{job['function'][1]}", set()) | self._blind
@@ -180,6 +183,11 @@ class Worker:
         finally:
             for names, before in zip(self._watches, kept):
                 names.update(before)
+
+
+@functools.cache
+def _words(path: Path) -> set[str]:
+    return set(re.findall(r"\w+", path.read_text(encoding="utf-8")))
 
 
 @functools.cache
