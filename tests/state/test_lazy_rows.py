@@ -63,7 +63,8 @@ def test_results_rest(tmp_path: Path):
     stored = store.load(kept.paths, 1)
     stored.rows.open(stored.state, kept.walk.rules)
     assert len(stored.rows.spans) == 0
-    assert len(stored.state.live) == 50, "who walks over them wakes them"
+    assert stored.state.live["T30"].index == 31
+    assert list(stored.state.live) == [f"T{n}" for n in range(50)], "who walks over them wakes them, in the order in which they came"
 
 
 def test_a_row_that_is_no_result_does_not_come_back(tmp_path: Path):

@@ -90,6 +90,15 @@ def test_a_script_is_gone_once_package_json_does_not_hold_it(shop: Checkout):
     assert shop.state(Fact("lib")).state == GONE
 
 
+def test_what_cannot_be_read_in_time_counts_as_unchanged(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    for name, size in (("large", memory_checks.LARGEST_FILE), ("larger", memory_checks.LARGEST_FILE + 1)):
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(size)
+    facts = [Fact(name, "what it does not hold") for name in ("large", "larger", "pipe")] + [Fact("large", "", "", "other")]
+    assert [verdict.state for verdict in memory_checks.check(str(tmp_path), facts).values()] == [GONE, SAME, SAME, CHANGED]
+
+
 def test_without_a_checkout_nothing_is_known(tmp_path: Path):
     assert memory_checks.check(str(tmp_path / "gone"), [Fact("a.py")]) == {}
 

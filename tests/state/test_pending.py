@@ -143,6 +143,19 @@ def test_what_was_seen_is_taken_in_once_in_its_order(paths: store.ContextFiles, 
     assert ([one.id for one in taken], stored.state.pins, list(stored.watched.first())) == (["t1"], ["t1"], [str(tmp_path / "a.py")])
     assert (stored.state.prompted, len(done)) == (True, 4)
     assert [entry["event"] for entry in journal.read(paths)] == ["pin", "resumed", "odd"]
+    files.remove(done[2])
+    silent = store.StoredState(ContextState("s1"))
+    pending.take_in(paths, silent, RULES, lambda one: None)
+    assert not silent.state.prompted, "the user spoke in the third note alone"
+
+
+def test_nothing_is_noted_through_a_link_in_the_place_of_the_folder(paths: store.ContextFiles, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    Path(paths.folder).parent.mkdir()
+    Path(paths.folder).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="link"):
+        pending.note(paths)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_what_a_rebuild_knows_is_settled_and_the_rest_waits(paths: store.ContextFiles, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import time
 from _thread import RLock
 
 from ..errors import PopkitError
-from .codec import loads
+from .codec import as_object, loads
 from .system import os, parent_of
 
 TYPE_CHECKING = False
@@ -66,13 +66,17 @@ def read_text(path: str, limit: int = 0) -> str | None:
     return None if data is None else text_of(data)
 
 
+def read_value(path: str, limit: int = 0) -> object:
+    """Return the JSON value in a file (in its first `limit` bytes); None where there is none, or none that can be read."""
+    try:
+        return loads(read_text(path, limit) or "null")
+    except (OSError, ValueError):
+        return None
+
+
 def read_object(path: str, limit: int = 0) -> dict[str, Any]:
     """Return the JSON object in a file (in its first `limit` bytes); {} where there is none, or none that can be read."""
-    try:
-        value = loads(read_text(path, limit) or "{}")
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
+    return as_object(read_value(path, limit))
 
 
 def text_of(data: bytes) -> str:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 NAME = "closed.json"
 STORAGE = (Storage(LOGS, {"": r"closed\.json"}),)
 _MOST = 1_000
-_WAIT_S = 1.0
 
 
 def is_any(popkit_home: str) -> bool:
@@ -44,7 +43,7 @@ def _change(popkit_home: str, session_id: str, row: list[Any] | None, now: float
     """Set or remove the row of a session, and drop those whose time has passed."""
     path = join(popkit_home, NAME)
     try:
-        with files.lock_of(path, _WAIT_S):
+        with files.lock_of(path):
             before = listed(popkit_home)
             rows = {id: old for id, old in before.items() if id != session_id and now - old[1] < RESUMED_WITHIN_S}
             if row is not None:

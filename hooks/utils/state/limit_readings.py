@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..hosts.transcripts.stamps import seconds_of
 from ..io import files
-from ..io.codec import as_list, as_objects, dumps, loads, number, seconds
+from ..io.codec import as_list, as_objects, dumps, number, seconds
 from ..io.storage import LOGS, Storage
 from ..io.system import join
 from ..policy.limits import KINDS, Reading
@@ -22,17 +22,13 @@ MOST_READINGS = 2_000
 MOST_BYTES = 512 * 1024
 # An unchanged figure is kept again after this long, so that a pause is distinct from missing readings.
 EVERY_S = 300.0
-_WAIT_S = 1.0
 _MOST_PERCENT = 100_000.0
 
 
 def readings(popkit_home: str) -> list[Reading]:
     """Return the stored readings, oldest first; [] for none, or where the file is corrupt."""
-    try:
-        value = loads(files.read_text(join(popkit_home, LIMITS_FILE), MOST_BYTES + 1) or "[]")
-    except (OSError, ValueError):
-        return []
-    parsed = [_reading(*row) for row in as_list(value) if len(as_list(row)) == 4]
+    rows = as_list(files.read_value(join(popkit_home, LIMITS_FILE), MOST_BYTES + 1))
+    parsed = [_reading(*row) for row in rows if len(as_list(row)) == 4]
     return [reading for reading in parsed if reading is not None]
 
 
@@ -46,7 +42,7 @@ def note_limits(popkit_home: str, limits: object, now: float, fresh: bool) -> No
         return
     files.make_private_folder(popkit_home)
     path = join(popkit_home, LIMITS_FILE)
-    with files.lock_of(path, _WAIT_S):
+    with files.lock_of(path):
         known = readings(popkit_home)
         newest = {reading.kind: reading for reading in known}
         added = [reading for reading in new if _is_news(reading, newest.get(reading.kind), fresh)]

@@ -21,7 +21,7 @@ MOST_COMMITS = 2
 _GIT_S = 1.0
 # The coarsest clock of a file system.
 _JUST_WRITTEN_NS = 2_000_000_000
-_KIND, _FOLDER, _REGULAR = 0o170000, 0o040000, 0o100000
+_KIND, _FOLDER = 0o170000, 0o040000
 
 
 def check(root: str, facts: Iterable[Fact]) -> dict[Fact, Verdict]:
@@ -50,14 +50,14 @@ def _state(root: str, fact: Fact, contents: dict[str, bytes | None]) -> str:
         return GONE
     if stat.st_mode & _KIND == _FOLDER:
         return GONE if fact.holds else SAME
-    if stat.st_mode & _KIND != _REGULAR or stat.st_size > LARGEST_FILE or not (fact.holds or fact.blob):
+    if stat.st_size > LARGEST_FILE or not (fact.holds or fact.blob):
         return SAME
     if fact.file not in contents:
         contents[fact.file] = content(path)
     data = contents[fact.file]
     if data is None or repository.blob_of(data) == fact.blob:
         return SAME
-    if fact.holds and fact.holds.encode("utf-8", "surrogatepass") not in data:
+    if fact.holds and files.encoded(fact.holds) not in data:
         return GONE
     return CHANGED if fact.blob else SAME
 

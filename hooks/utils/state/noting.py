@@ -66,9 +66,6 @@ def note_entered(site: Site, paths: store.ContextFiles, event: Entered) -> None:
 
 
 def _is_named(id: bytes, path: str) -> bool:
-    """Return whether a file of a context names a result; read by the line, as it may be long."""
-    try:
-        with files.open_regular(path) as file:
-            return any(id in line for line in file)
-    except FileNotFoundError:
-        return False
+    """Return whether a file of a context names a result."""
+    data = files.read_bytes(path)
+    return data is not None and id in data

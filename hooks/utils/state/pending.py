@@ -7,7 +7,7 @@ one line.
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import as_object, dumps, loads, seconds
+from ..io.codec import as_object, dumps, seconds
 from ..policy import kinds
 from ..policy.calls import TEXT_CHARS, Call, Outcome, verdict_of
 from ..policy.classify import COMMAND_CHARS, MOST_FILES, classify
@@ -42,11 +42,10 @@ class Observation:
 
 def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: Sequence[Entry] = ()) -> None:
     """Keep an observation of a hook: a call, the user's message (seconds), entries for the journal."""
-    row: dict[str, Any] = {"prompted": prompted, "entries": list(entries), "call": None}
+    row: dict[str, Any] = {"prompted": prompted, "entries": list(entries)}
     if call is not None:
-        path = call.path if call.operation in READS | EDITS else ""
-        seen = watched_files.file_stamp(path) if path else None
-        row.update(call=_row_of(call), seen={path: seen} if seen else {})
+        seen = watched_files.file_stamp(call.path) if call.operation in READS | EDITS else None
+        row.update(call=_row_of(call), seen={call.path: seen} if seen else {})
     files.make_private_folder(paths.folder, may_be_link=False)
     files.spill(paths.state, dumps(row))
 
@@ -93,15 +92,11 @@ def observations(paths: store.ContextFiles) -> list[Observation]:
 
 
 def _observation_in(path: str) -> Observation | None:
-    try:
-        value = loads(files.read_text(path) or "null")
-    except ValueError:
+    value = files.read_object(path)
+    if not isinstance(value.get("entries"), list):
         return None
-    if not isinstance(value, dict) or not isinstance(value.get("entries"), list):
-        return None
-    seen = value.get("seen")
     prompted = seconds(value.get("prompted")) or 0.0
-    return Observation(path, value["entries"], prompted, value.get("call"), as_object(seen))
+    return Observation(path, value["entries"], prompted, value.get("call"), as_object(value.get("seen")))
 
 
 def entries(waiting: list[Observation]) -> list[Entry]:

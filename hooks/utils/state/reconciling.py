@@ -45,7 +45,7 @@ def refreshed(site: Site, paths: store.ContextFiles, transcript_path: str, patie
     while True:
         mark, old, waiting = store.context_stamp(paths), store.read_unlocked(paths), pending.observations(paths)
         stands = mark, watched_files.file_stamp(transcript_path)
-        if fresh is None or stands != made_of or stands[1] is None:
+        if fresh is None or stands != made_of:
             fresh, made_of = rebuilt(site, paths, transcript_path), stands
         if note_cleared(paths, fresh, editing_of(site.environ)):
             continue
