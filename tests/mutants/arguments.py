@@ -122,9 +122,17 @@ ARGUMENTS = [
     ),
     Argument(
         "hooks/utils/state/store.py",
-        'if head < 0 or watched < 0 or not data.isascii() or not data.endswith(b"]\\n]}"):',
-        "watched < 0 -> (watched <= 0)",
-        "it stands behind the head",
+        "if time.time() - os.stat(path).st_mtime > _LONGEST_HOOK_S:",
+        "time.time() - os.stat(path).st_mtime > _LONGEST_HOOK_S -> (time.time() - os.stat(path).st_mtime >= _LONGEST_HOOK_S)",
+        "no file is exactly so old",
+    ),
+    *(
+        Argument("hooks/utils/state/store.py", line, change, "where it is no list, its lines are read one by one")
+        for line, change in (
+            ('at_once = loads("[" + ",".join(lines) + "]") # half as long as one after the other', "\"[\" -> ''"),
+            ('at_once = loads("[" + ",".join(lines) + "]") # half as long as one after the other', "\"]\" -> ''"),
+            ('lines = [line for line in (files.read_text(path) or "").split("\\n") if line]', "\"\" -> 'mutant'"),
+        )
     ),
     Argument(
         "hooks/utils/state/watched_files.py",

@@ -104,8 +104,9 @@ class StoredState:
 
 def read_unlocked(paths: ContextFiles) -> StoredState | None:
     """Read the stored state without the lock; None when there is none, or a corrupt one."""
+    text = files.read_text(paths.state)
     try:
-        return stored_of(files.read_text(paths.state) or "")
+        return stored_of(text) if text else None
     except (ValueError, TypeError):
         return None
 
@@ -142,9 +143,9 @@ def stored_of(text: str) -> StoredState:
 def _lazy_of(data: bytes) -> StoredState | None:
     """Return a state whose rows stay unparsed; None where they cannot, because the file was not laid out by `save` or does not say which
     rows end by age."""
-    head = data.find(_WATCHED + b"\n")
-    watched = data.find(_LIVE + b"\n[", head)
-    if head < 0 or watched < 0 or not data.isascii() or not data.endswith(b"]\n]}"):
+    head = data.find(_WATCHED)
+    watched = data.find(_LIVE, head)
+    if -1 in (head, watched) or not data.isascii() or not data.endswith(b"]\n]}"):
         return None
     value: Any = loads(data[:head].decode() + "}")  # what ends so is an object
     noted = value.get("resting")
@@ -163,8 +164,8 @@ def _bytes_of(stored: StoredState, rules: Ruleset | None) -> bytes:
     header = state.header()
     if rows is not None and not rows.all_awake:
         for key in rows.keys.awake:
-            if key.startswith("read:") and not dict.__contains__(state.by_key, key):
-                stored.watched.drop(key[5:])
+            if not dict.__contains__(state.by_key, key):
+                stored.watched.drop(key.removeprefix("read:"))
         pieces = rows.written()
     else:
         stored.watched = watched_of({path: seen for path, seen in stored.watched.first().items() if "read:" + path in state.by_key})
@@ -195,7 +196,7 @@ def save_rebuilt(paths: ContextFiles, stored: StoredState) -> None:
     _sweep(paths.folder)
     state = stored.state
     rows = [dumps([state.epoch, *result.to_row()]) + "\n" for result in state.expired.values()]
-    if rows or files.read_text(paths.expired, 1) is not None:
+    if rows or files.is_there(paths.expired):
         files.replace_text(paths.expired, "".join(rows))
     files.replace_bytes(paths.state, _bytes_of(stored, None))
 
