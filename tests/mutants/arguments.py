@@ -15,6 +15,9 @@ class Argument(NamedTuple):
     why: str
 
 
+_FIND = "archive.find_records(db, matches=matches"
+_OPEN = "archive.open_archive(home.archive_path(popkit_home), create=False"
+
 ARGUMENTS = [
     Argument(
         "hooks/utils/archive/zones.py",
@@ -139,6 +142,63 @@ ARGUMENTS = [
         'end = self.data.find(b"\\n", begin + 1)',
         "1 -> 2",
         "an entry begins with the end of a line and a quotation mark",
+    ),
+    Argument(
+        "hooks/utils/state/memory_checks.py",
+        "return {file: stamp for file, stamp in stamps.items() if stamp and max(stamp[:2]) < now_ns - _JUST_WRITTEN_NS}",
+        "2 -> 3",
+        "a file of so many bytes as there are nanoseconds since 1970 is larger than any",
+    ),
+    Argument(
+        "hooks/utils/state/limit_readings.py",
+        "return fresh or reading.resets_at > before.resets_at or not before.holds(reading.at)",
+        "reading.resets_at > before.resets_at -> (reading.resets_at >= before.resets_at)",
+        "two of a kind that are reset at the same time are of one window",
+    ),
+    *(
+        Argument("hooks/utils/state/archived.py", line, change, "it narrows what is looked at; what matches is asked of each behind it")
+        for line, change in (
+            ('path, _, last = pattern.replace("\\\\", "/").rpartition("/")', "\"\\\\\" -> ''"),
+            ("elif path and not last:", "path and not last -> (path or not last)"),
+            (
+                'named = lambda name: globs.matches(last, name) or (" " in name and globs.matches(pattern, name)) # noqa: E731',
+                "\" \" -> ''",
+            ),
+            (
+                "return archive.find_records(db, matches=matches, named=named, **where)",
+                f"{_FIND}, named=named, **where) -> {_FIND}, **where)",
+            ),
+        )
+    ),
+    *(
+        Argument(
+            "hooks/utils/state/archived.py",
+            "db = archive.open_archive(home.archive_path(popkit_home), create=False, busy_s=0.0)",
+            change,
+            "how long it waits for another process is nobody's to assert",
+        )
+        for change in (
+            "0.0 -> 1.0",
+            "0.0 -> (-1.0)",
+            f"{_OPEN}, busy_s=0.0) -> {_OPEN})",
+        )
+    ),
+    Argument("hooks/utils/state/archived.py", "db.close()", "db.close() -> pass", "the connection ends with its last name"),
+    Argument(
+        "hooks/utils/state/archived.py",
+        "self._db.close()",
+        "self._db.close() -> pass",
+        "the connection ends with its last name, in the next line",
+    ),
+    Argument(
+        "hooks/utils/state/archived.py", "os.stat(path)", "os.stat(path) -> pass", "it spares loading sqlite3 where there is no archive"
+    ),
+    Argument(
+        "hooks/utils/state/archived.py",
+        "return archive.open_archive(path, create=False, busy_s=files.patience.next_s())",
+        "archive.open_archive(path, create=False, busy_s=files.patience.next_s()) -> "
+        "archive.open_archive(path, busy_s=files.patience.next_s())",
+        "it is there: that was asked before",
     ),
     Argument(
         "hooks/utils/state/archived.py",

@@ -78,14 +78,15 @@ def test_who_holds_the_archive_is_not_waited_for_again_and_again(db: Connection,
     originals = archived.Originals(str(tmp_path))
     monkeypatch.setattr(files.patience, "left_s", 0.05)
     assert originals(id) == '"text"'
+    files.patience.left_s = 0.05
     with closing(sqlite3.connect(tmp_path / "archive.sqlite", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         began = time.monotonic()
         assert archived.restorable(str(tmp_path), [id]) is None
         assert originals(id) is None
         assert files.patience.left_s < 0.05
-        left = files.patience.left_s
-        assert (originals(id), files.patience.left_s) == (None, left)
+        files.patience.left_s = 0.05
+        assert (originals(id), files.patience.left_s) == (None, 0.05)
         assert time.monotonic() - began < HANG_S
         other.execute("ROLLBACK")
     assert originals(id) is None
@@ -98,12 +99,13 @@ def test_who_holds_the_archive_is_not_waited_for_again_and_again(db: Connection,
     ("pattern", "found"),
     [
         ("a.py", ["a"]), ("src/a.py", ["a"]), ("/shop/src/a.py", ["a"]), ("other/a.py", []), ("*.py", ["b", "a"]), ("src/*.py", ["a"]),
-        ("src/", ["b", "a"]), ("src/**", ["b", "a"]), ("**", ["command", "b", "a"]), ("**/*.py", ["b", "a"]), ("src\\a.py", ["a"]),
-        ("npm test", ["command"]), ("npm *", ["command"]), ("npm", []), ("*.ts", []), ("deep/b.py", ["b"]), ("", []),
+        ("src/", ["b", "a"]), ("src/**", ["b", "a"]), ("**", ["command", "b", "a"]), ("**/*.py", ["b", "a"]),
+        ("src\\a.py", ["a"]), ("npm test ui/x", ["command"]), ("npm *", ["command"]), ("npm test */x", ["command"]), ("npm", []),
+        ("*.ts", []), ("deep/b.py", ["b"]), ("", []),
     ],
 )  # fmt: skip
 def test_a_pattern_finds_paths_and_commands_the_newest_first(db: Connection, pattern: str, found: list[str]) -> None:
-    for name, subject in (("a", "/shop/src/a.py"), ("b", "/shop/src/deep/b.py"), ("command", "npm test")):
+    for name, subject in (("a", "/shop/src/a.py"), ("b", "/shop/src/deep/b.py"), ("command", "npm test ui/x")):
         add(db, f'"{name}"', session=name, subjects=(subject,))
     assert [record.tool_use_id.partition("-")[0] for record in archived.matching(db, pattern)] == found
 
@@ -116,6 +118,8 @@ def test_the_folders_of_a_project_are_those_that_its_sessions_were_in(db: Connec
     for number, folder in enumerate((tmp_path / "shop", tmp_path / "shop" / "src", tmp_path / "other", tmp_path / "shop")):
         add(db, '"x"', project=str(folder), session=f"s{number}")
     add(db, '"x"', project="", session="s9")
+    add(db, '"x"', project=str(tmp_path / "shop"), session="s10")
+    db.execute("UPDATE chains SET project = x'00' WHERE session_id = 's10'")
     assert archived.folders_of(db, shop) == {str(tmp_path / "shop"), str(tmp_path / "shop" / "src")}
     assert archived.folders_of(db, other) == {str(tmp_path / "other")}
     assert archived.folders_of(db, "none") == set()

@@ -158,7 +158,10 @@ def test_a_file_has_a_stamp_while_what_is_listed_of_it_holds(shop: Checkout):
 
 
 def test_a_file_that_has_just_been_written_has_none(shop: Checkout):
-    assert memory_checks.stamps_of(str(shop.root), listed(shop)[:1], time.time_ns()) == {}
+    stat = (shop.root / "src/cart.py").stat()
+    settled_ns = max(stat.st_mtime_ns, stat.st_ctime_ns) + 2 * 10**9
+    for now_ns, files in ((settled_ns, set()), (settled_ns + 1, {"src/cart.py"})):
+        assert set(memory_checks.stamps_of(str(shop.root), listed(shop)[:1], now_ns)) == files
 
 
 def test_a_file_with_its_stamp_is_not_read(shop: Checkout):

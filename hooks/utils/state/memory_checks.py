@@ -36,7 +36,7 @@ def check(root: str, facts: Iterable[Fact]) -> dict[Fact, Verdict]:
     missing = [fact for fact, verdict in verdicts.items() if verdict.state == GONE and not files.is_there(join(root, fact.file))]
     renames = _renames(root, missing)
     for fact in missing:
-        path = renames.get(fact.file, "")
+        path = renames.get(fact.file)
         if path and files.is_there(join(root, path)):
             verdicts[fact] = Verdict(RENAMED, path)
     return verdicts
