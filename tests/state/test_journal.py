@@ -257,6 +257,7 @@ def test_an_entry_estimated_in_another_way_counts_by_its_characters_alone():
     old = {name: value for name, value in ENTERED.items() if name != "tokenizer"}
     event = journal.event_of({**old, "tokens": 9})
     assert event.tokens == round(1_000 / 2.2)
+    assert journal.event_of({**old, "entered_chars": 900}).tokens == round(900 / 2.2)
     assert _kept_out([{**old, "tokens": 9}]) == [("t1", round(8 * (event.tokens - 0.5)))]
 
 
@@ -347,6 +348,7 @@ def test_what_was_kept_out_is_estimated_by_what_entered(tokens: int, entered_cha
     assert (event.kept_out, event.left_out, event.tokens) == (kept_out, chars - entered_chars, tokens)
     whole = journal.made_whole(event, chars, 6.0)
     assert (whole["tokens"], whole["chars"], whole["entered_chars"], whole["leans_on"]) == (tokens + kept_out, chars, chars, [])
+    assert whole["reasons"] == ["whole again: what it referred to was taken out"]
 
 
 def test_a_result_is_whole_where_its_entry_says_so_or_nothing_was_left_out():

@@ -153,6 +153,7 @@ def test_a_variant_begins_a_new_word_behind_the_whole_of_another_name(stem: str,
 def test_folders_in_which_several_branches_begin_have_a_line_too() -> None:
     assert folders_above(["a/b/c", "a/b/d/e"]) == {"a/b", "a/b/c", "a/b/d/e"}
     assert folders_above(["a/b/c", "a/b/c/d", ""]) == {"a/b/c", "a/b/c/d", ""}
+    assert folders_above(["a/b", "a/c"]) == {"a", "a/b", "a/c"}
     assert folders_above([]) == set()
 
 

@@ -278,7 +278,7 @@ def shortening_of(entry: Entry, at: float) -> events.Entered | None:
 def _kept_out(tokens: int, entered_chars: int, left_out: int) -> int:
     """Return the tokens that were kept out, estimated by those of what entered. These were rounded to whole tokens, so half a token is
     taken off."""
-    per_char = max(0.0, tokens - 0.5) / entered_chars if entered_chars else 1 / max(CHARS_PER_TOKEN.values())
+    per_char = (tokens - 0.5) / entered_chars if entered_chars else 1 / max(CHARS_PER_TOKEN.values())
     return max(0, round(left_out * per_char))
 
 
