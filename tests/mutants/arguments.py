@@ -156,6 +156,81 @@ ARGUMENTS = [
         "two of a kind that are reset at the same time are of one window",
     ),
     *(
+        Argument("hooks/utils/state/journal_bookings.py", line, "0 -> (-1)", "nothing is booked with fewer tokens than none")
+        for line in (
+            "return Cleared(at, 0, 0, ids) # what was kept out of these no longer saves anything",
+            "booked.append(Cleared(time_of(entry), 0, 0, (made_whole,)))",
+            "booked.append(Cleared(booking.at, 0, 0, (id,)))",
+        )
+    ),
+    *(
+        Argument(f"hooks/utils/state/{module}.py", line, "1 -> 2", "a row begins with the end of a line and a bracket")
+        for module, line in (("lazy_rows", 'end = self.data.find(b"\\n", begin + 1, self.end)'),)
+    ),
+    Argument(
+        "hooks/utils/state/lazy_rows.py",
+        "if not self.rows.all_awake and key not in self.awake:",
+        "not self.rows.all_awake and key not in self.awake -> (not self.rows.all_awake or key not in self.awake)",
+        "what is awake is not woken again",
+    ),
+    Argument(
+        "hooks/utils/state/data_rules.py",
+        'name, _, rest = environ.get("AI_AGENT", "").partition("_")',
+        "\"\" -> 'mutant'",
+        "no client has this name",
+    ),
+    Argument("hooks/utils/state/memory_reading.py", 'start = text.find("{") if depth else -1', "1 -> 2", "it is asked whether it is one"),
+    Argument(
+        "hooks/utils/state/memory_text.py",
+        'ways = (_by_ending(plain, lambda file: {file.find(".", 1), file.rfind(".", 1)}), '
+        '_by_ending(plain, lambda file: {file.rfind(".", 1)}))',
+        "1 -> 2",
+        "where the last dot is the second character, the first one is that, too",
+    ),
+    Argument(
+        "hooks/utils/state/memory_text.py",
+        "text = (stems[0] if len(stems) == 1 else f\"{{{','.join(stems)}}}\") + ending",
+        "0 -> (-1)",
+        "there is one",
+    ),
+    Argument(
+        "hooks/utils/state/memory.py",
+        "data = _bytes_of(self.document_path, MOST_BYTES + 1)",
+        "1 -> 2",
+        "one byte too many is as bad as two",
+    ),
+    Argument(
+        "hooks/utils/state/memory.py",
+        'settings = Project(popkit_home, Repository(key, "", "")).settings()',
+        "\"\" -> 'mutant'",
+        "the folder of a project has the name of its key alone",
+    ),
+    Argument(
+        "hooks/utils/state/receipts.py",
+        'return sorted(rows.values(), key=lambda row: row["number"] or 0)',
+        "0 -> (-1)",
+        "calls are numbered from 1",
+    ),
+    Argument(
+        "hooks/utils/state/spared_lookups.py",
+        'yield (self._original(handle) or "") if handle and self._original else text_of_blocks(content)[0]',
+        "\"\" -> 'mutant'",
+        "a word without a dot is the name of no file",
+    ),
+    Argument(
+        "hooks/utils/state/sweeping.py",
+        'transcript = session.read(popkit_home, name).get("transcript") or ""',
+        "\"\" -> 'mutant'",
+        "what lies in no folder is never gone, and no transcript of ours",
+    ),
+    Argument(
+        "hooks/utils/state/sweeping.py",
+        "return os.lstat(path).st_mode & 0o170000 == 0o040000",
+        "0o170000 -> 61441",
+        "no folder of ours is open to others",
+    ),
+    Argument("hooks/utils/state/sweeping.py", "return False", "False -> True", "what is gone can neither be moved aside nor emptied"),
+    *(
         Argument("hooks/utils/state/archived.py", line, change, "it narrows what is looked at; what matches is asked of each behind it")
         for line, change in (
             ('path, _, last = pattern.replace("\\\\", "/").rpartition("/")', "\"\\\\\" -> ''"),

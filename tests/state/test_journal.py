@@ -168,14 +168,14 @@ def test_a_clear_that_no_request_shows_is_pending():
 
 
 def test_a_clear_of_which_nothing_is_to_be_seen_came_to_nothing():
-    assert journal_bookings.bookings([CLEAR], set()) == []
+    assert journal_bookings.bookings([CLEAR], set()) == journal_bookings.bookings([CLEAR, journal.entered_whole("t1", 11.0)], set()) == []
     assert settled(WITHOUT, [CLEAR], {"t2"})["clears"] == 1
 
 
 def test_a_clear_that_was_put_back_had_been_one():
     figures = settled(WITHOUT, [CLEAR, journal.undone(["t1", "t2"], 8_000, 12.0)], set())
     assert (figures["clears"], figures["undone"], figures["pending_tokens"]) == (1, 1, 0)
-    figures = settled(WITHOUT, [CLEAR, journal.restored("t1", 12.0, 3_000)], {"t2"})
+    figures = settled(WITHOUT, [CLEAR, journal.restored("t1", 12.0, 3_000)], set())
     assert (figures["restored"], figures["pending_tokens"]) == (1, 5_000)
 
 
@@ -250,6 +250,7 @@ def test_what_entered_whole_after_all_books_nothing_until_it_enters_shorter_agai
 
 def test_of_a_result_that_left_nothing_behind_the_fewest_tokens_are_booked():
     assert _kept_out([{**ENTERED, "entered_chars": 0, "tokens": 0}]) == [("t1", 3_333)]  # 9,000 / 2.7
+    assert _kept_out([{**ENTERED, "chars": 1_001, "tokens": 1_000}]) == [("t1", 1)]
     assert _kept_out([{**ENTERED, "entered_chars": 9_500}]) == [], "it is longer than it was"
 
 

@@ -60,10 +60,15 @@ def test_lazy_rows_decide_as_rows_that_are_read_whole(tmp_path_factory: pytest.T
 
 def test_results_rest(tmp_path: Path):
     kept = _with(tmp_path, 50, "run")
+    path = Path(kept.paths.state)
+    path.write_text(path.read_text().replace('["T30",31,', '["T30", 31,'))
     stored = store.load(kept.paths, 1)
     stored.rows.open(stored.state, kept.walk.rules)
     assert len(stored.rows.spans) == 0
     assert stored.state.live["T30"].index == 31
+    with kept.paths.locked():
+        kept.save(stored)
+    assert '\n["T30", 31,' in path.read_text(), "what has not changed is written back as it was"
     assert list(stored.state.live) == [f"T{n}" for n in range(50)], "who walks over them wakes them, in the order in which they came"
 
 
@@ -182,6 +187,7 @@ def test_a_key_or_a_content_wakes_its_rows_and_no_others(tmp_path: Path):
         _, whole = _resting(tmp_path)
         for key, known in getattr(whole, table).items():
             resting, _ = _resting(tmp_path)
+            assert list(known)[-1] in resting.state.live
             before = {result.id for _, result in resting.rows.spans.values()}
             asked = getattr(resting.state, table)
             assert list(asked[key]) == list(known)

@@ -61,6 +61,8 @@ def test_nothing_is_written_through_a_link_in_the_place_of_the_folder(project: m
     before = sorted(path.name for path in elsewhere.iterdir())
     with pytest.raises(OSError, match="link"):
         project.write_document(TEXT)
+    with pytest.raises(OSError, match="link"):
+        project.turn_off(2.0)
     assert sorted(path.name for path in elsewhere.iterdir()) == before
 
 
@@ -71,7 +73,7 @@ def test_entries_come_back_with_the_stamps_of_their_files_in_their_own_checkout(
     project.write_document(TEXT, [Entry(PATH, "app.py", "", [Fact("app.py", "x = 1", "", "")])])
     path = Path(project.folder) / memory.ENTRIES
     written = json.loads(path.read_text())
-    assert written["checked"]["root"] == str(tmp_path / "shop")
+    assert written["checked"] == {"root": str(tmp_path / "shop"), "stamps": {}}, "the file has just been made"
     assert written["entries"] == [[PATH, "app.py", "", False, [["app.py", "x = 1", "", ""]]]]
     stamps = {"app.py": [1, 2, 3]}
     for root, found in ((written["checked"]["root"], stamps), ("/elsewhere", None), (None, None)):

@@ -122,6 +122,8 @@ def test_a_tree_has_a_line_for_each_folder_with_files_or_branches(files: list[st
         (["abcd.ts", "abcd.e.ts", "abcd.f.ts", "abcd.e.g.ts", "abcd.e.h.ts"], "abcd{,.e,.e.g,.e.h,.f}.ts"),
         (["abcd.ts", "abcd.e.ts", "efgh.ts", "efgh.i.ts"], "{abcd{,.e},efgh{,.i}}.ts"),
         (["abc.ts", "abc.d.ts"], "{abc,abc.d}.ts"),
+        (["ab.x.py", "cart.x.py", "x.ts"], "{ab,cart}.x.py, x.ts"),
+        ([".x.ab.x", "ab.ab.x", "c.test.ts", "c.ts", "d.x"], "{.x,ab}.ab.x, {c,c.test}.ts, d.x"),
         (["my notes.md", "a.md", "it's.md"], "{a,it's}.md, my notes.md"),
         (["a.md*", "b.md"], '"a.md*", b.md'),
         (["a\\b.md", "b.md"], '"a\\\\b.md", b.md'),
@@ -143,7 +145,7 @@ def test_a_changed_file_is_marked_within_its_group_too() -> None:
     [
         ("cart.test", {"cart"}, [4]), ("cart_test", {"cart"}, [4]), ("cartItem", {"cart"}, [4]), ("carting", {"cart"}, []),
         ("CARTItem", {"CART"}, []), ("a.test", {"a"}, []), ("ab.test", {"ab"}, [2]), ("ab", {"ab"}, []), ("ab.c.d", {"ab", "ab.c"}, [2, 4]),
-        ("cart1", {"cart"}, []), ("", set(), []),
+        ("cart1", {"cart"}, []), ("caRtItem", {"caRt"}, [4]), ("carTItem", {"carT"}, []), ("", set(), []),
     ],
 )  # fmt: skip
 def test_a_variant_begins_a_new_word_behind_the_whole_of_another_name(stem: str, others: set[str], at: list[int]) -> None:

@@ -80,7 +80,8 @@ def test_messages_are_told_by_what_they_are_in_a_conversation() -> None:
     told = {
         "toolCallTokens": 1, "attachmentTokens": 20, "assistantMessageTokens": 3, "userMessageTokens": 4, "unattributedTokens": 5,
         "redirectedContextTokens": 600,
-        "attachmentsByType": [{"name": "x", "tokens": 9}, {"name": "prompt_snapshot", "tokens": 7}, {"name": "skill_listing", "tokens": 8}],
+        "attachmentsByType": [{"name": "x", "tokens": 9}, {"name": "prompt_snapshot", "tokens": 7}, {"name": "skill_listing", "tokens": 8},
+                              {"name": "skill_listing", "tokens": "many"}],
         "toolCallsByType": [{"name": "Read", "callTokens": 2, "resultTokens": 70}, {"name": "Bash", "resultTokens": 0}, 7],
     }  # fmt: skip
     assert sums(**told) == {CALLED: 1, ADDED: 605, WROTE: 3, SAID: 4, OTHER: 5, RESULT + "Read": 70}
@@ -188,4 +189,5 @@ def test_a_breakdown_goes_once_its_project_has_rested_for_a_year(tmp_path: Path)
 )
 def test_messages_count_for_their_session_as_long_as_nothing_newer_came(kept: dict[str, Any], messages: dict[str, int]) -> None:
     assert counted_messages(json.loads(json.dumps(kept)), "s", 5.0) == messages
+    assert counted_messages({"session": "s", "messages": messages}, "s", 1.0) == {}
     assert counted_messages({**kept, "at": None}, "s", 0.0) == (kept.get("messages") or {} if kept.get("session") == "s" else {})

@@ -126,6 +126,8 @@ def test_restored_results_are_no_longer_out_and_can_leave_again_on_a_new_receipt
     assert back(found) == {"t1": True, "t2": True}
     [again, found] = read(COMPACTED, BESIDE, journal.put_back(["aaaa2345"], 11.0), {**COMPACTED, "at": 12.0})
     assert (back(again), back(found)) == ({"t1": False, "t2": False}, {"t1": True, "t2": False})
+    later = ({**COMPACTED, "at": 12.0}, {**BESIDE, "at": 12.0}, journal.put_back(["bbbb2345", "cccc2345"], 13.0))
+    assert [back(each) for each in read(COMPACTED, BESIDE, *later)] == [{"t1": False, "t2": True}] * 2, "the second is a clear's, too"
 
 
 @pytest.mark.parametrize("entry", [journal.undone(["t1"], 900, 21.0), journal.restored("t1", 21.0, 900)])
@@ -168,6 +170,8 @@ def test_a_compaction_took_what_is_gone_where_both_sizes_are_known(before, after
     assert (found["why"], found["thinking"], found["summarised"], found["at"]) == ("", 0, False, 10.0)
     [found] = read(entry, {**BESIDE, "tokens": 3})
     assert (found["tokens"], found["thinking"]) == (None if read_as[2] is None else min(3, read_as[2]), max(0, (read_as[2] or 0) - 3))
+    [found] = read(entry, {**BESIDE, "tokens": None})
+    assert (found["tokens"], found["thinking"]) == (None if read_as[2] is None else 0, read_as[2] or 0)
 
 
 def test_a_clear_of_another_time_or_behind_another_one_is_its_own_receipt():
@@ -257,6 +261,8 @@ def test_a_result_that_leaves_and_then_its_call_counts_once():
     size = Use("T1", TOOLS.of("Read"), use["input"]).tokens
     known, unknown = 900 + 2 * size, result_tokens(text) + size
     assert [row["tokens"] for row in rows] == [1_000 - 1_000 * known // (known + unknown), 1_000 * known // (known + unknown)]
+    rows = receipts.calls_of(left, scenario.state, 1_000 * (known + unknown))
+    assert [row["tokens"] for row in rows] == [1_000 * unknown, 1_000 * known], "each by its own size"
     assert [row["tokens"] for row in receipts.calls_of(left, scenario.state, -5)] == [0, 0]
     scenario.result("T1").cleared = "dddd2345"
     assert receipts.calls_of(left, scenario.state, 1_000)[1]["tokens"] < 1_000 * known // (known + unknown)

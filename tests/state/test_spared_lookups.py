@@ -72,6 +72,7 @@ def test_the_first_answer_that_names_a_file_spares_nothing():
         "src/other/basket_totals.ts",  # of another folder
         "basket_totals.ts",  # in no folder: what every project has is called so too
         f"packages/mobile/{TOTALS}",
+        f"{PROJECT}{TOTALS}",  # of a folder beside the project
         "out/a.ts",
         f"{CHECK} | tail",  # a CLAUDE.md says how to check
         "src/checkout/",
@@ -106,6 +107,10 @@ def test_what_was_written_before_memory_gave_it_was_not_known_from_there():
     found.wrote([PAYMENT], 5.5, "m2")
     found.wrote([COUPONS], 6.0, "m3")
     assert spared(found) == [6.0]
+    found = Recall([(5.0, MEMORY), (9.0, "src/checkout/: later.ts")], PROJECT)
+    for at, path in ((5.5, PAYMENT), (6.0, COUPONS), (9.5, "src/checkout/later.ts")):
+        found.wrote([path], at, f"at {at}")
+    assert spared(found) == [6.0, 9.5]
 
 
 def test_a_look_up_is_worth_what_those_of_the_session_cost_on_average():
@@ -240,7 +245,7 @@ def test_where_a_session_began_its_paths_are_known_from_its_first_entry():
         listener.looked_up(looked_up().result("of m1"))
         return len(listener.bookings(1.0))
 
-    assert (named(PROJECT, PROJECT, "/"), named("/", PROJECT, PROJECT), named(7, PROJECT)) == (2, 0, 0)
+    assert (named(PROJECT, PROJECT, "/"), named(f"{PROJECT}/", "/", "/"), named("/", PROJECT, PROJECT), named(7, PROJECT)) == (2, 2, 0, 0)
 
 
 def test_only_look_ups_that_went_well_say_what_one_costs():
@@ -336,10 +341,13 @@ def test_what_memory_gave_is_settled_like_any_booking(written: Written, tmp_path
 
 
 def test_a_hidden_file_is_heard_of_by_its_name():
-    found = recall("```\napps/api/: .env.example\n```")
-    found.note_mentions("Copy .env.example first.")
-    found.wrote(["apps/api/.env.example"], 7.0, "m1")
-    assert spared(found) == []
+    text = "```\napps/api/: .env.example, .env.test\n```\nNever read apps/api/.env.production."
+    for heard, spares in (("", [8.0, 9.0]), ("Copy .env.example first.", [9.0])):
+        found = Recall([(0.0, text)], PROJECT)
+        found.note_mentions(heard)
+        for at, name in ((7.0, ".env.test"), (8.0, ".env.example"), (9.0, ".env.production")):
+            found.wrote([f"apps/api/{name}"], at, name)
+        assert spared(found) == spares
 
 
 def test_the_bookings_of_another_session_are_settled_by_its_projects_configuration(written: Written, tmp_path: Path):

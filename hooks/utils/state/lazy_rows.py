@@ -66,7 +66,7 @@ class Rows:
         """Wake every row that holds a text."""
         sought = encoded(needle)
         at = self.data.find(sought, self.begin, self.end)
-        while at >= 0:
+        while at != -1:
             end = self._wake(self.data.rfind(b"\n", self.begin, at))
             at = self.data.find(sought, end, self.end)
 
@@ -86,7 +86,7 @@ class Rows:
             return self.spans[begin][0]
         state = self.state
         end = self.data.find(b"\n", begin + 1, self.end)
-        end = self.end if end < 0 else end
+        end = self.end if end == -1 else end
         row = self.data[begin + 1 : end].removesuffix(b",").decode()
         result = result_of(loads(row))
         result.stored = row

@@ -256,7 +256,7 @@ def _remembered(popkit_home: str, checkout: Repository) -> Repository:
 def _sum_of(text: str) -> int:
     from zlib import crc32
 
-    return crc32(text.strip().encode("utf-8", "surrogatepass"))
+    return crc32(files.encoded(text.strip()))
 
 
 def _bytes_of(path: str, limit: int) -> bytes:

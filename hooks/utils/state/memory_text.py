@@ -101,8 +101,8 @@ def _by_ending(files: list[str], cuts: Callable[[str], set[int]]) -> list[str]:
         for at in cuts(file) - {-1}:
             groups.setdefault(file[at:], []).append(file)
     left, listed = set(files), []
-    for ending, some in sorted(groups.items(), key=lambda group: (-len(group[0]), group[0])):
-        some = [file for file in some if file in left]
+    for ending in sorted(groups, key=len, reverse=True):
+        some = [file for file in groups[ending] if file in left]
         stems = _with_variants([file[: -len(ending)] for file in some])
         text = (stems[0] if len(stems) == 1 else f"{{{','.join(stems)}}}") + ending
         if sum(len(file) + 2 for file in some) - len(text) - 2 >= LEAST_SAVED:
@@ -119,8 +119,8 @@ def _with_variants(stems: list[str]) -> list[str]:
         for at in variant_of(stem, left):
             variants.setdefault(stem[:at], []).append(stem)
     listed = []
-    for stem, some in sorted(variants.items(), key=lambda one: (-len(one[0]) * len(one[1]), one[0])):
-        some = [each for each in some if each in left]
+    for stem in sorted(variants, key=lambda stem: len(stem) * len(variants[stem]), reverse=True):
+        some = [each for each in variants[stem] if each in left]
         if stem in left and len(stem) * len(some) - 2 >= LEAST_SAVED:
             left -= {stem, *some}
             listed.append(f"{stem}{{,{','.join(sorted(each[len(stem) :] for each in some))}}}")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..io.codec import as_list, as_objects, as_text, whole
-from ..policy.messages import Use, result_tokens
-from ..policy.tools import Tool
+from ..policy.messages import call_tokens, result_tokens
 from .journal import LATEST, bounded_time, seconds, time_of
 
 TYPE_CHECKING = False
@@ -77,7 +76,6 @@ def calls_of(left: Sequence[Removal], state: ContextState, tokens: int) -> list[
     its place, by its own size. A result that left, and its call with it, counts once."""
     known = {**state.expired, **state.live}
     rows: dict[str, NotedCall] = {}
-    sizes: dict[str, int] = {}
     whole: set[str] = set()  # ids of the calls whose results are counted
     for removal in left:
         for id, label, shown, size in _calls_in(removal):
@@ -87,9 +85,9 @@ def calls_of(left: Sequence[Removal], state: ContextState, tokens: int) -> list[
             if shown is not None and id not in whole:
                 whole.add(id)
                 size += result.tokens if result is not None and not result.cleared else result_tokens(shown)
-            sizes[id] = sizes.get(id, 0) + size
-    for id, part in zip(sizes, shared(max(0, tokens), list(sizes.values()))):
-        rows[id]["tokens"] = part
+            row["tokens"] += size
+    for row, part in zip(rows.values(), shared(max(0, tokens), [row["tokens"] for row in rows.values()])):
+        row["tokens"] = part
     return sorted(rows.values(), key=lambda row: row["number"] or 0)
 
 
@@ -116,12 +114,12 @@ def _calls_in(removal: Removal) -> Iterator[tuple[str, str, str | None, int]]:
     if isinstance(removal.content, str):
         yield removal.id, removal.label, removal.content, 0
     elif isinstance(removal.content, dict):
-        yield removal.id, removal.label, None, Use(removal.id, Tool(""), removal.content).tokens
+        yield removal.id, removal.label, None, call_tokens(removal.content)
     else:
         shown = {shown["tool_use_id"]: shown["text"] for message in removal.content for shown in message["toolResults"]}
         for use in (use for message in removal.content for use in message["toolUses"]):
             id = use["tool_use_id"]
-            yield id, use["tool"], shown.get(id, ""), Use(id, Tool(""), use["input"]).tokens
+            yield id, use["tool"], shown.get(id, ""), call_tokens(use["input"])
 
 
 def receipts(journal: Sequence[Entry], noted: list[Any]) -> list[Receipt]:

@@ -57,7 +57,7 @@ class Listener:
         kind = entry.get("type")
         if kind == "assistant":
             if on_branch:
-                answer = str(message_of(entry).get("id") or "")
+                answer = text_in_field(message_of(entry), "id")
                 blocks = blocks_of(entry)
                 self._answers.update({block["id"]: answer for block in blocks if isinstance(block.get("id"), str)})
                 self._recall.wrote([text for block in blocks for text in _written(block)], seconds_of(entry.get("timestamp")), answer)
@@ -68,7 +68,7 @@ class Listener:
     def looked_up(self, result: Result) -> None:
         """Take a result."""
         if kinds.of(result.kind).is_lookup and not result.error and self._recall is not None:
-            self._recall.looked_up(result.tokens, self._answers.get(result.id, ""))
+            self._recall.looked_up(result.tokens, self._answers.get(result.id))
 
     def bookings(self, calibration: float) -> list[Spared]:
         """Return the look-ups that memory has spared."""
@@ -103,9 +103,9 @@ class Recall:
         # Names of files that have not been mentioned since the session began.
         self._unmentioned = {name for _, text in deliveries for name in map(_last, _words(text)) if "." in name}
         self._spared: list[float] = []  # when
-        self._wrote = ""  # the answer that the newest of them was in
+        self._wrote: str | None = None  # the answer that the newest of them was in
         self._lookups = self._tokens = 0
-        self._asking: set[str] = set()  # answers that asked for look-ups
+        self._asking: set[str | None] = set()  # answers that asked for look-ups
 
     @property
     def is_over(self) -> bool:
@@ -129,7 +129,7 @@ class Recall:
         for text in texts:
             self.note_mentions(text)
 
-    def looked_up(self, tokens: int, answer: str) -> None:
+    def looked_up(self, tokens: int, answer: str | None) -> None:
         """Take a look-up that an answer asked for, and the tokens of its result."""
         self._lookups += 1
         self._tokens += tokens
@@ -147,7 +147,7 @@ class Recall:
 
     def _is_known(self, word: str) -> bool:
         """Return whether the path of a file, as it was written, was delivered, and its name has not been mentioned since."""
-        path = word.removeprefix(self._root).removeprefix("./").strip("./")
+        path = word.removeprefix(self._root).strip("./")
         folder, _, name = path.rpartition("/")
         if not folder or len(path) < LEAST_CHARS or name.strip(".") not in self._unmentioned:
             return False
@@ -175,7 +175,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _words(text: str) -> set[str]:
-    return {word.strip("./") for word in text.translate(_SEPARATORS).split()} - {""} | set(paths_in(text))
+    return {word.strip("./") for word in text.translate(_SEPARATORS).split()} | set(paths_in(text))
 
 
 def _last(path: str) -> str:
