@@ -117,7 +117,7 @@ ARGUMENTS = [
             change,
             "what one call leaves the next one takes",
         )
-        for change in ("200 -> 201", "200 -> (199)", "20 -> 21", "20 -> (19)")
+        for change in ("200 -> 201", "200 -> (199)", "20 -> 21", "20 -> (19)", "256 -> 257", "256 -> (255)")
     ),
     *(
         Argument("hooks/utils/state/sweeping.py", "return 0.0", change, "no file is as old as that, to the second")
@@ -178,6 +178,28 @@ ARGUMENTS = [
         'name, _, rest = environ.get("AI_AGENT", "").partition("_")',
         "\"\" -> 'mutant'",
         "no client has this name",
+    ),
+    *(
+        Argument(f"hooks/utils/state/{module}.py", line, change, "how much is read at once, or known of at once, is a matter of speed")
+        for module, line, changes in (
+            ("asking", "_CHUNK = 65_536", ("65_536 -> 65537", "65_536 -> (65535)")),
+            ("opening", "REST_FROM = 16_000", ("16_000 -> 16001", "16_000 -> (15999)")),
+            (
+                "prompt_contents",
+                "def _read(path: str, size: int, _changed_at: float) -> tuple[float, dict[str, int], list[int]]:",
+                ("8 -> 9", "8 -> (7)", "lru_cache(maxsize=8) -> lru_cache()"),
+            ),
+        )
+        for change in changes
+    ),
+    *(
+        Argument(f"hooks/utils/state/{module}.py", line, change, "how long it waits for another process is nobody's to assert")
+        for module, line, change in (
+            ("asking", "_CONNECT_S = 0.01", "0.01 -> 1.01"),
+            ("memory_checks", "_GIT_S = 1.0", "1.0 -> 2.0"),
+            ("sockets", "_LIMIT_S, _POLL_S = 1.0, 0.01", "1.0 -> 2.0"),
+            ("sockets", "_LIMIT_S, _POLL_S = 1.0, 0.01", "0.01 -> 1.01"),
+        )
     ),
     Argument("hooks/utils/state/memory_reading.py", 'start = text.find("{") if depth else -1', "1 -> 2", "it is asked whether it is one"),
     Argument(

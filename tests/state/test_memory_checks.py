@@ -92,7 +92,7 @@ def test_a_script_is_gone_once_package_json_does_not_hold_it(shop: Checkout):
 
 def test_what_cannot_be_read_in_time_counts_as_unchanged(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
-    for name, size in (("large", memory_checks.LARGEST_FILE), ("larger", memory_checks.LARGEST_FILE + 1)):
+    for name, size in (("large", 1 << 20), ("larger", (1 << 20) + 1)):
         with (tmp_path / name).open("wb") as file:
             file.truncate(size)
     facts = [Fact(name, "what it does not hold") for name in ("large", "larger", "pipe")] + [Fact("large", "", "", "other")]
@@ -101,6 +101,21 @@ def test_what_cannot_be_read_in_time_counts_as_unchanged(tmp_path: Path):
 
 def test_without_a_checkout_nothing_is_known(tmp_path: Path):
     assert memory_checks.check(str(tmp_path / "gone"), [Fact("a.py")]) == {}
+
+
+def test_git_is_asked_about_the_two_commits_at_which_most_was_learnt(shop: Checkout):
+    facts = []
+    for number in (3, 2, 1):
+        for each in range(number):
+            file = shop.root / f"{number}{each}.py"
+            file.write_bytes(CART + b"# %d %d\n" % (number, each))
+            facts.append(file.name)
+        shop.commit()
+        facts = [name if isinstance(name, Fact) else Fact(name, "", repository.head(str(shop.root)), "x") for name in facts]
+    for fact in facts:
+        shop.git("mv", fact.file, f"moved-{fact.file}")
+    verdicts = memory_checks.check(str(shop.root), reversed(facts))
+    assert {fact.file: verdict.state for fact, verdict in verdicts.items() if verdict.state != RENAMED} == {"10.py": GONE}
 
 
 @pytest.mark.parametrize("commit", ["--output=owned", "0" * 40, "", "HEAD"])

@@ -86,9 +86,10 @@ def test_an_original_goes_after_the_days_that_the_user_says(ours: Folder) -> Non
     folder = ours.session("old", days=60, original=10)
     ours.sweep()
     assert has_original(folder), "it was put there just now"
-    ours.sweep(after_days=13)
+    ours.now = (folder / "original.jsonl").stat().st_ctime
+    ours.sweep(after_days=13.99)
     assert has_original(folder)
-    ours.sweep(after_days=15)
+    ours.sweep(after_days=14)
     assert not has_original(folder)
     folder = ours.session("other", days=60, original=10)
     ours.keep(originals=3)
@@ -374,6 +375,11 @@ def test_with_a_session_of_another_host_goes_the_transcript_that_was_kept_of_it(
     (ours.transcripts / "ses_old" / "subagents" / "agent-1.jsonl").write_text("{}\n")
     ours.session("ses_old", days=91)
     ours.session("ses_new", days=89)
+    in_the_way = ours.home / "sessions" / ".swept-ses_old"
+    in_the_way.write_text("x")
+    ours.sweep()
+    assert {path.name for path in ours.transcripts.iterdir()} == {"ses_old", "ses_old.jsonl", "ses_new.jsonl"}
+    in_the_way.unlink()
     ours.sweep()
     assert ours.sessions() == {"ses_new"}
     assert [path.name for path in ours.transcripts.iterdir()] == ["ses_new.jsonl"]

@@ -10,7 +10,7 @@ except ImportError:
     import socket as _socket  # type: ignore[no-redef]  # what a platform has in place of it
 
 _CONNECT_S = 0.01
-_CHUNK = 1 << 16
+_CHUNK = 65_536
 
 
 def takes(path: str) -> bool:

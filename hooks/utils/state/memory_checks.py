@@ -78,7 +78,7 @@ def _renames(root: str, missing: Sequence[Fact]) -> dict[str, str]:
         return renames
     from ..io import git
 
-    for commit in sorted(set(commits), key=lambda commit: -commits.count(commit))[:MOST_COMMITS]:
+    for commit in sorted(dict.fromkeys(commits), key=commits.count, reverse=True)[:MOST_COMMITS]:
         # Between that commit and the index: no filter of the working tree runs.
         output = git.ask_git(
             root, "diff", "--cached", "--name-status", "-z", "-M", "--diff-filter=R", "--no-ext-diff", "--no-color", commit, "--",
