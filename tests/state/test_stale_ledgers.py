@@ -203,7 +203,7 @@ def test_the_counters_of_a_session_that_is_gone_are_kept_until_it_comes_back(sho
         before = Path(shop.home, past.PAST).read_text()
         past.note_past(shop.home, "two")
         assert Path(shop.home, past.PAST).read_text() == before
-    Path(paths.state).write_text("{}")
+    Path(paths.state).write_text('{"index":1}')
     past.note_past(shop.home, "two")
     assert json.loads(Path(shop.home, past.PAST).read_text().splitlines()[-1]) == {
         "session": "two", "project": "", "contexts": [{"agent_id": None, "calibration": None, "counts": None}],

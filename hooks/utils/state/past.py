@@ -18,11 +18,8 @@ def note_past(popkit_home: str, name: str) -> None:
     """Keep the counters of a session that is about to go, and a digest of its project's name."""
     contexts = []
     for paths in stored_contexts.contexts_of(popkit_home, name):
-        try:
-            state = loads(files.read_text(paths.state) or "")
-        except ValueError:
-            continue
-        if isinstance(state, dict):
+        state = files.read_object(paths.state)
+        if state:
             contexts.append({key: state.get(key) for key in ("agent_id", "calibration", "counts")})
     if contexts:
         project = session.read(popkit_home, name).project or ""

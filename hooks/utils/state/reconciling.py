@@ -32,7 +32,7 @@ _TRIES = 3
 def remember_size(site: Site, paths: store.ContextFiles, fresh: Rebuild) -> None:
     """Keep the size at which the host compacted the session by itself: hooks read only the end of the transcript."""
     tokens = fresh.conversation.compacted_tokens
-    if tokens and not paths.agent_id and site.session.compacted_tokens != tokens:
+    if tokens and not paths.agent_id:
         site.remember(compacted_tokens=tokens)
 
 
