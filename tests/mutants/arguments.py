@@ -201,6 +201,15 @@ ARGUMENTS = [
             ("sockets", "_LIMIT_S, _POLL_S = 1.0, 0.01", "0.01 -> 1.01"),
         )
     ),
+    *(
+        Argument(
+            "hooks/utils/state/reconciling.py",
+            "time.sleep(min(TRANSCRIPT_LAG_S / 50, files.patience.left_s))",
+            change,
+            "how often it looks again is a matter of speed",
+        )
+        for change in ("50 -> 51", "50 -> (49)")
+    ),
     Argument("hooks/utils/state/memory_reading.py", 'start = text.find("{") if depth else -1', "1 -> 2", "it is asked whether it is one"),
     Argument(
         "hooks/utils/state/memory_text.py",

@@ -18,6 +18,7 @@ import pytest
 
 from popkit_retention.core import retention_tracker
 from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.io import files
 from popkit_retention.core.policy import engine, events, planning
 from popkit_retention.core.policy.calls import Call, Outcome
 from popkit_retention.core.policy.context import OUTSIDE, reclaimable, result_of, shared_facts
@@ -360,7 +361,9 @@ def test_a_transcript_lags_for_five_seconds_behind_what_hooks_saw(
     assert reconciling.lags_behind(fresh, known, now) == lags
 
 
-def test_a_state_that_hooks_are_ahead_with_is_waited_for_as_often_as_somebody_says(written: Written, tmp_path: Path):
+def test_a_state_that_hooks_are_ahead_with_is_waited_for_as_often_as_somebody_says(
+    written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     site, paths, path = _site(written, tmp_path, 1.0), _site(written, tmp_path).paths(), str(written.path)
     assert reconciling.refreshed(site, paths, path, 0)[1]
     with paths.locked():
@@ -372,6 +375,10 @@ def test_a_state_that_hooks_are_ahead_with_is_waited_for_as_often_as_somebody_sa
         fresh, saved = reconciling.refreshed(site, paths, path, patience)
         assert (saved, fresh.state.epoch) == (False, 0)
         assert 0.09 * patience <= time.monotonic() - began < HANG_S
+    monkeypatch.setattr(files.patience, "left_s", 0.01)
+    assert not reconciling.refreshed(site, paths, path, 9)[1]
+    assert files.patience.left_s == 0, "a hook has no more time than that for all that it waits for"
+    monkeypatch.undo()
     assert store.load(paths).state.epoch == 1
     assert not reconciling.rebuild_if_small(site, paths, path)
     assert reconciling.refreshed(_site(written, tmp_path, 60.0), paths, path, 0)[1], "what does not come is not waited for"
