@@ -18,6 +18,8 @@ class Argument(NamedTuple):
 _FIND = "archive.find_records(db, matches=matches"
 _OPEN = "archive.open_archive(home.archive_path(popkit_home), create=False"
 
+_REFRESHED = "fresh = rebuilt(site, paths, transcript_path) if site.only_reads else refreshed(site, paths, transcript_path, 4)[0]"
+
 ARGUMENTS = [
     Argument(
         "hooks/utils/archive/zones.py",
@@ -204,11 +206,34 @@ ARGUMENTS = [
     *(
         Argument(
             "hooks/utils/state/reconciling.py",
-            "time.sleep(min(TRANSCRIPT_LAG_S / 50, files.patience.left_s))",
+            line,
             change,
             "how often it looks again is a matter of speed",
         )
-        for change in ("50 -> 51", "50 -> (49)")
+        for line, change in (
+            ("time.sleep(min(TRANSCRIPT_LAG_S / 50, files.patience.left_s))", "50 -> 51"),
+            ("time.sleep(min(TRANSCRIPT_LAG_S / 50, files.patience.left_s))", "50 -> (49)"),
+            (_REFRESHED, "4 -> 5"),
+            (_REFRESHED, "4 -> (3)"),
+        )
+    ),
+    Argument(
+        "hooks/utils/state/reconciling.py", "originals.close()", "originals.close() -> pass", "the connection ends with its last name"
+    ),
+    *(
+        Argument("hooks/utils/state/sockets.py", line, change, why)
+        for line, change, why in (
+            (
+                "while os.path.lexists(path) and time.monotonic() < until:",
+                "time.monotonic() < until -> (time.monotonic() <= until)",
+                "the clock never stands at it",
+            ),
+            ("time.sleep(_POLL_S)", "time.sleep(_POLL_S) -> pass", "it saves the processor"),
+            ("return 0.0", "0.0 -> 1.0", "what went between two looks is asked in vain wherever it stands"),
+            ("return 0.0", "0.0 -> (-1.0)", "as above"),
+            ("return 0.0", "0.0 -> None", "as above"),
+            ('return ""', '"" -> None', "it is only asked whether it leads anywhere"),
+        )
     ),
     Argument("hooks/utils/state/memory_reading.py", 'start = text.find("{") if depth else -1', "1 -> 2", "it is asked whether it is one"),
     Argument(

@@ -11,6 +11,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 
@@ -376,11 +377,12 @@ def test_a_state_that_hooks_are_ahead_with_is_waited_for_as_often_as_somebody_sa
         assert (saved, fresh.state.epoch) == (False, 0)
         assert 0.09 * patience <= time.monotonic() - began < HANG_S
     monkeypatch.setattr(files.patience, "left_s", 0.01)
+    assert not reconciling.rebuild_if_small(site, paths, path)
+    assert files.patience.left_s == 0.01, "a hook does not wait"
     assert not reconciling.refreshed(site, paths, path, 9)[1]
     assert files.patience.left_s == 0, "a hook has no more time than that for all that it waits for"
     monkeypatch.undo()
     assert store.load(paths).state.epoch == 1
-    assert not reconciling.rebuild_if_small(site, paths, path)
     assert reconciling.refreshed(_site(written, tmp_path, 60.0), paths, path, 0)[1], "what does not come is not waited for"
     assert store.load(paths).state.epoch == 0
 
@@ -426,6 +428,22 @@ def test_a_corrupt_state_makes_way_for_what_is_rebuilt(written: Written, tmp_pat
     assert len(store.load(paths).state.live) == 2
 
 
+def test_what_hooks_have_noted_meanwhile_is_settled_once(written: Written, tmp_path: Path):
+    site, pin = _site(written, tmp_path), journal.pinned("toolu_01Read", written.now)
+    pending.note(site.paths(), None, 0.0, [pin])
+    for _ in range(2):
+        assert reconciling.rebuild_if_small(site, site.paths(), str(written.path))
+        assert (files.spilled(site.paths().state), journal.read(site.paths())) == ([], [pin])
+
+
+def test_a_context_that_another_is_at_work_in_is_rebuilt_and_not_saved(written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    site = _site(written, tmp_path)
+    with site.paths().locked(), ThreadPoolExecutor(1) as other:
+        monkeypatch.setattr(files.patience, "left_s", 0.0)
+        fresh, saved = other.submit(reconciling.refreshed, site, site.paths(), str(written.path), 0).result(HANG_S)
+    assert (len(fresh.state.live), saved, store.load(site.paths())) == (2, False, None)
+
+
 def test_where_the_host_compacts_by_itself_is_kept_with_the_session(written: Written, tmp_path: Path):
     written.compact("auto")
     site = _site(written, tmp_path)
@@ -440,6 +458,8 @@ def test_where_the_host_compacts_by_itself_is_kept_with_the_session(written: Wri
     os.utime(path, (1.0, 1.0))
     reconciling.remember_size(site, site.paths(), fresh)
     assert path.stat().st_mtime == 1.0, "what is known is not written again"
+    assert reconciling.rebuild_if_small(_site(written, tmp_path / "other"), site.paths(), str(written.path))
+    assert _site(written, tmp_path / "other").session["compacted_tokens"] == size
     plain = Written(tmp_path / "q")
     plain.say("go")
     assert reconciling.rebuild_if_small(site, site.paths(), str(plain.path))

@@ -25,6 +25,8 @@ def test_a_compaction_is_ours_if_it_was_noted_just_before_the_host_wrote_it(late
 def test_the_host_may_round_a_time_down_by_a_millisecond() -> None:
     assert removals.compaction_at(entries_of([compact(0.001)]), 0.0)
     assert removals.compaction_at(entries_of([compact(0.002)]), 0.0) is None
+    taken_out = {"event": "clear", "at": 0.001, "ids": ["t1"], "tokens": 9}
+    assert removals.compaction_at(entries_of([compact(0.001), taken_out]), 0.0) == compact(0.001), "the note beside it is another"
 
 
 @pytest.mark.parametrize(("later", "event"), [(0.5, "compact"), (3, "back"), (10.9, "back"), (11.5, "compact"), (31, None)])

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from popkit_retention.core.hosts.claude_code import TOOLS
+from popkit_retention.core.hosts.codex import TOOLS as CODEX
 from popkit_retention.core.io import volatile
 from popkit_retention.core.policy.calls import TEXT_CHARS
 from popkit_retention.core.state import data_rules, journal, session, store
@@ -45,6 +47,13 @@ def test_a_project_is_the_host_s_or_the_folder_of_the_payload(home: Path) -> Non
     assert site(home, project="/" * (TEXT_CHARS + 1)).project == ""
 
 
+def test_a_recording_may_have_the_tools_of_any_host(home: Path) -> None:
+    environ = {"POPKIT_HOME": str(home)}
+    recorded, run = (Site(environ, ID, is_recorded=is_recorded).tools.of("apply_patch").operation for is_recorded in (True, False))
+    assert (recorded, run) == (CODEX.of("apply_patch").operation, TOOLS.of("apply_patch").operation)
+    assert recorded != run
+
+
 def test_a_session_is_of_the_project_in_which_it_began(home: Path) -> None:
     assert site(home).session_project == "/shop"
     session.update(str(home), ID, project="/first")
@@ -59,14 +68,16 @@ def test_what_a_session_remembers_all_its_processes_know(home: Path) -> None:
     one.remember(model=None)
     assert vars(site(home).session) == {"profile": "spec"}
     other = site(home)
+    assert vars(other.session) == {"profile": "spec"}
     assert one.claim("memory", 5.0)
     assert (one.session.memory, other.claim("memory", 6.0), other.session.memory) == (5.0, False, 5.0)
 
 
 def test_a_text_of_our_own_is_given_once_and_journalled_with_the_main_thread(home: Path) -> None:
     entry = journal.advised(3, 5.0)
-    assert [site(home).give_once("memory", at, entry) for at in (5.0, 6.0)] == [True, False]
-    one = site(home)
+    one, other = site(home), site(home)
+    assert vars(one.session) == {}
+    assert (one.give_once("memory", 5.0, entry), other.give_once("memory", 6.0, entry)) == (True, False)
     assert (journal.read(one.paths()), one.session.memory) == ([entry], 5.0)
 
 
@@ -141,17 +152,21 @@ def test_a_statement_is_made_where_there_are_rules(home: Path) -> None:
 
 @has_place
 def test_under_a_named_rule_the_files_of_a_session_lie_in_memory(home: Path) -> None:
+    session.update(str(home), ID, profile="aggressive")
     one = site(home, "zdr")
+    assert (one.home, vars(one.session)) == (str(home), {"profile": "aggressive"})
     one.begin_in_memory()
+    assert vars(one.session) == {}
     assert facts(one) == (True, False, False, True)
     assert one.home == volatile.find(str(home), ID) == site(home).home
     assert one.lasting_home == str(home)
     one.remember(profile="spec")
     assert (vars(site(home).session), one.rules_in_words()) == ({"profile": "spec"}, data_rules.in_words(("zdr",), True))
     assert one.paths().folder.startswith(one.home)
-    assert not (home / "sessions" / ID / "session.json").exists()
+    assert vars(session.read(str(home), ID)) == {"profile": "aggressive"}, "what was kept before the rule"
     one.end_in_memory()
-    assert (volatile.folders(str(home)), one.home, vars(one.session), facts(one)) == ([], str(home), {}, (False, True, False, False))
+    assert (volatile.folders(str(home)), one.home, facts(one)) == ([], str(home), (False, True, False, False))
+    assert vars(one.session) == {"profile": "aggressive"}
     one.end_in_memory()
 
 

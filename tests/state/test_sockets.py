@@ -121,6 +121,13 @@ def test_a_free_path_is_private_and_takes_the_place_of_what_was_left(ours: Home)
     assert not ours.run.exists()
 
 
+def test_no_socket_is_made_through_a_link_in_the_place_of_our_folder(ours: Home) -> None:
+    (ours.folder / "elsewhere").mkdir()
+    ours.run.symlink_to(ours.folder / "elsewhere")
+    with pytest.raises(OSError, match="link"):
+        sockets.free_path(ours.environ, ID)
+
+
 def test_where_the_path_is_too_long_a_link_of_the_usual_name_leads_to_the_socket(ours: Home) -> None:
     usual = len(f"/run/11111111-{os.getpid()}.sock")
     for length, is_link in ((PATH_BYTES, False), (PATH_BYTES + 1, True)):

@@ -18,7 +18,8 @@ _ROUNDED_S = 0.001  # as the host writes times
 def _changes_at(journal: Sequence[Entry], at: float) -> Iterator[Entry]:
     """Yield our notes on changes that the host may have written down at that time (seconds), the newest first."""
     for entry in reversed(journal):
-        if -_ROUNDED_S <= at - time_of(entry) < _WRITTEN_S.get(entry["event"], 0.0):
+        written_s = _WRITTEN_S.get(entry["event"])
+        if written_s is not None and -_ROUNDED_S <= at - time_of(entry) < written_s:
             yield entry
 
 

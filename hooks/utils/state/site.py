@@ -89,8 +89,8 @@ class Site:
         if self.config.get("enabled") is not False and self._may_be_in_memory():
             from ..io import volatile
 
-            self._home = volatile.make(self.lasting_home, self.session_id) or None
-            self._session = None
+            volatile.make(self.lasting_home, self.session_id)
+            self._home = self._session = None
 
     def end_in_memory(self) -> None:
         """Remove all that is kept of the session in memory. OSError where some of it stays."""
