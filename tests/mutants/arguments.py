@@ -166,8 +166,11 @@ ARGUMENTS = [
         )
     ),
     *(
-        Argument(f"hooks/utils/state/{module}.py", line, "1 -> 2", "a row begins with the end of a line and a bracket")
-        for module, line in (("lazy_rows", 'end = self.data.find(b"\\n", begin + 1, self.end)'),)
+        Argument(f"hooks/utils/state/{module}.py", line, "1 -> 2", "no two ends of lines stand together")
+        for module, line in (
+            ("lazy_rows", 'end = self.data.find(b"\\n", begin + 1, self.end)'),
+            ("watched_files", 'at = self.data.find(b"\\n", at + 1) if at != -1 else at'),
+        )
     ),
     Argument(
         "hooks/utils/state/lazy_rows.py",

@@ -32,14 +32,14 @@ class WatchedFiles:
         begin = self.data.find(_watched_beginning(path))
         if begin >= 0:
             end = self.data.find(b"\n", begin + 1)
-            self.data = self.data[:begin] + self.data[end:] if end >= 0 else self.data[: max(0, begin - 1)]
+            self.data = self.data[:begin] + self.data[end:] if end != -1 else self.data[: max(0, begin - 1)]
 
     def first(self, most: int = 0) -> dict[str, object]:
         """Return path -> stamp of the first `most` files (0 for all), which are then the last ones."""
         at = self.data.find(b"\n", 1) if most else -1
         for _ in range(most - 1):
-            at = self.data.find(b"\n", at + 1) if at >= 0 else at
-        if at < 0:
+            at = self.data.find(b"\n", at + 1) if at != -1 else at
+        if at == -1:
             return _watched_table(self.data)
         begin = self.data[: at - 1]
         self.data = b",".join((memoryview(self.data)[at:], begin))
