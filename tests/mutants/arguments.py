@@ -238,6 +238,15 @@ ARGUMENTS = [
             ('return ""', '"" -> None', "it is only asked whether it leads anywhere"),
         )
     ),
+    *(
+        Argument("hooks/utils/state/stale_ledgers.py", line, "\"\" -> 'mutant'", "no project, transcript or booking has this name")
+        for line in (
+            'due = [(*one, paths) for paths in contexts for one in _due_of(paths, transcript_path, "")]',
+            'return Site(environ, session_id, session.read(site.home, session_id).get("project") or "")',
+            'transcript = session.read(popkit_home, paths.session_id).get("transcript") or ""',
+            'text = files.read_text(paths.journal) or ""',
+        )
+    ),
     Argument("hooks/utils/state/memory_reading.py", 'start = text.find("{") if depth else -1', "1 -> 2", "it is asked whether it is one"),
     Argument(
         "hooks/utils/state/memory_text.py",

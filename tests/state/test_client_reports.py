@@ -264,10 +264,13 @@ def test_hidden_are_a_tool_itself_and_all_of_a_server():
 def test_a_breakdown_goes_a_year_after_its_project_s_last_session(tmp_path: Path):
     """What is hidden stays."""
     prompt_breakdowns.keep_breakdown(str(tmp_path), "/old", "s", breakdown(), 1e9)
-    hidden_tools.hide(str(tmp_path), "/old", "mcp__a__", {"name": "a"})
+    row = {"name": "a", "tokens": 7, "at": 5.0}
+    hidden_tools.hide(str(tmp_path), "/old", "mcp__a__", row)
+    (path,) = (tmp_path / prompt_breakdowns.BREAKDOWNS).glob("*.hidden.json")
+    assert json.loads(path.read_text()) == {"project": "/old", "hidden": {"mcp__a__": row}}
     for path in (tmp_path / prompt_breakdowns.BREAKDOWNS).iterdir():
         os.utime(path, (1e9, 1e9))
     prompt_breakdowns.keep_breakdown(str(tmp_path), "/new", "s", breakdown(), 1e9 + 366 * 86_400)
     assert prompt_breakdowns.load_breakdown(str(tmp_path), "/old") == {}
-    assert list(hidden_tools.hidden(str(tmp_path), "/old")) == ["mcp__a__"]
+    assert hidden_tools.hidden(str(tmp_path), "/old") == {"mcp__a__": row}
     assert prompt_breakdowns.load_breakdown(str(tmp_path), "/new")["session"] == "s"

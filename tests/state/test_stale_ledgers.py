@@ -81,6 +81,18 @@ def test_the_smallest_are_settled_first_as_far_as_the_bytes_go_but_at_least_one(
     assert [shop.settled(id) for id in ("small", "large", "larger")] == [True, True, False]
 
 
+@pytest.mark.parametrize("too_many", [0, 1])
+def test_the_bytes_go_as_far_as_they_go(shop: Shop, too_many: int) -> None:
+    shop.session("fits", size=SETTLED_BYTES - shop.session("small").path.stat().st_size + too_many)
+    main = shop.session("main", booked=False)
+    small = shop.session("main", agent_id="a2").path.stat().st_size
+    shop.session("main", agent_id="a1", size=SETTLED_BYTES - small + too_many)
+    stale_ledgers.settle_agents(shop.site("main"), str(main.path))
+    assert [shop.settled("main", agent_id) for agent_id in ("a1", "a2")] == [not too_many, True]
+    assert stale_ledgers.catch_up(shop.site()) == 2 * too_many
+    assert [shop.settled(id) for id in ("small", "fits")] == [True, not too_many]
+
+
 @pytest.mark.parametrize("broken", ["no transcript", "another's state", "a corrupt state", "no state", "a folder of that name"])
 def test_what_cannot_be_settled_is_passed_over(shop: Shop, broken: str) -> None:
     written = shop.session("a-broken")
@@ -114,6 +126,9 @@ def test_a_session_settles_its_subagents_that_have_gone_on(shop: Shop) -> None:
     assert [shop.settled("one", agent_id) for agent_id in ("a1", "a2")] == [True, False]
     assert not shop.settled("one")
     assert not shop.settled("two")
+    for path in (f"{main.path}-none", str(main.path)):
+        stale_ledgers.settle(shop.site("one"), path)
+    assert shop.settled("one")
 
 
 @pytest.mark.parametrize(

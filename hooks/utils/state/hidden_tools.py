@@ -31,13 +31,11 @@ _SERVER_ENDS = "__"
 def project_of(popkit_home: str, folder: str) -> str:
     """Return the project that a folder belongs to: the nearest one at or above it of which anything is kept, else the folder."""
     here = folder
-    while True:
+    while here:
         if load_breakdown(popkit_home, here) or hidden(popkit_home, here):
             return here
-        above = parent_of(here)
-        if not above or above == here:
-            return folder
-        here = above
+        here = parent_of(here)
+    return folder
 
 
 def hidden(popkit_home: str, project: str) -> dict[str, HiddenTool]:

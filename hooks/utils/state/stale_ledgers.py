@@ -45,7 +45,7 @@ def settle_agents(site: Site, transcript_path: str) -> None:
     left = SETTLED_BYTES
     contexts = [paths for paths in stored_contexts.contexts_of(site.home, site.session_id) if paths.agent_id]
     due = [(*one, paths) for paths in contexts for one in _due_of(paths, transcript_path, "")]
-    for size, transcript, paths in sorted(due, key=lambda one: one[0]):
+    for size, transcript, paths in sorted(due):
         left -= size
         if left < 0:
             return
