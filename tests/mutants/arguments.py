@@ -201,6 +201,7 @@ ARGUMENTS = [
         Argument(f"hooks/utils/state/{module}.py", line, change, "how long it waits for another process is nobody's to assert")
         for module, line, change in (
             ("asking", "_CONNECT_S = 0.01", "0.01 -> 1.01"),
+            ("asking", "asking.settimeout(max(0.001, until - time.monotonic()))", "0.001 -> 1.001"),
             ("memory_checks", "_GIT_S = 1.0", "1.0 -> 2.0"),
             ("sockets", "_LIMIT_S, _POLL_S = 1.0, 0.01", "1.0 -> 2.0"),
             ("sockets", "_LIMIT_S, _POLL_S = 1.0, 0.01", "0.01 -> 1.01"),
@@ -242,10 +243,35 @@ ARGUMENTS = [
         Argument("hooks/utils/state/stale_ledgers.py", line, "\"\" -> 'mutant'", "no project, transcript or booking has this name")
         for line in (
             'due = [(*one, paths) for paths in contexts for one in _due_of(paths, transcript_path, "")]',
-            'return Site(environ, session_id, session.read(site.home, session_id).get("project") or "")',
-            'transcript = session.read(popkit_home, paths.session_id).get("transcript") or ""',
+            'return Site(environ, session_id, session.read(site.home, session_id).project or "")',
+            'transcript = session.read(popkit_home, paths.session_id).transcript or ""',
             'text = files.read_text(paths.journal) or ""',
         )
+    ),
+    Argument("hooks/utils/state/asking.py", 'answer = b""', "b\"\" -> b'mutant'", "nobody asks for the first word of a status line"),
+    Argument(
+        "hooks/utils/state/delivery.py",
+        'theirs = protocol.of("").own_memory(environ, root)',
+        "\"\" -> 'mutant'",
+        "by either name it is the host that runs hooks",
+    ),
+    Argument(
+        "hooks/utils/state/past.py",
+        'files.append_text(join(popkit_home, PAST), dumps(entry) + "\\n")',
+        "\"\\n\" -> ''",
+        "the next line closes the last one",
+    ),
+    Argument(
+        "hooks/utils/state/past.py",
+        'for line in (files.read_text(join(popkit_home, PAST)) or "").splitlines():',
+        "\"\" -> 'mutant'",
+        "a line that is no JSON is passed over",
+    ),
+    *(
+        Argument(
+            "hooks/utils/state/closed.py", "_change(popkit_home, session_id, None, 0.0)", change, "any time before the first session does"
+        )
+        for change in ("0.0 -> 1.0", "0.0 -> (-1.0)")
     ),
     Argument("hooks/utils/state/memory_reading.py", 'start = text.find("{") if depth else -1', "1 -> 2", "it is asked whether it is one"),
     Argument(
@@ -287,7 +313,7 @@ ARGUMENTS = [
     ),
     Argument(
         "hooks/utils/state/sweeping.py",
-        'transcript = session.read(popkit_home, name).get("transcript") or ""',
+        'transcript = session.read(popkit_home, name).transcript or ""',
         "\"\" -> 'mutant'",
         "what lies in no folder is never gone, and no transcript of ours",
     ),

@@ -131,6 +131,11 @@ def test_a_document_that_the_host_would_cut_is_given_to_nobody(project: memory.P
     assert (raised.value.errno, raised.value.filename) == (27, project.document_path)
 
 
+def test_what_a_checkout_calls_itself_writes_nothing_on_a_terminal() -> None:
+    asked = str(CheckoutNotJoined(Repository("k", "/a\x1b[2J", "sh\x07op"), "/b\n"))
+    assert asked.startswith("/a?[2J says that it is a checkout of sh?op, whose memory was switched on in /b?. ")
+
+
 # --- settings and notes ----------------------------------------------------------------------------------------------------------------
 
 

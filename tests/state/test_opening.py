@@ -39,6 +39,8 @@ def test_a_new_context_has_the_profile_and_the_model_of_its_session(site: Site) 
     assert (context.state.session_id, context.state.agent_id, context.state.profile, context.state.calibration) == ("s1", "", None, 1.0)
     assert rules.profile == "conservative"
     site.remember(profile="aggressive", model="m")
+    context, rules = opening.open_context(site, site.paths(), None)
+    assert (context.state.profile, rules.profile) == ("aggressive", "aggressive")
     context, rules = opening.open_context(site, site.paths("a1"), None)
     assert (context.state.agent_id, context.state.profile, context.state.calibration) == ("a1", "aggressive", 1.5)
     assert rules.profile == "aggressive"

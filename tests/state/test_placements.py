@@ -47,6 +47,9 @@ def test_transcripts_are_listed_with_the_handles_of_their_placeholders(db: Conne
     own = session(projects / "s.jsonl", one)
     session(projects / "none.jsonl")
     (projects / "broken.jsonl").write_bytes(b"\xff[PopKit\n{")
+    (projects / "folder.jsonl").mkdir()
+    archived(db, "odd", '"four"')
+    db.execute("UPDATE chains SET transcript = x'00' WHERE session_id = 'odd'")
     assert list(placements.placed_handles(db, environ)) == sorted([(named, sorted([one, two, "cccc2345"])), (own, [one])])
     placed = placements.placed_records(db, environ)
     assert placements.handles_by_transcript(placed) == {own: [one], named: sorted([one, two])}

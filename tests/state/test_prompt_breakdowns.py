@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from popkit_retention.core.policy.composition import ADDED, CALLED, OTHER, RESULT, SAID, WROTE
-from popkit_retention.core.state import prompt_breakdowns
+from popkit_retention.core.state import prompt_breakdowns, prompt_contents
 from popkit_retention.core.state.prompt_breakdowns import counted_messages, keep_breakdown, load_breakdown, parsed_breakdown
 from tests.bill.conversations import breakdown
+from tests.views.written import Written
 
 DAY = 86_400
 NOW = 1_800_000_000.0
@@ -191,3 +192,25 @@ def test_messages_count_for_their_session_as_long_as_nothing_newer_came(kept: di
     assert counted_messages(json.loads(json.dumps(kept)), "s", 5.0) == messages
     assert counted_messages({"session": "s", "messages": messages}, "s", 1.0) == {}
     assert counted_messages({**kept, "at": None}, "s", 0.0) == (kept.get("messages") or {} if kept.get("session") == "s" else {})
+
+
+def test_the_newest_prompt_holds_what_its_host_has_counted_since_or_what_is_estimated(tmp_path: Path) -> None:
+    written, home = Written(tmp_path / "p"), str(tmp_path)
+
+    def held(project: str = "/shop") -> dict[str, Any]:
+        return prompt_contents.contents_of(home, project, str(written.path))
+
+    written.say("go")
+    assert prompt_contents.contents_of(home, "/shop", str(tmp_path / "none")) == held() == {}, "no request has been sent"
+    written.read("a.py")
+    written.read("b.py")
+    estimated = held()
+    assert estimated["is_counted"] is False
+    assert {row["name"] or row["kind"] for row in estimated["rows"]} >= {"Read", SAID}
+    assert estimated["added"] == {"times": 0, "tokens": 0, "times_again": 0, "tokens_again": 0}
+    counted = breakdown(messageBreakdown={"userMessageTokens": 300})
+    keep_breakdown(home, os.path.realpath("/shop"), written.session, counted, written.now)
+    assert (held()["is_counted"], [(row["kind"], row["tokens"]) for row in held()["rows"]]) == (True, [(SAID, 300)])
+    assert held("") == estimated, "without a project nobody has counted"
+    written.read("c.py")
+    assert held()["is_counted"] is False, "another request has been sent since"

@@ -18,7 +18,8 @@ def test_an_alert_is_shown_once(tmp_path: Path) -> None:
     project = memory.Project(str(tmp_path), Repository("shop-0123456789ab", "/shop", "shop"))
     project.turn_on(NOW)
     assert memory_alerts.unseen_alerts(project) == {}
-    memory_alerts.set_alerts(project, {"m1": 5.0, "m2": 6.0})
+    for _ in range(2):
+        memory_alerts.set_alerts(project, {"m1": 5.0, "m2": 6.0})
     assert memory_alerts.unseen_alerts(project) == {"m1": 5.0, "m2": 6.0}
     memory_alerts.note_alerts_seen(project, ["m1"])
     memory_alerts.set_alerts(project, {"m1": 5.0, "m3": 7.0})
@@ -150,6 +151,8 @@ def test_a_person_is_told_once(tmp_path: Path) -> None:
         True,
         False,
     ]
+    noted = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "cache").iterdir()}
+    assert noted == {"told-" + home.safe_name(name): 0o600 for name in ("a", "b/c", "b")}
     (tmp_path / "file").touch()
     assert not told_once.is_news(str(tmp_path / "file"), "a"), "what cannot be noted would be told in each session"
 

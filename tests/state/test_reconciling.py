@@ -459,7 +459,7 @@ def test_where_the_host_compacts_by_itself_is_kept_with_the_session(written: Wri
     reconciling.remember_size(site, site.paths(), fresh)
     assert path.stat().st_mtime == 1.0, "what is known is not written again"
     assert reconciling.rebuild_if_small(_site(written, tmp_path / "other"), site.paths(), str(written.path))
-    assert _site(written, tmp_path / "other").session["compacted_tokens"] == size
+    assert _site(written, tmp_path / "other").session.compacted_tokens == size
     plain = Written(tmp_path / "q")
     plain.say("go")
     assert reconciling.rebuild_if_small(site, site.paths(), str(plain.path))

@@ -16,3 +16,9 @@ def test_they_are_what_their_files_say(repo_root, name, read) -> None:
     weights = read().weights
     assert weights == plain["weights"]
     assert weights.keys() <= set(FEATURES)
+
+
+def test_the_models_that_come_with_the_plugin_are_those_of_its_rules() -> None:
+    alone, of_rules = (models.model("claude-opus-4-8") for models in (shipped.models(), shipped.rules().models))
+    assert (alone.read, alone.window) == (of_rules.read, of_rules.window)
+    assert alone.read > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
@@ -52,11 +53,11 @@ class Home:
 
         def serve() -> None:
             there, _ = opened.accept()
-            with there:
+            with there, contextlib.suppress(BrokenPipeError):  # nobody waits for it any more
                 asked.append(there.recv(1 << 20))
                 for at in range(0, len(answer), 100_000):
                     there.sendall(answer[at : at + 100_000])
-                time.sleep(pauses)
+                    time.sleep(pauses)
 
         threading.Thread(target=serve, daemon=True).start()
         return asked
@@ -198,6 +199,12 @@ def test_nobody_waits_longer_for_an_answer_than_he_says(ours: Home) -> None:
     with pytest.raises(OSError, match="timed out"):
         asking.ask(str(ours.folder / "s"), "/", b"", 0.05)
     assert time.monotonic() - began < HANG_S
+    ours.answers(ours.folder / "slow", b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 300_000, pauses=0.04)
+    with pytest.raises(OSError, match="timed out"):
+        asking.ask(str(ours.folder / "slow"), "/", b"", 0.06)
+    ours.answers(ours.folder / "late", b"HTTP/1.0 200 OK\r\n\r\n", pauses=0.04)
+    with pytest.raises(OSError, match="timed out"):
+        asking.ask(str(ours.folder / "late"), "/", b"", 0.0)
 
 
 def test_where_nobody_listens_nothing_is_taken(ours: Home) -> None:
@@ -210,6 +217,20 @@ def test_where_nobody_listens_nothing_is_taken(ours: Home) -> None:
     assert asking.takes(str(silent))
     assert sockets.listens(str(ours.folder), ID)
     assert not sockets.listens(str(ours.folder), GUEST)
+
+
+def test_a_helper_that_accepts_nobody_holds_nobody_up(ours: Home) -> None:
+    full = ours.socket(f"11111111-{os.getpid()}.sock")
+    ours.open[0].listen(0)
+    for _ in range(2):
+        waiting = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        waiting.setblocking(False)
+        with contextlib.suppress(OSError):
+            waiting.connect(str(full))
+        ours.open.append(waiting)
+    assert not asking.takes(str(full))
+    with pytest.raises(OSError):  # noqa: PT011  which one, the system says
+        asking.ask(str(full), "/", b"", 0.05)
 
 
 def test_all_helpers_are_asked_to_end_and_their_sockets_go_in_any_case(ours: Home) -> None:

@@ -175,6 +175,8 @@ def test_contexts_are_listed_the_newest_first_and_found_by_their_project(shop: S
     assert of(tmp_path / "shop") == of(tmp_path / "link") == [("one", "a1"), ("one", "")]
     assert of(tmp_path / "shop" / "src") == [("one", "a1"), ("two", ""), ("one", "")]
     assert of(tmp_path / "shop2") == of(tmp_path) == []
+    session.update(shop.home, "two", project="/")
+    assert of(tmp_path) == [("two", "")]
 
 
 def test_what_has_expired_counts_by_the_calibration_of_the_session(shop: Shop) -> None:
@@ -193,6 +195,9 @@ def test_what_has_expired_counts_by_the_calibration_of_the_session(shop: Shop) -
     found = stored_contexts.expired_of(paths, known)
     others = sum(round(result.tokens * 1.25) for id, result in scenario.state.expired.items() if id not in ("T1", "T2"))
     assert found == {"items": len(scenario.state.expired), "tokens": sum(round(each * 1.25) for each in tokens) + others}
+    Path(paths.state).write_text(json.dumps({**scenario.state.header(), "live": [7]}))
+    with pytest.raises(ValueError, match="not a result row"):
+        stored_contexts.stored_state(paths)
 
 
 def test_the_counters_of_a_session_that_is_gone_are_kept_until_it_comes_back(shop: Shop) -> None:
@@ -209,7 +214,7 @@ def test_the_counters_of_a_session_that_is_gone_are_kept_until_it_comes_back(sho
     assert [stored.owns(shop.home, past.PAST) for stored in sweeping.STORAGE] == [False, False, True]
     later = {**entry, "session": "gone", "contexts": []}
     lines = [{**later, "contexts": [1]}, later, {"session": 7, "contexts": []}, {"session": "x"}, 7]
-    Path(shop.home, past.PAST).write_text("".join(json.dumps(line) + "\n" for line in (entry, *lines)) + '{"cut')
+    Path(shop.home, past.PAST).write_text('{"cut\n' + "".join(json.dumps(line) + "\n" for line in (entry, *lines)) + '{"cut')
     assert past.past(shop.home) == [(entry["project"], [])], "the newest line of it counts"
     paths = store.ContextFiles(shop.home, "two")
     Path(paths.folder).mkdir()

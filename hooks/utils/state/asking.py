@@ -43,6 +43,6 @@ def ask(path: str, route: str, body: bytes, limit_s: float) -> bytes:
     finally:
         asking.close()
     head, _, rest = answer.partition(b"\r\n\r\n")
-    if head.split(b" ", 2)[1:2] != [b"200"]:
+    if head.split(b" ")[1:2] != [b"200"]:
         raise OSError(71, "no answer")
     return rest

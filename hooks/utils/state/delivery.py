@@ -26,10 +26,9 @@ def deliver(site: Site, now: float) -> str:
 
     def work(project: memory.Project) -> None:
         nonlocal delivered
-        text = project.document()
-        if not text or site.session.memory is not None:
+        if site.session.memory is not None:
             return
-        text = _current(project, text, site.environ)
+        text = _current(project, project.document(), site.environ)
         if text:
             from . import journal
 

@@ -42,7 +42,5 @@ def need_soon_model() -> NeedModel:
 
 def _model(name: str) -> NeedModel:
     path = join(parent_of(parent_of(absolute(__file__))), "data", name)
-    text = files.read_text(path)
-    if text is None:
-        raise FileNotFoundError(2, "not there", path)
-    return model_of(codec.loads(text))
+    with files.open_regular(path) as file:
+        return model_of(codec.loads(file.read().decode()))

@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 def stored_state(paths: store.ContextFiles) -> ContextState | None:
     """Return the stored state; None when there is none. ValueError when it is corrupt, OSError when it cannot be read."""
     text = files.read_text(paths.state)
-    if text is None:
-        return None
-    try:
-        return state_of(loads(text))
-    except TypeError as error:
-        raise ValueError(str(error)) from None
+    return None if text is None else state_of(loads(text))
 
 
 def expired_of(paths: store.ContextFiles, known: ContextState) -> Sums:
@@ -62,7 +57,7 @@ def contexts_of(popkit_home: str, session_id: str) -> list[store.ContextFiles]:
     for name in files.names(home.session_folder(popkit_home, session_id)):
         stem, _, rest = name.partition(".")
         if rest == "state.json" and (stem == "main" or stem.startswith("agent-")):
-            contexts.append(store.ContextFiles(popkit_home, session_id, stem[len("agent-") :] if stem != "main" else ""))
+            contexts.append(store.ContextFiles(popkit_home, session_id, stem[len("agent-") :]))  # "main" is shorter
     return contexts
 
 
