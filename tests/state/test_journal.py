@@ -66,6 +66,26 @@ ENTRIES = {
 }  # fmt: skip
 
 
+def test_an_entry_says_no_more_on_disk_than_it_has_to():
+    written = [
+        journal.pinned("t1", 5.0), journal.unpinned("t1", 5.0), journal.profile_chosen(None, 5.0), journal.ended("other", 5.0),
+        journal.resumed(5.0), journal.over(5.0), journal.committed("t1", None, 5.0), journal.files_changed({"/a": "deleted"}, 5.0),
+        journal.entered_whole("t1", 5.0), journal.cleared(["t1"], 9, {}, 5.0), journal.cleared_outside(["t1"], 9, "so", 5.0),
+        journal.compacted("due", 9, 5, ("h",), 5.0), journal.compacted("due", 9, 5, ("h",), 5.0, 2, True), journal.put_back(("h",), 5.0),
+        journal.put_back(("h",), 5.0, 7), journal.undone(["t1"], 9, 5.0), journal.restored("t1", 5.0), journal.advised(9, 5.0),
+    ]  # fmt: skip
+    assert [{name: value for name, value in entry.items() if name != "at"} for entry in written] == [
+        {"event": "pin", "target": "t1"}, {"event": "unpin", "target": "t1"}, {"event": "profile", "target": None},
+        {"event": "end", "why": "other"}, {"event": "resumed"}, {"event": "over"}, {"event": "commit", "call": "t1", "files": None},
+        {"event": "changed", "changes": {"/a": "deleted"}}, {"event": "entered", "id": "t1", "whole": True},
+        {"event": "clear", "ids": ["t1"], "tokens": 9}, {"event": "outside", "ids": ["t1"], "tokens": 9, "how": "so"},
+        {"event": "compact", "why": "due", "before": 9, "after": 5, "beside": 0, "handles": ["h"]},
+        {"event": "compact", "why": "due", "before": 9, "after": 5, "beside": 2, "handles": ["h"], "summarised": True},
+        {"event": "back", "handles": ["h"]}, {"event": "back", "handles": ["h"], "stands": 7},
+        {"event": "undo", "ids": ["t1"], "tokens": 9}, {"event": "restore", "id": "t1"}, {"event": "advice", "tokens": 9},
+    ]  # fmt: skip
+
+
 def of(thing: object, fields: dict) -> dict:
     return {name: getattr(thing, name) for name in fields}
 

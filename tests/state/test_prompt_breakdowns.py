@@ -194,7 +194,7 @@ def test_messages_count_for_their_session_as_long_as_nothing_newer_came(kept: di
     assert counted_messages({**kept, "at": None}, "s", 0.0) == (kept.get("messages") or {} if kept.get("session") == "s" else {})
 
 
-def test_the_newest_prompt_holds_what_its_host_has_counted_since_or_what_is_estimated(tmp_path: Path) -> None:
+def test_the_newest_prompt_holds_what_its_host_counted_or_what_is_estimated(tmp_path: Path) -> None:
     written, home = Written(tmp_path / "p"), str(tmp_path)
 
     def held(project: str = "/shop") -> dict[str, Any]:
