@@ -43,7 +43,7 @@ NAMES = {
     (sockets, "FOLDER"): "run",
     (status_line, "FILE"): "status-line.json",
     (archived, "THINKING"): "thinking",
-    (receipts, "CLEAR RESULT"): "clear result",
+    (receipts, "CLEAR RESULT SHOWN REMINDERS"): "clear result shown reminders",
     (context_editing, "VARIABLE"): "CLAUDE_CODE_EXTRA_BODY",
     (jobs, "COLLECTION_HOOK"): "retention",
 }
