@@ -273,6 +273,15 @@ ARGUMENTS = [
         )
         for change in ("0.0 -> 1.0", "0.0 -> (-1.0)")
     ),
+    *(
+        Argument(
+            "hooks/utils/state/data_rules.py",
+            "_MOST_BYTES, _MOST_RULES, _NAME_CHARS = 4_096, 20, 60",
+            change,
+            "as many names as there may be, as long as they may be, are a third of that",
+        )
+        for change in ("4_096 -> 4097", "4_096 -> (4095)")
+    ),
     Argument("hooks/utils/state/memory_reading.py", 'start = text.find("{") if depth else -1', "1 -> 2", "it is asked whether it is one"),
     Argument(
         "hooks/utils/state/memory_text.py",
