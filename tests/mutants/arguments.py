@@ -282,6 +282,12 @@ ARGUMENTS = [
         )
         for change in ("4_096 -> 4097", "4_096 -> (4095)")
     ),
+    Argument(
+        "hooks/utils/state/pending.py",
+        "def note(paths: store.ContextFiles, call: Call | None = None, prompted: float = 0.0, entries: Sequence[Entry] = ()) -> None:",
+        "0.0 -> (-1.0)",
+        "either is no time of a message",
+    ),
     Argument("hooks/utils/state/memory_reading.py", 'start = text.find("{") if depth else -1', "1 -> 2", "it is asked whether it is one"),
     Argument(
         "hooks/utils/state/memory_text.py",

@@ -47,9 +47,9 @@ def test_entries_that_are_larger_than_any_of_ours_are_not_read(project: memory.P
 
 
 def test_a_document_of_one_byte_too_many_is_given_to_nobody(project: memory.Project) -> None:
-    Path(project.document_path).write_text("x".ljust(memory.MOST_BYTES))
+    Path(project.document_path).write_text("x".ljust(25_000))
     assert project.document() == "x"
-    Path(project.document_path).write_text("x".ljust(memory.MOST_BYTES + 1))
+    Path(project.document_path).write_text("x".ljust(25_001))
     with pytest.raises(memory.MemoryTooLarge):
         project.document()
 
@@ -118,7 +118,7 @@ def test_no_document_is_read_through_anything_but_a_file(project: memory.Project
     ("text", "fits"),
     [
         ("\n".join(["a"] * 200), True), ("\n".join(["a"] * 201), False), ("\n" * 300 + "a" + "\n" * 300, True),
-        ("x" * 25_000, False), (LARGEST, True), (LARGEST + "words", False),
+        ("x" * 25_000, False), (LARGEST, True), (LARGEST + "wo", False),
     ],
 )  # fmt: skip
 def test_a_document_that_the_host_would_cut_is_given_to_nobody(project: memory.Project, text: str, fits: bool) -> None:

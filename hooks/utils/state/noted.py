@@ -72,7 +72,7 @@ class SessionNotes:
     def _read(self, name: str) -> list[str]:
         return texts(files.read_object(self._path).get(name))
 
-    def _change(self, added: dict[str, list[str]], forgotten: str = "", share: float | None = None, further: int = 0) -> None:
+    def _change(self, added: dict[str, list[str]], forgotten: str | None = None, share: float | None = None, further: int = 0) -> None:
         with files.lock_of(self._path):
             known = dict.fromkeys([*files.read_object(self._path), ONLY, BACK])
             is_new = {ONLY: bool(added.get(ONLY)) or share is not None, BACK: bool(added.get(BACK))}
