@@ -204,6 +204,7 @@ ARGUMENTS = [
             ("asking", "asking.settimeout(max(0.001, until - time.monotonic()))", "0.001 -> 1.001"),
             ("memory_checks", "_GIT_S = 1.0", "1.0 -> 2.0"),
             ("sockets", "_LIMIT_S, _POLL_S = 1.0, 0.01", "1.0 -> 2.0"),
+            ("sockets", "_LIMIT_S, _POLL_S = 1.0, 0.01", "1.0 -> (0.0)"),
             ("sockets", "_LIMIT_S, _POLL_S = 1.0, 0.01", "0.01 -> 1.01"),
         )
     ),

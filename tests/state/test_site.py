@@ -49,7 +49,7 @@ def test_a_project_is_the_host_s_or_the_folder_of_the_payload(home: Path) -> Non
 
 def test_a_recording_may_have_the_tools_of_any_host(home: Path) -> None:
     environ = {"POPKIT_HOME": str(home)}
-    recorded, run = (Site(environ, ID, is_recorded=is_recorded).tools.of("apply_patch").operation for is_recorded in (True, False))
+    recorded, run = (one.tools.of("apply_patch").operation for one in (Site(environ, ID, is_recorded=True), Site(environ, ID)))
     assert (recorded, run) == (CODEX.of("apply_patch").operation, TOOLS.of("apply_patch").operation)
     assert recorded != run
 

@@ -130,7 +130,7 @@ def journal_of(site: Site, paths: store.ContextFiles) -> list[Entry]:
     return entries
 
 
-def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float = 0.0) -> Rebuild:
+def reconcile(site: Site, transcript_path: str, agent_id: str = "", now: float | None = None) -> Rebuild:
     """Return the Rebuilt of a context, saved as its state if no other process is at work and it is not only read; in the answer TTLs by the
     clock are brought up to now. OSError when the transcript cannot be read."""
     paths = site.paths(agent_id)
