@@ -243,7 +243,6 @@ ARGUMENTS = [
     *(
         Argument("hooks/utils/state/stale_ledgers.py", line, "\"\" -> 'mutant'", "no project, transcript or booking has this name")
         for line in (
-            'due = [(*one, paths) for paths in contexts for one in _due_of(paths, transcript_path, "")]',
             'return Site(environ, session_id, session.read(site.home, session_id).project or "")',
             'transcript = session.read(popkit_home, paths.session_id).transcript or ""',
             'text = files.read_text(paths.journal) or ""',

@@ -165,6 +165,7 @@ def test_a_line_and_its_place_are_kept_apart(tmp_path: Path) -> None:
     assert (status_line.is_on(kept), status_line.has_site(kept)) == (True, True)
     status_line.turn(kept, False)
     assert all(stored.owns(kept, path.name) for path in Path(kept).iterdir() for stored in status_line.STORAGE)
+    assert json.loads(Path(kept, status_line.FILE).read_text()) == {"on": False, "site": True}
     before = Path(kept, status_line.FILE).stat().st_mtime_ns
     status_line.note_site(kept)
     assert (status_line.is_on(kept), status_line.has_site(kept)) == (False, True)

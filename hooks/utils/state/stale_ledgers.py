@@ -44,7 +44,7 @@ def settle_agents(site: Site, transcript_path: str) -> None:
     """Settle the subagents of a session that have gone on since, the smallest first, as far as SETTLED_BYTES go."""
     left = SETTLED_BYTES
     contexts = [paths for paths in stored_contexts.contexts_of(site.home, site.session_id) if paths.agent_id]
-    due = [(*one, paths) for paths in contexts for one in _due_of(paths, transcript_path, "")]
+    due = [(*one, paths) for paths in contexts for one in _due_of(paths, transcript_path)]
     for size, transcript, paths in sorted(due):
         left -= size
         if left < 0:
@@ -55,7 +55,7 @@ def settle_agents(site: Site, transcript_path: str) -> None:
             pass  # it cannot be read: its earlier sums stay
 
 
-def catch_up(site: Site, but: str = "") -> int:
+def catch_up(site: Site, but: str | None = None) -> int:
     """Settle the contexts of all sessions whose transcripts have gone on since, the smallest first, as far as SETTLED_BYTES go, but at
     least one; return how many remain. `but`: a transcript that was read just now."""
     left, remaining = SETTLED_BYTES, 0
@@ -77,7 +77,7 @@ def _site_of(site: Site, session_id: str) -> Site:
     return Site(environ, session_id, session.read(site.home, session_id).project or "")
 
 
-def _due(popkit_home: str, but: str) -> Iterator[tuple[int, store.ContextFiles, str]]:
+def _due(popkit_home: str, but: str | None) -> Iterator[tuple[int, store.ContextFiles, str]]:
     """Yield (bytes of the transcript, context, transcript) of the contexts with bookings whose transcript has gone on since."""
     for paths, _ in stored_contexts.contexts(popkit_home):
         transcript = session.read(popkit_home, paths.session_id).transcript or ""
@@ -85,7 +85,7 @@ def _due(popkit_home: str, but: str) -> Iterator[tuple[int, store.ContextFiles, 
             yield size, paths, own
 
 
-def _due_of(paths: store.ContextFiles, transcript: str, but: str) -> Iterator[tuple[int, str]]:
+def _due_of(paths: store.ContextFiles, transcript: str, but: str | None = None) -> Iterator[tuple[int, str]]:
     """Yield (bytes of its transcript, transcript) of a context that is due, of a session with this transcript."""
     if transcript and paths.agent_id:
         transcript = projects.transcript_of_agent(transcript, paths.agent_id)
