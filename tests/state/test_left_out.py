@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,18 @@ def test_a_trigger_that_counts_no_tokens_holds_for_any_prompt():
 def test_what_asks_for_no_editing_is_none(text: str):
     assert editing_of({"CLAUDE_CODE_EXTRA_BODY": text}) is None
     assert editing_of({}) is None
+
+
+def test_a_large_transcript_is_read_again_for_a_note_of_our_own_and_saved(tmp_path: Path):
+    session = Session(tmp_path, None)
+    for _ in range(3):
+        session.result()
+    session.answer()
+    session.answer(2 * TOKENS, managed(2, 5_900))
+    path, paths = session.write(), session.site.paths()
+    os.truncate(path, (16 << 20) + 1)
+    assert reconciling.refreshed(session.site, paths, path, 0)[1]
+    assert len(journal.read(paths)) == 1
 
 
 @pytest.mark.parametrize("is_asked", [True, False])
