@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from popkit_retention.core.hosts.transcripts import projects
+from popkit_retention.core.io import hook_log
 from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.core.state import delivery, journal, memory, memory_text, store
 from popkit_retention.core.state.memory_records import CONTENT, NAME, NOTE, Entry, Fact
@@ -73,7 +74,7 @@ def test_a_document_that_is_too_large_is_logged_and_fails_nothing(desk: Desk) ->
     project = desk.remember(checkout)
     Path(project.document_path).write_text("x" * (memory.MOST_BYTES + 1))
     assert delivery.deliver(desk.site(checkout), NOW) == ""
-    assert "memory" in "".join(path.read_text() for path in Path(desk.site(checkout).home).rglob("*.log"))
+    assert [line.split(" ")[1:3] for line in hook_log.logged_failures(desk.site(checkout).home)] == [["memory", "MemoryTooLarge"]]
 
 
 def test_of_another_checkout_that_claims_to_be_of_it_the_user_is_asked_once(desk: Desk) -> None:

@@ -95,9 +95,10 @@ def test_it_starts_when_an_hour_has_passed_and_when_nobody_knows(ending: Blockin
 
 
 def test_where_a_child_learns_it_collects_too(ending: Blocking):
-    policies(ending, memory=True)
+    (Path(ending.shop.home.path) / GOVERNANCE / collection.POLICIES).mkdir(parents=True)
     ending.shop.remember()
     ends(ending)
+    assert ending.shop.home.failures() == [], "no other child is thought of, for which the policies would be read"
     assert ending.child()[3:] == ["memory", "admin", "learn", str(ending.shop.transcript), "--if-on", "--quiet"]
     ending.let_go()
     assert not ending.report.with_name("report.tmp").exists()
