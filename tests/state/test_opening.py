@@ -61,14 +61,15 @@ def test_a_stored_context_keeps_its_profile_and_an_agent_s_follows_the_session(
 
 def test_what_is_noted_is_journalled_and_followed(site: Site) -> None:
     paths = stored(site)
-    entries = [journal.pinned("T2", 5.0), journal.profile_chosen("aggressive", 6.0), {"event": "odd"}]
+    changed = journal.files_changed({"/p/2.py": "modified"}, 5.5)
+    entries = [changed, journal.pinned("T2", 5.0), journal.profile_chosen("aggressive", 6.0), {"event": "odd"}]
     noting.note(site, paths, entries, events.ClearedOutside(["T3"], 7.0, "so"))
     assert journal.read(paths) == entries
     context = store.load(paths)
     assert context is not None
     assert (context.state.pins, context.state.profile) == (["T2"], "aggressive")
     expired = store.read_expired(paths, context.state)
-    assert (list(expired), expired["T3"].cleared) == (["T1", "T3"], OUTSIDE)
+    assert (list(expired), expired["T3"].cleared, expired["T3"].ended[0]) == (["T1", "T3"], OUTSIDE, "changed_on_disk")
 
 
 def test_without_a_state_what_is_noted_is_journalled_alone(site: Site) -> None:

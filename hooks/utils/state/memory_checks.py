@@ -85,7 +85,7 @@ def _renames(root: str, missing: Sequence[Fact]) -> dict[str, str]:
             timeout_s=_GIT_S,
         )  # fmt: skip
         fields = files.text_of(output or b"").split("\0")
-        renames.update({old: new for state, old, new in zip(fields[::3], fields[1::3], fields[2::3]) if state.startswith("R")})
+        renames.update(zip(fields[1::3], fields[2::3]))
     return renames
 
 
