@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from popkit_retention.core.io import files
 from popkit_retention.core.policy import events
 from popkit_retention.core.policy.context import OUTSIDE
 from popkit_retention.core.state import journal, noting, opening, store
 from popkit_retention.core.state.site import Site
+from tests.patience import HANG_S
 from tests.policy.scenario import Scenario
 
 
@@ -70,6 +73,16 @@ def test_what_is_noted_is_journalled_and_followed(site: Site) -> None:
     assert (context.state.pins, context.state.profile) == (["T2"], "aggressive")
     expired = store.read_expired(paths, context.state)
     assert (list(expired), expired["T3"].cleared, expired["T3"].ended[0]) == (["T1", "T3"], OUTSIDE, "changed_on_disk")
+
+
+def test_where_another_holds_the_lock_what_is_noted_is_journalled_alone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths, entry = stored(site), journal.pinned("T2", 5.0)
+    with paths.locked(), ThreadPoolExecutor(1) as other:
+        monkeypatch.setattr(files.patience, "left_s", 0.0)
+        other.submit(noting.note, site, paths, [entry]).result(HANG_S)
+    known = store.load(paths)
+    assert known is not None
+    assert (journal.read(paths), known.state.pins) == ([entry], [])
 
 
 def test_without_a_state_what_is_noted_is_journalled_alone(site: Site) -> None:
