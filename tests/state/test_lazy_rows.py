@@ -187,7 +187,7 @@ def test_a_key_or_a_content_wakes_its_rows_and_no_others(tmp_path: Path):
         _, whole = _resting(tmp_path)
         for key, known in getattr(whole, table).items():
             resting, _ = _resting(tmp_path)
-            assert list(known)[-1] in resting.state.live
+            assert len(known) == 1 or list(known)[-1] in resting.state.live  # the last of several is awake before the others
             before = {result.id for _, result in resting.rows.spans.values()}
             asked = getattr(resting.state, table)
             assert list(asked[key]) == list(known)

@@ -54,8 +54,7 @@ class Rows:
             self.wake(dumps(id))
         if self.signature != signature(rules):
             self.wake_all()
-        state.live, woken = {}, dict(sorted(dict.items(state.live), key=_by_index))
-        state.live.update(woken)
+        state.live = dict(dict.items(state.live))
         engine.reindex(state, rules)
         if not self.all_awake:
             self.keys = Index(self, dumps, state.by_key)
