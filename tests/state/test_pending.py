@@ -121,6 +121,16 @@ def test_when_the_user_spoke_is_a_time(paths: store.ContextFiles, prompted: obje
     assert (found.prompted, found.seen) == (read, {})
 
 
+def test_a_note_that_the_disk_does_not_give_stays(paths: store.ContextFiles) -> None:
+    pending.note(paths)
+    (note,) = files.spilled(paths.state)
+    Path(note).unlink()
+    Path(note).symlink_to(note)  # it cannot be opened
+    with pytest.raises(OSError):  # noqa: PT011  which one is the system's
+        pending.observations(paths)
+    assert files.spilled(paths.state) == [note]
+
+
 def test_what_was_seen_is_taken_in_once_in_its_order(paths: store.ContextFiles, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x")
     made = call("Read", {"file_path": str(tmp_path / "a.py")})

@@ -223,6 +223,11 @@ def test_the_counters_of_a_session_that_is_gone_are_kept_until_it_comes_back(sho
         before = Path(shop.home, past.PAST).read_text()
         past.note_past(shop.home, "two")
         assert Path(shop.home, past.PAST).read_text() == before
+    Path(paths.state).unlink()
+    Path(paths.state).symlink_to(paths.state)  # it cannot be opened: the session has to stay until it can
+    with pytest.raises(OSError):  # noqa: PT011  which one is the system's
+        past.note_past(shop.home, "two")
+    Path(paths.state).unlink()
     Path(paths.state).write_text('{"index":1}')
     past.note_past(shop.home, "two")
     assert json.loads(Path(shop.home, past.PAST).read_text().splitlines()[-1]) == {

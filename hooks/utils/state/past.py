@@ -18,7 +18,10 @@ def note_past(popkit_home: str, name: str) -> None:
     """Keep the counters of a session that is about to go, and a digest of its project's name."""
     contexts = []
     for paths in stored_contexts.contexts_of(popkit_home, name):
-        state = files.read_object(paths.state)
+        try:
+            state = as_object(loads(files.read_text(paths.state) or "null"))
+        except ValueError:
+            continue
         if state:
             contexts.append({key: state.get(key) for key in ("agent_id", "calibration", "counts")})
     if contexts:

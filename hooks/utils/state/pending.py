@@ -7,7 +7,7 @@ one line.
 from __future__ import annotations
 
 from ..io import files
-from ..io.codec import as_object, dumps, seconds
+from ..io.codec import as_object, dumps, loads, seconds
 from ..policy import kinds
 from ..policy.calls import TEXT_CHARS, Call, Outcome, verdict_of
 from ..policy.classify import COMMAND_CHARS, MOST_FILES, classify
@@ -92,7 +92,10 @@ def observations(paths: store.ContextFiles) -> list[Observation]:
 
 
 def _observation_in(path: str) -> Observation | None:
-    value = files.read_object(path)
+    try:
+        value = as_object(loads(files.read_text(path) or "null"))
+    except ValueError:
+        return None
     if not isinstance(value.get("entries"), list):
         return None
     prompted = seconds(value.get("prompted")) or 0.0
