@@ -226,6 +226,14 @@ def test_where_more_has_to_stay_it_pays_as_long_as_enough_may_leave():
     assert plan.may_pay(1.0) is (cleared >= plan.least), "what is cleared leaves in any case"
 
 
+@pytest.mark.parametrize(("model", "each"), [(NEVER, 0.0), (SURE, 1.0), (NeedModel({}), 0.5)])
+def test_the_needs_are_expected_of_every_result_that_is_there(model: NeedModel, each: float):
+    session = quiet(count=60)
+    session.pin("T1")
+    plan = plan_of(session, Goal(), model)
+    assert plan.needs == pytest.approx(each * len(plan.decisions), abs=0.01)
+
+
 @pytest.mark.parametrize(("tokens", "growth"), [(1, 0), (0, 1)])
 def test_one_that_is_not_long_or_has_not_grown_stays_as_it_is(tokens: int, growth: int):
     session = quiet(count=60)

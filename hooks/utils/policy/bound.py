@@ -1,16 +1,13 @@
 """Keep automatic compaction within the bound that the user agreed to: look-ups caused by PopKit per 100 requests. Pure.
 
-The look-ups to expect from a removal are proportional to its share of the conversation, at the rate that the session has shown so far, and
-have to fit into the rest of the bound. So more stays as the bound is used up; where hardly anything could leave, nothing does until more
-requests have come.
+The look-ups to expect from a removal are proportional to its share of the conversation, at the rate of what is likely to be needed again
+(need_model.py) and of what the session has shown so far, and have to fit into the rest of the bound. So more stays as the bound is used up;
+where hardly anything could leave, nothing does until more requests have come.
 """
 
 from __future__ import annotations
 
-# How often a whole conversation that leaves is taken to be looked up, after a pause and in the midst of work; what the session shows counts
-# beside one such conversation.
-COLD_COST, WARM_COST = 1.5, 6.0
-# So many times that has to fit: one in ten times it is twice as often as on average, and at worst five times.
+# So many times what is expected has to fit: one in ten times it is twice as often as on average, and at worst five times.
 CAUTION = 3.0
 # Where less than this share of a conversation could leave, it waits: each time costs a rewrite.
 LEAST_LEAVES = 0.2
@@ -35,11 +32,12 @@ class Bound:
         """Return how many more look-ups fit into the bound."""
         return max(0.0, self.most * max(self.requests, REQUESTS) / REQUESTS - self.look_ups)
 
-    def cost(self, is_cold: bool) -> float:
-        """Return how often a whole conversation that leaves has to be expected to be looked up, its cache being cold or warm."""
-        return CAUTION * ((COLD_COST if is_cold else WARM_COST) + self.look_ups) / (1 + self.taken)
+    def cost(self, needs: float) -> float:
+        """Return how often a whole conversation that leaves has to be expected to be looked up; `needs`: how many of its results are needed
+        again, as expected."""
+        return CAUTION * (needs + self.look_ups) / (1 + self.taken)
 
-    def stays(self, is_cold: bool) -> float:
+    def stays(self, needs: float) -> float:
         """Return the share of the conversation that stays at least when it compacts by itself; 1.0 where that waits."""
-        leaves = self.left / self.cost(is_cold)
+        leaves = self.left / max(1e-9, self.cost(needs))
         return 1.0 if leaves < LEAST_LEAVES else max(0.0, 1 - leaves)

@@ -146,6 +146,7 @@ def _go_on(plan: Plan, conversation: Conversation, model: NeedModel, tuned: wort
     """Let a plan go on to what a compaction takes, where either pays: as soon as anything leaves, no thinking is left, so
     what leaves with it costs no more of that."""
     room = least_needed.room(conversation, plan.decisions, plan.prices, goal, cold)
+    plan.needs = sum([model.probability(one.result, conversation.state, conversation.rules.tools) for one in plan.decisions])
     if plan.pays and cold:
         plan.share = 1.0
     if not (room.sum.leaves >= plan.sum.leaves + LEAST_GAIN if plan.pays else room.pays(LEAST_GAIN)):

@@ -77,9 +77,12 @@ class Plan:
     where there are none or the user said now, what waits for the cache · `pays`: whether the clear is worth doing now ·
     `likely_requests`: over how many requests that is reckoned · `selection`, `prices` · `further`: tokens of what is needed least that
     go, too, until only this `share` of the conversation stays (1 where none go, None where nothing may go on) · `least`: tokens that have
-    to leave for that to pay, of the conversation's `tokens` · `usd`: dollars that it saves, None where nobody has said"""
+    to leave for that to pay, of the conversation's `tokens` · `needs`: how many of its results are needed again, as expected · `usd`:
+    dollars that it saves, None where nobody has said"""
 
-    __slots__ = ("decisions", "further", "least", "likely_requests", "pays", "prices", "selection", "share", "sum", "tokens", "usd")
+    __slots__ = (
+        "decisions", "further", "least", "likely_requests", "needs", "pays", "prices", "selection", "share", "sum", "tokens", "usd",
+    )  # fmt: skip
 
     def __init__(self, selection: Selection, prices: Prices, decisions: list[Decision]) -> None:
         self.selection = selection
@@ -89,6 +92,7 @@ class Plan:
         self.pays = False
         self.likely_requests = 0
         self.further = self.least = self.tokens = 0
+        self.needs = 0.0
         self.share: float | None = None
         self.usd: float | None = None
 

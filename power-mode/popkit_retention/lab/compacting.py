@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 
 from popkit_retention.core.archive import records
 from popkit_retention.core.policy import compacting, least_needed, lists, planning
@@ -42,15 +43,15 @@ class Compactor(AutoPolicy):
     """Compacts where the user asked for it, where the recorded session was compacted by itself, if this conversation is as large by then,
     and wherever that size is reached again, down to `target` of the conversation. `cold`: also between turns, where the cache has gone cold
     and it pays, down to `cold_target`; the share `caution` of lost thinking is assumed to be thought again. `long`: also where the cache is
-    warm and the conversation is this long. `most`: the bound of look-ups in 100 requests, None for no bound. `soon`: the model of what is
-    needed soon, where it is not the shipped one."""
+    warm and the conversation is this long. `most`: the bound of look-ups in 100 requests. `soon`: the model of what is needed soon, where
+    it is not the shipped one."""
 
     rebuilds = makes_whole = True
 
     def __init__(
         self, prices: Prices, model: NeedModel, rules: Ruleset, target: float = COMPACT_TARGET, cold: bool = False,
         caution: float = THINKING_AGAIN, cold_target: float = least_needed.COLD_TARGET, soon: NeedModel | None = None,
-        long: LengthRule | None = None, most: float | None = None,
+        long: LengthRule | None = None, most: float = inf,
     ) -> None:  # fmt: skip
         super().__init__(prices, model, rules)
         self.target = target
@@ -123,11 +124,11 @@ class Compactor(AutoPolicy):
         return self._by_itself(view) if self.cold and self.is_turn else []
 
     @property
-    def bound(self) -> Bound | None:
-        """Return the bound of look-ups with its use so far; None where there is no bound."""
+    def bound(self) -> Bound:
+        """Return the bound of look-ups with its use so far."""
         conversation = self.conversation
         looked_up = conversation.look_ups
-        return None if self.most is None else Bound(self.most, looked_up.count, conversation.count, looked_up.taken)
+        return Bound(self.most, looked_up.count, conversation.count, looked_up.taken)
 
     def _is_full(self, view: View) -> bool:
         least = max(_AS_LARGE * self.threshold, self.left_tokens and self.left_tokens + _GROWN * self.threshold)
@@ -138,13 +139,11 @@ class Compactor(AutoPolicy):
         is_cold, left = self.is_cold(view.now), max(0, self.left_tokens - view.base)
         if not is_cold and (self.long is None or not self.long.holds(sum(view.sizes), left)):
             return []
-        stays = self.bound.stays(is_cold) if self.bound is not None else 0.0
-        if stays >= 1:
-            return []
         conversation = self.at(view.now)
         goal, selection = least_needed.Goal(self.cold_target, left, self.caution, self.long), Selection()
         plan = planning.plan(conversation, selection, view.now, self.model, self.prices, is_cold, self.tuned, in_place=True, goal=goal)
-        if plan.share is None or not plan.may_pay(stays):
+        stays = self.bound.stays(plan.needs)
+        if plan.share is None or stays >= 1 or not plan.may_pay(stays):
             return []
         return self._compacted(view, conversation, max(plan.share, stays), plan.least, plan.ids, is_due=False)
 
