@@ -14,6 +14,7 @@ has room for, for transcripts of that time do not say which they were · *newest
 all that was said, then the newest calls whose results had not expired · *keep 3*: the provider's clear_tool_uses · *dedupe*: opencode-dcp's
 rules · *ours*: policy/compacting.py, *met*: in how many of the cases it reached the size · *oracle*: all that was said, then what holds
 most of the needs for its size, whole calls only · *oracle by our rules*: the same behind all that ours leaves whole at any target ·
+*oracle of lines*, *of lines, by our rules*: the same with single lines, without their calls ·
 *ours worse than theirs*: in how many of the cases with a recorded summary ours keeps fewer of the needs than summary and files.
 
 `--again`: each session is compacted whenever its prompt has grown by so many tokens, to 10,000 tokens each time, and goes on with what that
@@ -163,11 +164,39 @@ def dedupe(case: Case, _room: int) -> list[Message]:
 def oracle(case: Case, room: int, ruled: Collection[str] = ()) -> list[Message]:
     """Knows the needs: of calls and results those that hold most of them for their tokens, again and again. Those with an id in `ruled`
     stand."""
-    parts = [(part, bool(part.text) or any(use.id in ruled for use in part.uses)) for part in _whole(case)]
-    standing = [part for part, is_standing in parts if is_standing]
+    standing, rest = _standing(case, ruled)
+    return _best(case, room, standing, rest)
+
+
+def oracle_of_lines(case: Case, room: int) -> list[Message]:
+    """The same of single lines, which stand without their calls."""
+    standing, rest = _standing(case)
+    return _best(case, room, standing, [Message(USER, line) for line in _lines(rest)])
+
+
+def oracle_of_lines_by_our_rules(case: Case, room: int) -> list[Message]:
+    standing, rest = _standing(case, _ruled(case))
+    return _best(case, room, standing, [Message(USER, line) for line in _lines(rest)])
+
+
+def _lines(parts: list[Message]) -> list[str]:
+    texts = [text for part in parts for use in part.uses for text in texts_in(use.input)]
+    texts += [shown.text for part in parts for shown in part.results]
+    return list(dict.fromkeys(line for text in texts for line in text.splitlines()))
+
+
+def _standing(case: Case, ruled: Collection[str] = ()) -> tuple[list[Message], list[Message]]:
+    """What was said or has an id in `ruled`, and the rest."""
+    sides: tuple[list[Message], list[Message]] = ([], [])
+    for part in _whole(case):
+        sides[not (part.text or any(use.id in ruled for use in part.uses))].append(part)
+    return sides
+
+
+def _best(case: Case, room: int, standing: list[Message], parts: list[Message]) -> list[Message]:
     held = strings(standing) & case.needs
     room -= sum(_tokens(case, part) for part in standing)
-    rest = [(strings([part]) & case.needs, _tokens(case, part), part) for part, is_standing in parts if not is_standing]
+    rest = [(needs, max(1, _tokens(case, part)), part) for part in parts for needs in [strings([part]) & case.needs] if needs]
     while True:
         fits = [each for each in rest if each[1] <= room and each[0] - held]
         if not fits:
@@ -180,7 +209,11 @@ def oracle(case: Case, room: int, ruled: Collection[str] = ()) -> list[Message]:
 
 
 def oracle_by_our_rules(case: Case, room: int) -> list[Message]:
-    return oracle(case, room, compacting.always_whole(case.messages, case.conversation) | compacting.whole_results_of(case.conversation))
+    return oracle(case, room, _ruled(case))
+
+
+def _ruled(case: Case) -> set[str]:
+    return compacting.always_whole(case.messages, case.conversation) | compacting.whole_results_of(case.conversation)
 
 
 def as_recorded(case: Case, _room: int) -> list[Message]:
@@ -268,7 +301,8 @@ def report(found: list[Case], shares: list[float]) -> None:
         print(f"{'and files put back':<24}{blank}{'':>14}{kept(summarised, as_recorded, _left_room):>14}")
     for name, way in (
         ("newest first", newest_first), ("words, newest live", words_then_newest_live), ("ours", ours), ("oracle", oracle),
-        ("oracle by our rules", oracle_by_our_rules),
+        ("oracle by our rules", oracle_by_our_rules), ("oracle of lines", oracle_of_lines),
+        ("of lines, by our rules", oracle_of_lines_by_our_rules),
     ):  # fmt: skip
         row = [kept(found, way, lambda case, share=share: round(share * case.tokens)) for share in shares]  # type: ignore[misc]
         row += [kept(summarised, way, room) for room in (_summary_room, _left_room)] if summarised else []

@@ -1,17 +1,23 @@
 """What a bound on look-ups costs: the bill of `default+auto` under several bounds, and how many sessions keep them.
 
     python benchmarks/look_up_bound.py --transcripts FOLDER [--bound MISSES,TIMES …]
+    python benchmarks/look_up_bound.py --transcripts FOLDER --after
 
 MISSES: at most so many look-ups in 100 requests (`auto_misses`); TIMES: so many times what is expected has to fit into the bound
 (`policy/bound.py`, CAUTION). At the prices of the models that answered, a cache of five minutes. Printed: the bill beside that with Claude
 Code's own compactions, a mean over repositories of the ratios of sums; look-ups because of PopKit in 100 requests; of the sessions of 100
 requests or more, those that keep the bound; and those of all that became dearer by more than 2 %.
+
+`--after`: what the look-ups behind a compaction by itself go with, until the next one or the end: their correlation with the share of the
+conversation that it took out, and with that times what was likely to be needed of the whole; how many came for one that was expected so;
+and how many at least in one of ten times, where one or more was expected.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import statistics
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -23,9 +29,15 @@ from held_out import read_sessions
 from long_conversations import CLEARLY_DEARER
 
 from popkit_retention.core.policy import bound
+from popkit_retention.core.policy.economics import Prices
+from popkit_retention.core.policy.least_needed import LONG
 from popkit_retention.core.policy.ruleset import AUTO_MISSES
+from popkit_retention.core.state import shipped
 from popkit_retention.lab import measure, replay_policies
-from popkit_retention.lab.policy import Policy
+from popkit_retention.lab.compacting import Compactor
+from popkit_retention.lab.door_policy import Door, door_settings_of
+from popkit_retention.lab.policy import Choice, Policy, View
+from popkit_retention.lab.recorded import Session
 from popkit_retention.lab.survey import BOUND_REQUESTS
 
 TTL_S = 300
@@ -77,12 +89,60 @@ def row_of(read: list, own: list, chosen: tuple[float, float] | None) -> str:
     return f"| {name} | {bill:.3f} | {100 * looked_up / requests:.1f} | {kept} | {dearer / len(read):.1%} |"
 
 
+class Watched(Compactor):
+    """Notes of each compaction by itself whether the cache was cold, the share that left, what was likely to be needed again of so much of
+    the conversation, and the look-ups before."""
+
+    def __init__(self, prices: Prices) -> None:
+        super().__init__(prices, shipped.need_model(), shipped.rules(), cold=True, long=LONG, most=AUTO_MISSES)
+        self.done: list[tuple[bool, float, float, int]] = []
+
+    def _by_itself(self, view: View) -> list[Choice]:
+        conversation, taken, before = self.at(view.now), self.conversation.look_ups.taken, self.look_ups
+        likely = [
+            self.model.probability(result, conversation.state, conversation.rules.tools)
+            for result in conversation.results()
+            if not result.cleared
+        ]
+        choices = super()._by_itself(view)
+        if choices:
+            share = self.conversation.look_ups.taken - taken
+            self.done.append((self.is_cold(view.now), share, share * sum(likely), before))
+        return choices
+
+
+def after_each(session: Session) -> list[tuple[bool, float, float, int]]:
+    """The notes of each compaction by itself, with the look-ups until the next one, or the end, in place of those before."""
+    prices = replay_policies.prices_for(session, TTL_S)
+    compact = Watched(prices)
+    end = measure.score(session, Door(shipped.rules(), compact, door_settings_of("any+safe")), prices).look_ups
+    ends = [*[before for *_, before in compact.done[1:]], end]
+    return [(is_cold, share, needs, end - before) for (is_cold, share, needs, before), end in zip(compact.done, ends)]
+
+
+def print_after(read: list) -> None:
+    done = [each for _, session in read for each in after_each(session)]
+    heads = ("cache", "compactions", "look-ups", "with the share", "with the needs", "for one expected", "one in ten")
+    print(f"| {' | '.join(heads)} |\n|---{'|--:' * (len(heads) - 1)}|")
+    for name, kind in (("cold", True), ("warm", False)):
+        shares, needs, found = zip(*[each for is_cold, *each in done if is_cold is kind])
+        with_share, with_needs = (statistics.correlation(each, found) for each in (shares, needs))
+        most = statistics.quantiles([count / need for count, need in zip(found, needs) if need >= 1], n=10)[-1]
+        print(
+            f"| {name} | {len(found)} | {sum(found)} | {with_share:.2f} | {with_needs:.2f} | {sum(found) / sum(needs):.2f} | {most:.1f} |"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="a folder of recorded sessions, in any depth")
     parser.add_argument("--bound", type=bound_of, nargs="+", default=BOUNDS, metavar="MISSES,TIMES", help="several, or none")
+    parser.add_argument("--after", action="store_true", help="what the look-ups behind each compaction go with")
     words = parser.parse_args()
     read = [(repository, session) for repository, session in read_sessions(words.transcripts) if replay_policies.has_price(session.model)]
+    if words.after:
+        print_after(read)
+        return
     own = [measure.score(session, Policy(), replay_policies.prices_for(session, TTL_S)) for _, session in read]
     print(f"{len(read)} sessions\n\n| bound, times | bill | look-ups in 100 | within | dearer |\n|---|---|---|---|---|")
     for chosen in words.bound:
