@@ -8,9 +8,9 @@ MISSES: at most so many look-ups in 100 requests (`auto_misses`); TIMES: so many
 Code's own compactions, a mean over repositories of the ratios of sums; look-ups because of PopKit in 100 requests; of the sessions of 100
 requests or more, those that keep the bound; and those of all that became dearer by more than 2 %.
 
-`--after`: what the look-ups behind a compaction by itself go with, until the next one or the end: their correlation with the share of the
-conversation that it took out, and with that times what was likely to be needed of the whole; how many came for one that was expected so;
-and how many at least in one of ten times, where one or more was expected.
+`--after`: what the look-ups of what a compaction by itself took out go with where there is no bound: their correlation with the share of
+the conversation that left, and with that times what was likely to be needed of the whole; how many came for one that was expected so; and
+how many at least in one of ten times, where one or more was expected.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import statistics
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "power-mode"))
@@ -37,20 +38,19 @@ from popkit_retention.lab import measure, replay_policies
 from popkit_retention.lab.compacting import Compactor
 from popkit_retention.lab.door_policy import Door, door_settings_of
 from popkit_retention.lab.policy import Choice, Policy, View
-from popkit_retention.lab.recorded import Session
+from popkit_retention.lab.recorded import Block, Session
 from popkit_retention.lab.survey import BOUND_REQUESTS
 
 TTL_S = 300
 NO_BOUND = "none"
 BOUNDS = (
-    (2.0, 0.3),
-    (2.0, 1.0),
     (2.0, 3.0),
-    (5.0, 1.0),
     (5.0, 3.0),
-    (5.0, 6.0),
+    (6.0, 3.0),
+    (7.0, 3.0),
+    (8.0, 2.0),
     (AUTO_MISSES, bound.CAUTION),
-    (10.0, 2.0),
+    (8.0, 4.0),
     (10.0, 3.0),
     None,
 )
@@ -91,14 +91,15 @@ def row_of(read: list, own: list, chosen: tuple[float, float] | None) -> str:
 
 class Watched(Compactor):
     """Notes of each compaction by itself whether the cache was cold, the share that left, what was likely to be needed again of so much of
-    the conversation, and the look-ups before."""
+    the conversation, and how often something was looked up that it had taken out."""
 
     def __init__(self, prices: Prices) -> None:
-        super().__init__(prices, shipped.need_model(), shipped.rules(), cold=True, long=LONG, most=AUTO_MISSES)
-        self.done: list[tuple[bool, float, float, int]] = []
+        super().__init__(prices, shipped.need_model(), shipped.rules(), cold=True, long=LONG)
+        self.done: list[list] = []
+        self.by: dict[str, list] = {}  # id of what left -> the notes of the compaction that took it out last
 
     def _by_itself(self, view: View) -> list[Choice]:
-        conversation, taken, before = self.at(view.now), self.conversation.look_ups.taken, self.look_ups
+        conversation, taken = self.at(view.now), self.conversation.look_ups.taken
         likely = [
             self.model.probability(result, conversation.state, conversation.rules.tools)
             for result in conversation.results()
@@ -107,17 +108,24 @@ class Watched(Compactor):
         choices = super()._by_itself(view)
         if choices:
             share = self.conversation.look_ups.taken - taken
-            self.done.append((self.is_cold(view.now), share, share * sum(likely), before))
+            self.done.append([self.is_cold(view.now), share, share * sum(likely), 0])
+            self.by.update(dict.fromkeys((block.id or block.asks for block, _, _ in choices), self.done[-1]))
         return choices
 
+    def _call(self, method: str, *arguments: Any, block: Block | None = None) -> None:
+        before = self.look_ups
+        super()._call(method, *arguments, block=block)
+        ids = [arguments[0]] if method == "needed" else self.conversation.look_ups._last[1]
+        notes = next((self.by[id] for id in ids if id in self.by), None)
+        if self.look_ups > before and notes is not None:
+            notes[-1] += 1
 
-def after_each(session: Session) -> list[tuple[bool, float, float, int]]:
-    """The notes of each compaction by itself, with the look-ups until the next one, or the end, in place of those before."""
+
+def after_each(session: Session) -> list[list]:
     prices = replay_policies.prices_for(session, TTL_S)
     compact = Watched(prices)
-    end = measure.score(session, Door(shipped.rules(), compact, door_settings_of("any+safe")), prices).look_ups
-    ends = [*[before for *_, before in compact.done[1:]], end]
-    return [(is_cold, share, needs, end - before) for (is_cold, share, needs, before), end in zip(compact.done, ends)]
+    measure.score(session, Door(shipped.rules(), compact, door_settings_of("any+safe")), prices)
+    return compact.done
 
 
 def print_after(read: list) -> None:
