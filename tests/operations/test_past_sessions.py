@@ -65,7 +65,17 @@ def test_the_net_is_that_of_the_default_policy_beside_the_hosts_own_compactions(
     assert row.usd == pytest.approx(
         sum(sum((usd_of(used, past_sessions.models()) or {}).values()) for used in digest_of(path, Path(path).stat().st_size)["used"])
     )
-    assert row.kept_out_usd + row.compactions_usd == pytest.approx(row.usd * (1 - _share("default", path, ttl_s)), abs=1e-9)
+    default = row.kept_out_usd + row.compactions_usd
+    assert default == pytest.approx(row.usd * (1 - _share("default", path, ttl_s)), abs=1e-9)
+    assert default + row.auto_usd == pytest.approx(row.usd * (1 - _share("default+auto", path, ttl_s)), abs=1e-9), "within the bound"
+
+
+def test_what_auto_would_have_saved_is_within_the_bound_of_ones_own_configuration(tmp_path: Path) -> None:
+    saved = []
+    for most in (0, 100):
+        (tmp_path / "retention-config.json").write_text(json.dumps({"retention": {"auto_misses": most}}))
+        saved.append(past_sessions.row_of(_made_up(tmp_path), str(tmp_path)).auto_usd)
+    assert saved[0] == 0 < saved[1]
 
 
 @pytest.mark.parametrize("trigger", ["auto", "manual"])

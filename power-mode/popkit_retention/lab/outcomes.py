@@ -18,6 +18,7 @@ from .measure import OnRequest, Score, score
 from .policy import STANDS, Choice, Policy, View
 from .recorded import Block, Request, Session
 from .replay_policies import has_price, prices_for
+from .replay_policies import installed as installation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,14 +107,14 @@ class UnaskedOutcome(NamedTuple):
     summary_tokens: int
 
 
-def unasked(session: Session, rules: Ruleset, copied: Collection[str] = ()) -> UnaskedOutcome:
-    """Return the outcome of PopKit's unprompted actions, beside the host's own. `copied`: ids of the messages that count in another
-    session, such as a fork's first ones: events up to the last of them count nothing here."""
+def unasked(session: Session, rules: Ruleset, most: float, copied: Collection[str] = ()) -> UnaskedOutcome:
+    """Return the outcome of PopKit's unprompted actions, beside the host's own; `most`: `auto_misses`. `copied`: ids of the messages that
+    count in another session, such as a fork's first ones: events up to the last of them count nothing here."""
     prices = _prices_of(session)
-    whole, first = _replayed(session, rules, prices), _beginning(session, copied)
+    whole, first = _replayed(session, rules, prices, most), _beginning(session, copied)
     if not first.requests:
         return whole
-    before = _replayed(first, rules, prices)
+    before = _replayed(first, rules, prices, most)
     compactions = whole.compactions - before.compactions
     kept = max(0, whole.kept_tokens - before.kept_tokens) if compactions else 0
     was, with_door, all = (total.without(first_total) for total, first_total in zip(whole[:3], before[:3]))
@@ -128,7 +129,7 @@ def _beginning(session: Session, copied: Collection[str]) -> Session:
     return replace(session, steps=session.steps[:end], requests=session.requests[:last])
 
 
-def _replayed(session: Session, rules: Ruleset, prices: Prices) -> UnaskedOutcome:
+def _replayed(session: Session, rules: Ruleset, prices: Prices, most: float) -> UnaskedOutcome:
     settings = door.Settings(rules.say_once, rules.shape)
     was = score(session, Policy(), prices)
     with_door = score(session, Door(rules, None, settings), prices)
@@ -138,7 +139,7 @@ def _replayed(session: Session, rules: Ruleset, prices: Prices) -> UnaskedOutcom
         compact.settle()  # where no further compaction was needed, all of it stays
     auto = all
     if _finds_cold(session, prices.ttl_s) or _is_long(session):
-        auto = score(session, Door(rules, Compactor(prices, shipped.need_model(), rules, cold=True, long=LONG), settings), prices)
+        auto = score(session, installation(prices, True, rules, most=most), prices)
     return UnaskedOutcome(was, with_door, all, auto, compact.count, compact.kept_tokens, compact.summary_tokens)
 
 

@@ -82,7 +82,7 @@ def row_of(path: str, popkit_home: str, copies: Collection[int] = ()) -> PastSum
     if was_changed(session):
         return PastSums(changed=int(not is_agent))
     config = layers.load(home.plugin_root(), popkit_home or None, session.cwd)
-    done = outcomes.unasked(session, Ruleset.from_config(config, recorded_tools()), reading.copied)
+    done = outcomes.unasked(session, Ruleset.from_config(config, recorded_tools()), config["auto_misses"], reading.copied)
     if not done.was.requests:
         raise SessionSkipped(_COPIED)
     paid = [(used["requests"], usd_of(used, models())) for used in digest["used"]]
