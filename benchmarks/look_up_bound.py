@@ -100,16 +100,15 @@ class Watched(Compactor):
 
     def _by_itself(self, view: View) -> list[Choice]:
         conversation, taken = self.at(view.now), self.conversation.look_ups.taken
-        likely = [
-            self.model.probability(result, conversation.state, conversation.rules.tools)
-            for result in conversation.results()
-            if not result.cleared
-        ]
+        there = {result.id: result for result in conversation.results() if not result.cleared}
+        likely = [self.model.probability(result, conversation.state, conversation.rules.tools) for result in there.values()]
         choices = super()._by_itself(view)
         if choices:
             share = self.conversation.look_ups.taken - taken
             self.done.append([self.is_cold(view.now), share, share * sum(likely), 0])
-            self.by.update(dict.fromkeys((block.id or block.asks for block, _, _ in choices), self.done[-1]))
+            self.by.update((block.id, self.done[-1]) for block, _, _ in choices if block.id in there)
+            for block, _, _ in choices:
+                self.by.setdefault(block.id or block.asks, self.done[-1])
         return choices
 
     def _call(self, method: str, *arguments: Any, block: Block | None = None) -> None:

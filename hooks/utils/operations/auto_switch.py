@@ -22,7 +22,7 @@ def auto_compaction_of(site: Site, seen: Outlook) -> AutoCompaction:
     bound = auto_compaction.bound(site, seen.rebuilt)
     stays = bound.stays(plan.needs) if plan is not None else 1.0
     if plan is not None and not plan.may_pay(stays):
-        stays = 1.0  # what may leave would not earn building the conversation again
+        stays = 1.0  # building it again would not pay
     return {
         "setting": auto_compaction.setting(site), "is_cold": is_cold, "tokens": tokens, "usd": usd, "pays_after": pays_after,
         "auto_misses": bound.most, "look_ups": bound.look_ups, "requests": bound.requests, "stays": stays,

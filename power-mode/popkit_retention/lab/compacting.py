@@ -126,9 +126,8 @@ class Compactor(AutoPolicy):
     @property
     def bound(self) -> Bound:
         """Return the bound of look-ups with its use so far."""
-        conversation = self.conversation
-        looked_up = conversation.look_ups
-        return Bound(self.most, looked_up.count, conversation.count, looked_up.taken)
+        looked_up = self.conversation.look_ups
+        return Bound(self.most, looked_up.count, self.conversation.count, looked_up.taken)
 
     def _is_full(self, view: View) -> bool:
         least = max(_AS_LARGE * self.threshold, self.left_tokens and self.left_tokens + _GROWN * self.threshold)
