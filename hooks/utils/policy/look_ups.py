@@ -33,7 +33,7 @@ class LookUps:
     """`count`: look-ups so far · `taken`: how much compactions that nobody but us had called for have taken out, in whole
     conversations."""
 
-    __slots__ = ("_due", "_gone", "_holders", "_last", "_out", "count", "taken")
+    __slots__ = ("_due", "_found", "_gone", "_holders", "_last", "_out", "count", "taken")
 
     def __init__(self) -> None:
         self.count = 0
@@ -42,6 +42,7 @@ class LookUps:
         self._holders: dict[str, dict[str, None]] = {}  # key -> ids
         self._out: set[str] = set()  # ids of the results that have left, also of those that were looked up again
         self._due: set[str] = set()  # ids of what is gone behind a compaction that was due
+        self._found: set[str] = set()  # ids of what was looked up since it left
         self._last: tuple[str, dict[str, dict[str, list[Any]]]] = ("", {})  # id of the newest look-up, and what was gone before it
 
     def leave(self, results: Iterable[Result]) -> None:
@@ -57,6 +58,7 @@ class LookUps:
         if id == result.id:
             self.count -= 1
             for other, shown in gone.items():
+                self._found.discard(other)
                 self._add(other, shown)
             self._last = ("", {})
         self._hold(result)
@@ -66,6 +68,7 @@ class LookUps:
         for id in ids:
             self._out.discard(id)
             self._due.discard(id)
+            self._found.discard(id)
             self._drop(id)
 
     def forget(self, back: Collection[str] = ()) -> None:
@@ -100,8 +103,9 @@ class LookUps:
             self.change(edited)
 
     def need(self, id: str) -> None:
-        """Count a need for the content of this result, which had left."""
-        self.count += id not in self._due
+        """Count a need for the content of this result, which had left, unless it was looked up since."""
+        self.count += id not in self._due and id not in self._found
+        self._found.add(id)
         self._drop(id)
 
     def _shown_by(self, key: str, scopes: list[Any]) -> list[str]:
@@ -115,6 +119,7 @@ class LookUps:
             self.count += 1
             self._last = id, {other: self._gone[other] for other in found}
             for other in found:
+                self._found.add(other)
                 self._drop(other)
 
     def _hold(self, result: Result) -> None:
