@@ -236,8 +236,8 @@ def test_what_came_back_is_young_for_prune(db: sqlite3.Connection) -> None:
     ids = fill(db, 2, at=100.0)
     delete_records(db, ids[:1], 150.0)
     bring_back(db, [returning(db, ids[0], 0)], 200.0)
-    assert archive.prunable(db, 180.0) == ids[1:]
-    assert archive.prunable(db, 210.0) == ids
+    assert archive.prunable(db, 200.0) == ids[1:]
+    assert archive.prunable(db, 200.5) == ids
 
 
 def test_what_is_cleared_again_is_young_again(db: sqlite3.Connection) -> None:

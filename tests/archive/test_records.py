@@ -232,7 +232,7 @@ def test_a_pattern_finds_by_the_index_what_a_walk_would_find(db: sqlite3.Connect
 def test_prune_takes_old_chains_wholly_and_leaves_stubs_in_younger_ones(opened: sqlite3.Connection) -> None:
     gone = Chain("session-0", "session-0")
     _, old = add_cleared(opened, gone, [new(1), new(2)], 100.0)
-    mixed = [*fill(opened, 3, at=100.0), *add_records(opened, CHAIN, [new(8), new(9)], now=300.0)]
+    mixed = [*fill(opened, 3, at=100.0), *add_records(opened, CHAIN, [new(8), new(9)], now=200.0)]
     archive_chain(opened, "session-1", hot_max=3, warm_max=9)
     size = sum(len(content(number)) for number in (1, 2, 2)) + sum(len(row(opened, id)["content_compressed"]) for id in mixed[:2])
     assert sorted(archive.prunable(opened, 200.0)) == sorted([*old, *mixed[:3]])
