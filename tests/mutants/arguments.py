@@ -403,6 +403,12 @@ ARGUMENTS = [
         "b'\"' -> b''",
         "it spares the reading of lines; what a line holds is asked exactly behind it",
     ),
+    Argument(
+        "hooks/utils/reclaim/refusing.py",
+        'entry = entries.entry_of(line) if b"tool_result" in line else None',
+        "b\"tool_result\" -> b''",
+        "as above",
+    ),
     *(
         Argument(f"hooks/utils/archive/{module}.py", line, "0 -> (-1)", "the row has one column")
         for module, line in (

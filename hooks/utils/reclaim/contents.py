@@ -26,9 +26,7 @@ def stamp_of(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)) if seconds else ""
 
 
-def results(
-    path: str, index: Index, wanted: Callable[[str], bool], since: int = 0, mark: bytes = b'"tool_result"'
-) -> Iterator[tuple[str, str]]:
+def results(path: str, index: Index, wanted: Callable[[str], bool], since: int = 0, mark: bytes = b"") -> Iterator[tuple[str, str]]:
     """Yield (id, content as JSON text) of the results of the main thread for which `wanted(id)` is true, in the order of the lines, from
     the byte `since` on. Only lines that hold `mark` are read. ClearRefused for a line that is not understood."""
     for begin, line in entries.lines(path, index.size):
