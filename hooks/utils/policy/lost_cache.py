@@ -182,25 +182,34 @@ def cause_of(before: SentRequest, after: SentRequest, lifetime_s: float, day_of:
     between, old, new = after.between, before.usage, after.usage
     pause = new.at - old.at
     is_new_day = bool(old.at and new.at) and day_of(old.at) != day_of(new.at)
-    shown = (
-        (COMPACTION, between.compaction and between.may_be_other(IN_MESSAGES), ""),
-        (REWIND, between.rewind and between.may_be_other(IN_MESSAGES), ""),
-        (CLEARED, new.left_out[1] > old.left_out[1] or new.tokens < _SHRUNK * old.tokens, ""),
-        (MODEL, bool(old.model and new.model and old.model != new.model), f"{old.model} to {new.model}"),
-        (EFFORT, bool(between.effort) or between.command == "/effort", between.effort),
-        (PAUSE, pause > lifetime_s, ""),
-        (TOOLS, between.is_other(IN_TOOLS) or (bool(between.tools) and between.may_be_other(IN_TOOLS)), between.tools),
-        (DATE, is_new_day and between.may_be_other(IN_SYSTEM, IN_MESSAGES), ""),
-        (SYSTEM, between.is_other(IN_SYSTEM), between.system or (between.tools and f"while {between.tools} came or went")),
-        (ERROR, between.error, ""),
-        (THINKING, drops_thinking(after), ""),
-        (COMMAND, bool(between.command) and between.may_be_other(*PARTS), between.command),
-        (INTERRUPTION, between.interruption and between.may_be_other(*PARTS), ""),
-        (MESSAGES, between.is_other(IN_MESSAGES), between.messages),
-        (LOOK_BACK, between.positions > LOOK_BACK_POSITIONS, ""),
-        (EARLY, pause > LONG_PAUSE_S or not between.may_be_other(*PARTS), ""),
-    )
-    cause, detail = next(((cause, detail) for cause, is_shown, detail in shown if is_shown), (UNKNOWN, ""))
+    shown = {
+        COMPACTION: between.compaction and between.may_be_other(IN_MESSAGES),
+        REWIND: between.rewind and between.may_be_other(IN_MESSAGES),
+        CLEARED: new.left_out[1] > old.left_out[1] or new.tokens < _SHRUNK * old.tokens,
+        MODEL: bool(old.model and new.model and old.model != new.model),
+        EFFORT: bool(between.effort) or between.command == "/effort",
+        PAUSE: pause > lifetime_s,
+        TOOLS: between.is_other(IN_TOOLS) or (bool(between.tools) and between.may_be_other(IN_TOOLS)),
+        DATE: is_new_day and between.may_be_other(IN_SYSTEM, IN_MESSAGES),
+        SYSTEM: between.is_other(IN_SYSTEM),
+        ERROR: between.error,
+        THINKING: drops_thinking(after),
+        COMMAND: bool(between.command) and between.may_be_other(*PARTS),
+        INTERRUPTION: between.interruption and between.may_be_other(*PARTS),
+        MESSAGES: between.is_other(IN_MESSAGES),
+        LOOK_BACK: between.positions > LOOK_BACK_POSITIONS,
+        EARLY: pause > LONG_PAUSE_S or not between.may_be_other(*PARTS),
+        UNKNOWN: True,
+    }
+    cause = next(filter(shown.get, shown))
     if pause > lifetime_s and between.since.get(_TOLD_BY.get(cause, cause), new.at) - old.at > lifetime_s:
         return PAUSE, "", cause if cause != PAUSE else ""
-    return cause, detail[:_LONGEST_DETAIL], ""
+    details = {
+        MODEL: f"{old.model} to {new.model}",
+        EFFORT: between.effort,
+        TOOLS: between.tools,
+        SYSTEM: between.system or (between.tools and f"while {between.tools} came or went"),
+        COMMAND: between.command,
+        MESSAGES: between.messages,
+    }
+    return cause, details.get(cause, "")[:_LONGEST_DETAIL], ""
