@@ -20,6 +20,7 @@ from popkit_retention.core.policy.bookings import (
 from popkit_retention.core.policy.host_compaction import HostCompaction
 from popkit_retention.core.policy.ledger import GAINS, Ledger
 from popkit_retention.core.policy.settling import settle
+from popkit_retention.core.policy.shapes import LedgerFigures
 from tests.policy.priced import prices
 
 FIVE, HOUR = prices(300), prices(3_600)
@@ -69,6 +70,15 @@ def test_of_nothing_the_figures_are_noughts():
     assert found.pop("saved_by_usd") == dict.fromkeys(GAINS, 0.0)
     assert {name: figure for name, figure in found.items() if figure} == {}
     assert found["net_usd"] == 0.0
+
+
+def test_the_figures_have_each_amount_of_a_ledger_once():
+    ledger = {name: float(at) for at, name in enumerate(Ledger().to_json(), 1)}
+    found = figures.of_ledger(ledger)
+    theirs = {"kept_out_results": "kept_out", "cleared_results": "results", "cleared_tokens": "reclaimed_tokens"}
+    counts = {name: figure for name, figure in found.items() if type(figure) is int}
+    assert counts == {name: ledger[theirs.get(name, name)] for name in counts}
+    assert {*found} == {*LedgerFigures.__annotations__}
 
 
 def test_a_session_with_the_door_worked_out_by_hand():

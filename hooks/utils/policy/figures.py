@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from .shapes import Figures, LedgerFigures
 
-# name -> that of the ledger: what is counted beside the four.
-_COUNTS = {
-    "kept_out_results": "kept_out", "cleared_results": "results", "pending_tokens": "pending_tokens", "clears": "clears",
-    "confirmed": "confirmed", "undone": "undone", "restored": "restored", "refetched": "refetched", "advice_tokens": "advice_tokens",
-    "memory_tokens": "memory_tokens", "spared": "spared", "spared_compactions": "spared_compactions",
-}  # fmt: skip
+# What is counted beside the four, as in the ledger, and what has another name there.
+_COUNTS = (
+    "pending_tokens", "clears", "confirmed", "undone", "restored", "refetched", "advice_tokens", "memory_tokens", "spared",
+    "spared_compactions",
+)  # fmt: skip
+_NAMED = {"kept_out_results": "kept_out", "cleared_results": "results"}
 
 
 def of(sums: Mapping[str, float]) -> Figures:
@@ -46,7 +46,7 @@ def of_ledger(ledger: Mapping[str, float]) -> LedgerFigures:
     figures = of(ledger)
     known = figures["cost_usd"] is not None
     costs = {cause: round(ledger.get("usd_charged_" + cause, 0.0), 6) if known else None for cause in CAUSES}
-    counts = {name: round(ledger.get(key, 0)) for name, key in _COUNTS.items()}
+    counts = {name: round(ledger.get(_NAMED.get(name, name), 0)) for name in (*_NAMED, *_COUNTS)}
     parts = {part: round(ledger.get("usd_compaction_" + part, 0.0), 6) if known else None for part in COMPACTION_PARTS}
     return {**figures, "cost_by_usd": costs, "compactions_usd": parts, **counts}  # type: ignore[typeddict-item]  # the names are its keys
 
