@@ -271,7 +271,8 @@ def test_a_run_back_in_this_tree_ends_it(session: Scenario, there: str, back: st
     assert session.bash("pytest", "2 passed")["T1"] == "superseded"
 
 
-def test_between_a_patch_taken_back_and_applied_again_a_line_runs_another_tree(session: Scenario):
+@pytest.mark.parametrize("taken_back", ["patch -R -p1 < x.patch", "tee y.patch < x.patch | patch -Rp1"])
+def test_between_a_patch_taken_back_and_applied_again_a_line_runs_another_tree(session: Scenario, taken_back: str):
     session.bash_fails("pytest", "1 failed")
-    assert session.bash("patch -R -p1 < x.patch; pytest; patch -p1 < x.patch", "1 passed") == {}
+    assert session.bash(f"{taken_back}; pytest; patch -p1 < x.patch", "1 passed") == {}
     assert session.bash("pytest", "2 passed") == {"T1": "superseded"}
