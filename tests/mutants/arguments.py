@@ -631,4 +631,27 @@ ARGUMENTS = [
         "1 -> 2",
         "no two hashes agree in 255 bits",
     ),
+    *(
+        Argument("hooks/utils/policy/commandline/brackets.py", line, f"\"{mark}\" -> ''", "what is looked for in vain changes nothing")
+        for line, mark in (
+            ('if "&" in text:', "&"),
+            ('if "|" in text:', "|"),
+            ('if ">|" in text:', ">|"),
+            ('if ";" in text:', ";"),
+            (r'if "\n" in text:', r"\n"),
+            ('if "(" in text or ")" in text:', "("),
+            ('if "(" in text or ")" in text:', ")"),
+        )
+    ),
+    *(
+        Argument("hooks/utils/policy/commandline/brackets.py", "self.groups = 0", change, "any numbers do that tell brackets apart")
+        for change in ("0 -> 1", "0 -> (-1)")
+    ),
+    *(
+        Argument("hooks/utils/policy/commandline/quoting.py", line, change, "it spares the slow way through the text, which ends alike")
+        for line, change in (
+            ("while True:", "True -> False"),
+            *(('if end < 0 or "$(" in held or "${" in held or "`" in held:', f"\"{mark}\" -> ''") for mark in ("$(", "${", "`")),
+        )
+    ),
 ]

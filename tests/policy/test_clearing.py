@@ -171,7 +171,7 @@ def test_one_that_has_not_lived_its_calls_yet_lives_them_after_the_hold(reload):
     assert session.nothing() == {"T1": "ttl_calls"}
 
 
-@pytest.mark.parametrize("command", ["popkit restore abcd2345", "popkit restore src/a.py", "/x/bin/popkit restore abcd2345 --json"])
+@pytest.mark.parametrize("command", ["popkit restore abcd2345", "popkit restore src/a.py list", "/x/bin/popkit restore abcd2345 --json"])
 def test_what_the_model_restored_by_bash_is_held_itself(command):
     session = Scenario({"restore_hold_calls": 3})
     session.bash(command, "the content")

@@ -185,7 +185,7 @@ def test_a_compaction_of_the_hosts_own_costs_nothing_more_than_without_us():
 
 
 def test_before_its_first_request_a_session_has_nothing_to_be_spared():
-    figures = settle([Request(10, 9_000, 0, 9_000, 0, FIVE)], [Spared(5, 0)]).to_json()
+    figures = settle([Request(10, 9_000, 0, 9_000, 0, FIVE)], [Spared(5, 0, 1.0)]).to_json()
     assert (figures["spared"], figures["saved"]) == (1, 0)
 
 

@@ -163,7 +163,7 @@ class Spared(Booking):
     __slots__ = ("share",)
     rank = 7
 
-    def __init__(self, at: float, tokens: int, share: float = 1.0):
+    def __init__(self, at: float, tokens: int, share: float):
         super().__init__(at, tokens)
         self.share = share
 

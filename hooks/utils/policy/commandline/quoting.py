@@ -138,7 +138,8 @@ class Scanner:
         begin = at + 1
         while True:
             end = line.find('"', begin)
-            if end < 0 or line.find("$(", begin, end) >= 0 or line.find("${", begin, end) >= 0 or line.find("`", begin, end) >= 0:
+            held = line[begin:end]
+            if end < 0 or "$(" in held or "${" in held or "`" in held:
                 return 0
             # Behind an odd number of backslashes the quote is part of the text.
             last = end
