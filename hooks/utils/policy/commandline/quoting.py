@@ -202,8 +202,6 @@ class Scanner:
         if self.line.startswith("<<<", at):
             return at + 3
         end, delimiter, tabs = _delimiter(self.line, at + 2)
-        if end < 0:
-            return -1
         slot = -1
         if not self.stack:
             self.out.append(f"{self.line[self.copied : at]} <<\x00{len(self.held)}\x00")
