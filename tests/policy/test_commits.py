@@ -309,7 +309,7 @@ def test_an_edit_that_failed_is_none(work: Work):
 def test_a_command_runs_in_the_folder_that_the_call_before_left_behind(work: Work):
     work.edit("/p/src/a.py", "/p/b.py")
     work.bash("cd src", cwd="/p/src")
-    assert work.bash("git add a.py && git commit -m x", cwd="/p/src") == ["/p/src/a.py"]
+    assert work.bash("git add a.py && git commit -m x && cd ..", cwd="/p") == ["/p/src/a.py"]
 
 
 def test_what_is_unknown_names_no_file(work: Work):

@@ -391,6 +391,7 @@ LONG_OUTPUTS = {
     "items": [f"- item {at} of the list of the shop" for at in range(500)],
     "data": ["{", *PLAIN, "}"],
     "a line that is said once": [*PLAIN, "[PopKit left out 3 of 9 lines]"],
+    **{f"a gap of {count}": [*PLAIN, "error: a", *PLAIN[:8], "-" * count, "", "", "error: b", *PLAIN] for count in (36, 37)},
     "with an end": [*PLAIN, ""],
     "with a reminder": [*PLAIN, "<system-reminder>read it well</system-reminder>", "more"],
 }
@@ -416,6 +417,6 @@ def test_of_each_output_stay_the_lines_that_the_golden_shows(golden, kind: str):
         text = "\n".join(lines)
         for error in (False, True):
             short = informative.shorten(text, kind, error, "abcd2345" if error else "")
-            stays = "the same" if short.text == text else f"{short.lines}: {folded_to(lines, short.text)}"
+            stays = "the same" if short == (text, 0) else f"{short.lines}: {folded_to(lines, short.text)}"
             rows.append(f"{title}{', failed' * error} => {stays}")
     golden(GOLDENS / f"shortened_{kind}.txt", "".join(f"{row}\n" for row in rows))

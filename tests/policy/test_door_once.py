@@ -82,7 +82,7 @@ def test_a_diff_that_is_shown_again_is_said_once_as_it_stands(context: DoorConte
 @pytest.mark.parametrize("before", [[], ["a list of it"], ["@@ what was"]])
 def test_signs_outside_a_diff_are_part_of_their_lines(context: DoorContext, before: list[str]):
     context.reads(body("a"))
-    text = "\n".join([*before, *("+" + line for line in body("a"))])
+    text = "\n".join([*before, *("+" + line for line in body("a")), "of it", "@@ -1 +1 @@"])
     assert context.arrives(text, kind="other") == (text, (), ())
 
 

@@ -166,6 +166,17 @@ def test_what_changed_in_between_or_was_superseded_was_none(session: Scenario):
     assert session.state.counts.false_expirations == {}
 
 
+def test_of_the_newest_128_ends_it_is_known():
+    session = Scenario()
+    for number in range(129):
+        session.grep(f"x{number}")
+    session.clear(*session.live)
+    session.grep("y", text="what T1 returned")
+    assert session.state.counts.false_expirations == {}
+    session.grep("z", text="what T2 returned")
+    assert session.state.counts.false_expirations == {"short": 1}
+
+
 def test_a_run_of_an_earlier_session_that_goes_the_same_way_again_was_not_missed(session: Scenario):
     session.bash("npm test", "12 passing")
     session.bash("python report.py", "42")

@@ -30,8 +30,9 @@ def test_it_falls_by_500_tokens_and_by_half_of_what_it_lacks(
     session = Conversing()
     session.silent = True
     for number in (1, 2):
-        session.call("mcp__a__b", {"of": number}, str(number).ljust(round(tokens * CHARS_PER_TOKEN["markup"]), "x"))
+        session.call("mcp__a__b", {"of": number}, str(number).ljust(round(tokens / 2 * CHARS_PER_TOKEN["markup"]), "x"))
     session.conversation.sent(Usage(18_000, 5.0))
     session.conversation.sent(Usage(18_000 - fallen, 9.0))
+    session.state.calibration = 2.0
     steps = lacking_steps(session.conversation, Editing(trigger, 1, at_least, ()))
     assert [(step.ids, step.tokens) for step in steps] == ([(lacks, tokens)] if lacks else [])

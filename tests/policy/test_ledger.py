@@ -78,7 +78,18 @@ def test_the_figures_have_each_amount_of_a_ledger_once():
     theirs = {"kept_out_results": "kept_out", "cleared_results": "results", "cleared_tokens": "reclaimed_tokens"}
     counts = {name: figure for name, figure in found.items() if type(figure) is int}
     assert counts == {name: ledger[theirs.get(name, name)] for name in counts}
+    assert found["unpriced"] is True
     assert {*found} == {*LedgerFigures.__annotations__}
+
+
+@pytest.mark.parametrize("name", ["kept_out_tokens", "reclaimed_tokens", "unpriced", "usd_charged", *("usd_" + gain for gain in GAINS)])
+def test_each_of_them_is_something_to_tell(name: str):
+    assert not figures.is_anything(figures.of({}))
+    assert figures.is_anything(figures.of({name: 1.0}))
+
+
+def test_ledgers_together_are_their_sum():
+    assert figures.together([{"spared": 1, "net": 2.5}, {"spared": 2}]) == {"spared": 3, "net": 2.5}
 
 
 def test_a_session_with_the_door_worked_out_by_hand():

@@ -297,16 +297,17 @@ def test_a_list_of_an_earlier_version_merges_and_comes_back():
 # --- the room that they share -------------------------------------------------------------------------------------------------------------
 
 
-def test_without_room_for_all_the_newest_calls_are_named_and_the_others_counted():
+@pytest.mark.parametrize("folder", ["part", "注文の計算" * 3])
+def test_without_room_for_all_the_newest_calls_are_named_and_the_others_counted(folder: str):
     talk = Talk()
     for cycle in range(8):
         for number in range(10):
-            talk.read(f"/home/someone/project/src/part{cycle}/file{number}.py", text=f"{cycle} {number} {LONG}")
+            talk.read(f"/home/someone/project/src/{folder}{cycle}/file{number}.py", text=f"{cycle} {number} {LONG}")
         talk.say(ASSISTANT, f"that was {cycle}")
     talk.nothing(NEWEST)
     lines = lists_in(talk.compact(0.0).messages)
     assert sum(map(estimate_tokens, lines)) <= LISTS_LEAST_TOKENS
-    assert "part7/file9.py" in lines[-1]
+    assert f"{folder}7/file9.py" in lines[-1]
     assert len(lines) == 8, "there is room for each to name its handle"
     assert lines[0].startswith("[PopKit left out 10 calls: popkit restore ")
     named = ["Read " in line for line in lines]

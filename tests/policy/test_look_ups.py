@@ -63,6 +63,10 @@ OTHERWISE = {
     "another search": lambda session: session.grep("y", text="else " + LARGE),
     "an edit that fails otherwise": lambda session: session.call("Edit", {"file_path": "/p/a.py"}, "Permission denied", failed=True),
     "what is back": lambda session: (session.observe(events.Undone(["T1"], session.at)), session.read("/p/a.py", text=LARGE)),
+    "what came back by itself": lambda session: (
+        session.observe(events.CameBack([session.result("T1")], session.at)),
+        session.read("/p/a.py", text=LARGE),
+    ),
     "what was put back": lambda session: (session.observe(events.Restored("T1", True, session.at)), session.read("/p/a.py", text=LARGE)),
 }
 
@@ -90,6 +94,16 @@ def test_a_repeat_of_a_shortened_result_is_a_look_up_unless_it_is_shortened_too(
     assert count(session) == 1
     session.observe(events.Entered("T2", 10, (), "abcd2346", 5_000, ["said before"], session.at))
     assert count(session) == 0
+
+
+def test_lines_beside_those_of_a_shortened_look_up_are_still_one():
+    session = Conversing()
+    session.read("/p/a.py", text=LARGE)
+    session.clear("T1")
+    session.read("/p/a.py", 3, 9, text="\n".join(LARGE.split("\n")[2:9]))
+    session.observe(events.Entered("T2", 10, (), "abcd2345", 5_000, ["said before"], session.at))
+    session.read("/p/a.py", 12, 19, text="\n".join(LARGE.split("\n")[11:19]))
+    assert count(session) == 1
 
 
 def test_our_compaction_s_removals_count_as_look_ups(session: Conversing):

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    _Set = tuple[bool, str, tuple[tuple[str, str], ...]]  # negated, single characters, (first, last) of ranges
+    _Set = tuple[bool, tuple[str, ...], tuple[tuple[str, str], ...]]  # negated, single characters, (first, last) of ranges
     _Compiled = tuple[dict[str, int], int, dict[_Set, int], int, int]
 
 # Of a longer path the end is compared, of a longer command line the beginning; a longer pattern matches nothing.
@@ -188,7 +188,7 @@ def _set(body: str) -> _Set:
         else:
             singles.append(body[at])
             at += 1
-    return negated, "".join(singles), tuple(ranges)
+    return negated, tuple(singles), tuple(ranges)
 
 
 def _in_set(token: _Set, character: str) -> bool:

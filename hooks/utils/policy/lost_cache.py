@@ -185,7 +185,7 @@ def cause_of(before: SentRequest, after: SentRequest, lifetime_s: float, day_of:
     shown = {
         COMPACTION: between.compaction and between.may_be_other(IN_MESSAGES),
         REWIND: between.rewind and between.may_be_other(IN_MESSAGES),
-        CLEARED: new.left_out[1] > old.left_out[1] or new.tokens < _SHRUNK * old.tokens,
+        CLEARED: new.left_out > old.left_out or new.tokens < _SHRUNK * old.tokens,
         MODEL: bool(old.model and new.model and old.model != new.model),
         EFFORT: bool(between.effort) or between.command == "/effort",
         PAUSE: pause > lifetime_s,

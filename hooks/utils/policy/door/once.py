@@ -98,8 +98,10 @@ def say_once(
     def references(runs: list[Run], signed: Sequence[tuple[int, int, int | None]] = ()) -> Iterator[_Reference]:
         for run in [part for whole_run in runs for part in _parts(whole_run, staying)]:
             first, last = run.begin + 1, run.end - 1
-            number = next((first - begin + count for begin, end, count in stretches if count is not None and begin <= first < end), None)
-            is_signed = any(begin <= first < end for begin, end, _ in signed)
+            number = next(
+                (first - begin + count for begin, end, count in stretches if count is not None and first in range(begin, end)), None
+            )
+            is_signed = any(first in range(begin, end) for begin, end, _ in signed)
             hidden, of_diff = (bare, SIGNED[lines[first][0]] + " ") if is_signed else (lines, "")
             says = _reference(hidden[first:last], number, run.at + 1, run.source, shown, of_diff)
             saved = sum(map(len, whole[first:last])) + last - first - len(says)

@@ -91,7 +91,7 @@ def _between(steps: Sequence[Step], lines: Sequence[str], begin: int, end: int) 
 
 def _is_numbered(line: str) -> bool:
     number, tab, _ = line.partition("\t")
-    return tab != "" and number.strip(" ").isdecimal()
+    return bool(tab) and number.strip(" ").isdecimal()
 
 
 def _most(steps: Sequence[Step], limit: int) -> int:
