@@ -160,7 +160,7 @@ class RetentionTracker:
         elif kind == "commit":
             file_changes.expire_committed(self.state, self.rules, subject.split("\0") if subject else None, "commit", "", decisions)
         elif kind == "session_end":
-            decisions.extend(self.observe(SessionEnded()))
+            decisions.extend(self.observe(SessionEnded(self.state.at)))
         elif kind == "supersede":
             key, mark, scope = subject.partition("\0")
             self._supersede((key, scope.split("\0") if mark and scope else [] if mark else None), decisions)

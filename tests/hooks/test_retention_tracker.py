@@ -184,9 +184,10 @@ def test_check_expirations(session, index, events, expired):
     session.call("Read", {"file_path": "src/config.ts"})
     session.bash("npm run build")
     tracker = session.load()
+    at = tracker.state.at
     assert tracker.check_expirations(index, events) == expired
     assert tracker.check_expirations(index, []) == []
-    assert tracker.current_index == index
+    assert (tracker.current_index, tracker.state.at) == (index, at)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +226,7 @@ def test_a_driver_ends_nothing_that_is_pinned(session, event):
     session.call("Grep", {"pattern": "login"})
     tracker = session.load()
     for id in ("T1", "T2"):
-        tracker.observe(Pinned(id))
+        tracker.observe(Pinned(id, 9.0))
     assert tracker.check_expirations(9, [event.format(key=tracker.state.live["T2"].parts[0][0])]) == []
 
 

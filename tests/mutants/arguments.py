@@ -19,6 +19,12 @@ _FIND = "archive.find_records(db, matches=matches"
 _OPEN = "archive.open_archive(home.archive_path(popkit_home), create=False"
 
 _REFRESHED = "fresh = rebuilt(site, paths, transcript_path) if site.only_reads else refreshed(site, paths, transcript_path, 4)[0]"
+_SIGNS = ("popkit restore ", " as in your ", " as in the input of your ", " in a row]", " lines]", " line]", "[part of this result")
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
 
 ARGUMENTS = [
     Argument(
@@ -694,4 +700,38 @@ ARGUMENTS = [
         )
         for change in ("400 -> 401", "400 -> (399)")
     ),
+    *(
+        Argument(
+            "hooks/utils/policy/masking/words.py",
+            "around = line.words[max(0, number - 8) : number + 8]",
+            change,
+            "a word more or less is as near",
+        )
+        for change in ("8 -> 9", "8 -> (7)")
+    ),
+    Argument(
+        "hooks/utils/policy/masking/words.py",
+        "return texts[place - 1 :][:1] if place > 0 else texts[-1:]",
+        "place > 0 -> (place >= 0)",
+        "no function takes a secret at 0",
+    ),
+    *(
+        Argument(
+            "hooks/utils/policy/need_model.py",
+            "return 1.0 / (1.0 + exp(-max(-30.0, min(30.0, total))))",
+            change,
+            "both are as good as sure",
+        )
+        for change in ("30.0 -> 31.0", "30.0 -> (29.0)")
+    ),
+    *(
+        Argument(
+            "hooks/utils/policy/own_lines.py",
+            f"SIGNS = ({', '.join(map(_quoted, _SIGNS))})",
+            f"{_quoted(sign)} -> ''",
+            "what is looked for in vain is not found",
+        )
+        for sign in _SIGNS
+    ),
+    Argument("hooks/utils/policy/planning.py", "elif decision.value <= 0:", "0 -> (-1)", "it is the price of one token"),
 ]

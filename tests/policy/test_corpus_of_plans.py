@@ -174,7 +174,7 @@ class Drawn:
     def _enter(self) -> str:
         id, tokens = self._some()[0], 100 * self.below(4)
         leans = tuple(self._some()) if self.below(2) else ()
-        self.session.observe(events.Entered(id, tokens, leans, "abcd2345", self.below(2) * 300, ("said",), self.session.at))
+        self.session.observe(events.Entered(id, tokens, leans, "abcd2345", self.below(2) * 300, ("said",), self.session.at, 0))
         return f"{id} entered with {tokens}, leans on {leans}"
 
     def told(self) -> Iterator[str]:

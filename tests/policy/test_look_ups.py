@@ -89,10 +89,10 @@ def test_what_was_outdated_as_it_left_is_not_missed():
 def test_a_repeat_of_a_shortened_result_is_a_look_up_unless_it_is_shortened_too():
     session = Conversing()
     session.read("/p/a.py", text=LARGE)
-    session.observe(events.Entered("T1", 10, (), "abcd2345", 5_000, ["said before"], session.at))
+    session.observe(events.Entered("T1", 10, (), "abcd2345", 5_000, ["said before"], session.at, 0))
     session.read("/p/a.py", text=LARGE)
     assert count(session) == 1
-    session.observe(events.Entered("T2", 10, (), "abcd2346", 5_000, ["said before"], session.at))
+    session.observe(events.Entered("T2", 10, (), "abcd2346", 5_000, ["said before"], session.at, 0))
     assert count(session) == 0
 
 
@@ -101,7 +101,7 @@ def test_lines_beside_those_of_a_shortened_look_up_are_still_one():
     session.read("/p/a.py", text=LARGE)
     session.clear("T1")
     session.read("/p/a.py", 3, 9, text="\n".join(LARGE.split("\n")[2:9]))
-    session.observe(events.Entered("T2", 10, (), "abcd2345", 5_000, ["said before"], session.at))
+    session.observe(events.Entered("T2", 10, (), "abcd2345", 5_000, ["said before"], session.at, 0))
     session.read("/p/a.py", 12, 19, text="\n".join(LARGE.split("\n")[11:19]))
     assert count(session) == 1
 

@@ -239,6 +239,7 @@ def test_at_most_two_in_a_hundred_command_lines_leak_a_secret_or_lose_a_plain_wo
         ("openssl enc -pass file:<(echo hunter) -in a", "openssl enc -pass file:<(echo ****) -in a"),
         ("diff <(echo hunter) a", "diff <(echo hunter) a"),
         ("""sops --set '["a"] "hunter"' a.yaml""", """sops --set '["a"] "****"' a.yaml"""),
+        ("""sops -d --extract '["a"]' a.yaml""", """sops -d --extract '["a"]' a.yaml"""),
     ],
 )
 def test_a_password_is_known_by_its_place_behind_the_name_of_an_action(line: str, masked: str):

@@ -17,6 +17,16 @@ def test_a_line_of_ours_is_found_behind_a_command_that_asked_for_another() -> No
     assert found.line == NOTICE
 
 
+def test_of_a_gap_the_number_of_lines_is_said() -> None:
+    [found] = own_lines.found_in("a\n[… 12 lines]\nb")
+    assert (found.what, found.handle) == ("12 lines", "")
+
+
+def test_a_text_with_lines_of_all_kinds_has_each_marked() -> None:
+    lines = [NOTICE, "[2 lines as in your Read of a", "[2 lines as in the input of your Write of a"]
+    assert own_lines.marked("\n".join(lines)) == ("\n".join(own_lines.MARK + line for line in lines), 3)
+
+
 def test_a_line_behind_our_mark_is_not_ours() -> None:
     assert list(own_lines.found_in(own_lines.MARK + NOTICE)) == []
 

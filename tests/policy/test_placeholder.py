@@ -264,6 +264,7 @@ def test_a_long_label_is_cut():
     notice = placeholder("Bash " + "npm test " * 30, "a newer one follows", "abcd2345")
     assert len(notice) == LONGEST
     assert "npm te… (a newer one follows). To see it: popkit restore abcd2345]" in notice or "… (a newer" in notice
+    assert placeholder("注" * 90, "old", "abcd2345") == f"[PopKit cleared {'注' * 7}… (old). To see it: popkit restore abcd2345]"
 
 
 @given(st.text(max_size=300), REASONS, HANDLES.filter(lambda handle: len(handle) == 8))

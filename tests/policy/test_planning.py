@@ -170,7 +170,7 @@ def referring() -> Conversing:
     session = spec()
     session.read("a.py", text=LARGE)
     session.read("a.py", text=LARGE + "more")
-    session.observe(events.Entered("T2", 200, ("T1",), "abcd2345", 9_000, ("90 lines that the context already shows",)))
+    session.observe(events.Entered("T2", 200, ("T1",), "abcd2345", 9_000, ("90 lines that the context already shows",), 9.0, 0))
     return session
 
 
@@ -190,7 +190,7 @@ def test_both_may_go_at_once_and_the_one_that_refers_alone():
 def test_a_chain_of_references_stays_down_to_its_first():
     session = referring()
     session.read("a.py", text=LARGE + "most")
-    session.observe(events.Entered("T3", 100, ("T2",), "abcd2346", 9_000, ("one more",)))
+    session.observe(events.Entered("T3", 100, ("T2",), "abcd2346", 9_000, ("one more",), 9.0, 0))
     assert session.going(ids=("T1", "T2")) == []
     assert session.going(ids=("T1", "T2", "T3")) == ["T1", "T2", "T3"]
 

@@ -151,6 +151,15 @@ def test_every_feature_has_a_name_of_the_list_and_none_comes_twice(session: Scen
         assert set(names) <= set(FEATURES)
 
 
+@pytest.mark.parametrize(("end", "says"), [(Scenario.end_session, "settled"), (lambda session: session.nothing(9), "old")])
+def test_how_a_result_ended_says_how_likely_it_is_needed(session: Scenario, end, says: str):
+    session.bash("npm test")
+    session.grep("word")
+    end(session)
+    ended = session.result("T2" if says == "old" else "T1")
+    assert dict(features(ended, session.state, TOOLS))[says] == 1.0
+
+
 def test_a_result_that_was_touched_counts_as_quiet_from_then_on(session: Scenario):
     session.read("/p/a.py")
     session.nothing(5)

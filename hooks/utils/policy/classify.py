@@ -45,8 +45,8 @@ class Classification:
     )  # fmt: skip
 
     def __init__(
-        self, kind: str, tier: str, label: str, shown: Iterable[Part] = (), subjects: Iterable[str] = (), content: str = "dialogue",
-        edits: Sequence[str] = (), commits: bool = False, family: str = "", action: str = "",
+        self, kind: str, tier: str, label: str, shown: Iterable[Part], subjects: Iterable[str], content: str = "dialogue",
+        edits: Sequence[str] = (), commits: bool = False, family: str = "", *, action: str,
     ) -> None:  # fmt: skip
         self.kind = kind
         self.tier = tier

@@ -28,7 +28,7 @@ class FilesChanged:
     __slots__ = ("at", "changes")
     name = "files_changed"
 
-    def __init__(self, changes: dict[str, str], at: float = 0.0):
+    def __init__(self, changes: dict[str, str], at: float):
         self.changes = changes
         self.at = at
 
@@ -39,7 +39,7 @@ class Prompted:
     __slots__ = ("at",)
     name = "prompted"
 
-    def __init__(self, at: float = 0.0):
+    def __init__(self, at: float):
         self.at = at
 
 
@@ -50,7 +50,7 @@ class Compacted:
     __slots__ = ("at", "kept", "tokens")
     name = "compacted"
 
-    def __init__(self, at: float = 0.0, kept: Collection[str] = (), tokens: int = 0):
+    def __init__(self, at: float, kept: Collection[str] = (), tokens: int = 0):
         self.at = at
         self.kept = kept
         self.tokens = tokens
@@ -64,8 +64,8 @@ class Entered:
     name = "entered"
 
     def __init__(
-        self, id: str, tokens: int, leans_on: Collection[str], handle: str, left_out: int, reasons: Collection[str], at: float = 0.0,
-        kept_out: int = 0,
+        self, id: str, tokens: int, leans_on: Collection[str], handle: str, left_out: int, reasons: Collection[str], at: float,
+        kept_out: int,
     ) -> None:  # fmt: skip
         self.id = id
         self.tokens = tokens
@@ -83,7 +83,7 @@ class CameBack:
     __slots__ = ("at", "results")
     name = "came_back"
 
-    def __init__(self, results: Collection[Result], at: float = 0.0):
+    def __init__(self, results: Collection[Result], at: float):
         self.results = results
         self.at = at
 
@@ -94,7 +94,7 @@ class ClientEnded:
     __slots__ = ("at", "why")
     name = "client_ended"
 
-    def __init__(self, at: float = 0.0, why: str = ""):
+    def __init__(self, at: float, why: str):
         self.at = at
         self.why = why
 
@@ -105,7 +105,7 @@ class Resumed:
     __slots__ = ("at",)
     name = "resumed"
 
-    def __init__(self, at: float = 0.0):
+    def __init__(self, at: float):
         self.at = at
 
 
@@ -115,7 +115,7 @@ class SessionEnded:
     __slots__ = ("at",)
     name = "session_ended"
 
-    def __init__(self, at: float = 0.0):
+    def __init__(self, at: float):
         self.at = at
 
 
@@ -125,7 +125,7 @@ class Pinned:
     __slots__ = ("at", "target")
     name = "pinned"
 
-    def __init__(self, target: str, at: float = 0.0):
+    def __init__(self, target: str, at: float):
         self.target = target
         self.at = at
 
@@ -136,7 +136,7 @@ class Unpinned:
     __slots__ = ("at", "target")
     name = "unpinned"
 
-    def __init__(self, target: str, at: float = 0.0):
+    def __init__(self, target: str, at: float):
         self.target = target
         self.at = at
 
@@ -147,7 +147,7 @@ class ManualClear:
     __slots__ = ("at", "ids", "reasons")
     name = "manual_clear"
 
-    def __init__(self, ids: Collection[str], at: float = 0.0, reasons: dict[str, str] | None = None):
+    def __init__(self, ids: Collection[str], at: float, reasons: dict[str, str] | None = None):
         self.ids = ids
         self.at = at
         self.reasons = reasons or {}
@@ -169,7 +169,7 @@ class ClearedOutside:
     __slots__ = ("at", "how", "ids")
     name = "cleared_outside"
 
-    def __init__(self, ids: Collection[str], at: float = 0.0, how: str = "") -> None:
+    def __init__(self, ids: Collection[str], at: float, how: str) -> None:
         self.ids = ids
         self.at = at
         self.how = how
@@ -181,7 +181,7 @@ class Restored:
     __slots__ = ("at", "id", "in_place")
     name = "restored"
 
-    def __init__(self, id: str, in_place: bool = False, at: float = 0.0):
+    def __init__(self, id: str, in_place: bool, at: float):
         self.id = id
         self.in_place = in_place
         self.at = at
@@ -193,7 +193,7 @@ class Undone:
     __slots__ = ("at", "ids")
     name = "undone"
 
-    def __init__(self, ids: Collection[str], at: float = 0.0):
+    def __init__(self, ids: Collection[str], at: float):
         self.ids = ids
         self.at = at
 
@@ -204,7 +204,7 @@ class ProfileChosen:
     __slots__ = ("at", "profile")
     name = "profile_chosen"
 
-    def __init__(self, profile: str | None, at: float = 0.0):
+    def __init__(self, profile: str | None, at: float):
         self.profile = profile
         self.at = at
 
@@ -215,5 +215,5 @@ class Tick:
     __slots__ = ("at",)
     name = "tick"
 
-    def __init__(self, at: float = 0.0):
+    def __init__(self, at: float):
         self.at = at

@@ -110,7 +110,7 @@ class Loss:
     __slots__ = ("cause", "detail", "later", "pause_s", "spoke", "tokens", "usage")
 
     def __init__(
-        self, cause: str, tokens: int, usage: Usage, pause_s: float, detail: str = "", spoke: bool = False, later: str = ""
+        self, cause: str, tokens: int, usage: Usage, pause_s: float, detail: str, spoke: bool, later: str
     ) -> None:  # fmt: skip
         self.cause = cause
         self.later = later

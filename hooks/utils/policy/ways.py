@@ -67,7 +67,7 @@ class Variant:
 
     __slots__ = ("input", "listed", "names", "result", "tokens", "worth")
 
-    def __init__(self, tokens: int, worth: float, result: int, input: int, listed: bool = False, names: int = 0) -> None:
+    def __init__(self, tokens: int, worth: float, result: int, input: int, listed: bool = False, *, names: int) -> None:
         self.tokens = tokens
         self.names = names
         self.worth = worth

@@ -53,7 +53,7 @@ class Candidate:
 
     __slots__ = ("need", "placeholder", "result", "thinking", "tokens")
 
-    def __init__(self, result: Result, tokens: int, placeholder: int, need: float, thinking: int = 0) -> None:
+    def __init__(self, result: Result, tokens: int, placeholder: int, need: float, thinking: int) -> None:
         self.result = result
         self.tokens = tokens
         self.placeholder = placeholder
@@ -66,7 +66,7 @@ class Situation:
 
     __slots__ = ("prices", "prompt", "tuned")
 
-    def __init__(self, prompt: int, prices: Prices, tuned: Tuning = TUNED) -> None:
+    def __init__(self, prompt: int, prices: Prices, tuned: Tuning) -> None:
         self.prompt = prompt
         self.prices = prices
         self.tuned = tuned

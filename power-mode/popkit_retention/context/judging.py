@@ -82,7 +82,7 @@ class _Fold:
         for number in range(self.count, len(dialogue.parsed)):
             parsed = dialogue.parsed[number]
             if parsed.part == REQUEST:
-                self.conversation.observe(Prompted())
+                self.conversation.observe(Prompted(0.0))
             self.uses.update((use.id, use) for use in parsed.uses)
             for result in parsed.results:
                 use, text = self.uses.pop(result.id), result.text

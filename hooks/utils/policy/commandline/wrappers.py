@@ -45,7 +45,7 @@ class InnerCommand:
 
     __slots__ = ("cwd", "outer", "program", "script", "words")
 
-    def __init__(self, program: str, words: list[str], cwd: str, outer: tuple[str, ...] = (), script: str | None = ""):
+    def __init__(self, program: str, words: list[str], cwd: str, outer: tuple[str, ...], script: str | None = ""):
         self.program = program
         self.words = words
         self.cwd = cwd
