@@ -135,7 +135,7 @@ def _around(text: str, inside: str, before: int, behind: int) -> list[tuple[int,
         end = _end(text, at + len(inside), at + _KEY_CHARS)
         if at - begin >= before - 1 and end - at - len(inside) >= behind and looks_random(text[begin:end]):
             areas.append((begin, end))
-        at = text.find(inside, max(end, at + 1))
+        at = text.find(inside, end)
     return areas
 
 
