@@ -170,5 +170,45 @@ def test_what_cost_nothing_is_a_row_all_the_same() -> None:
     assert [row["usd"] for row in kind_rows.kind_rows({"system": 9, "prompt": 7}, {"system": 0.5})] == [0.5, 0.0]
 
 
+def test_the_tools_of_a_server_are_parts_of_its_row() -> None:
+    tokens = {"said": 5, "result mcp__db__ask": 5, "result mcp__db__tell": 7, "result Read": 5, "result mcp__": 1}
+    usd = {"said": 2.0, "result mcp__db__ask": 1.5, "result mcp__db__tell": 2.5, "result Read": 3.0}
+    server, read, said, other = kind_rows.kind_rows(tokens, usd, {"mcp__db__ask": [2, 9.0], "mcp__db__tell": [1, 8.0], "Read": [3, 7.0]})
+    assert [(row["kind"], row["name"], row["usd"]) for row in server["parts"]] == [
+        ("result", "mcp__db__tell", 2.5),
+        ("result", "mcp__db__ask", 1.5),
+    ]
+    assert {**server, "parts": ()} == {"kind": "server", "name": "db", "parts": (), "tokens": 12, "usd": 4.0, "used": [3, 9.0]}
+    assert read == {"kind": "result", "name": "Read", "tokens": 5, "parts": [], "usd": 3.0, "used": [3, 7.0]}
+    assert said == {"kind": "said", "name": "", "tokens": 5, "parts": [], "usd": 2.0, "used": None}
+    assert (other["name"], other["usd"], other["used"]) == ("mcp__", 0.0, [0, 0.0])
+    bare = kind_rows.kind_rows(tokens)
+    assert [(row["name"], row["tokens"], len(row)) for row in bare] == [("db", 12, 4), ("", 5, 4), ("Read", 5, 4), ("mcp__", 1, 4)]
+
+
+LOST = [
+    Usage(50_000, 1_000.0, "claude-opus-4-5", 300, 0, 50_000),
+    Usage(52_000, 1_301.0, "claude-opus-4-5", 300, 20_000, 32_000),  # later than the cache lives
+    Usage(53_000, 1_400.0, "claude-opus-4-5", 3_600, 52_000, 1_000),
+    Usage(54_000, 3_000.0, "claude-opus-4-5", 300, 53_000, 0),
+    Usage(55_000, 6_599.0, "claude-opus-4-5", 300, 50_000, 2_000),  # it reads what lives for an hour
+]
+
+
+def test_the_losses_of_a_conversation_are_of_requests_that_read_less_than_was_there() -> None:
+    found = lost_cache.losses([SentRequest(usage) for usage in LOST], lambda at: 1, Models({}))
+    assert [(loss.cause, loss.tokens, loss.written, loss.pause_s, loss.spoke) for loss in found] == [
+        (lost_cache.PAUSE, 30_000, 30_000, 301.0, False),
+        (lost_cache.EARLY, 3_000, 2_000, 3_599.0, False),
+    ]
+
+
+def test_a_loss_costs_what_is_written_and_sent_beyond_a_read() -> None:
+    models = Models({"m": {"input": 5.0, "output": 25.0}})
+    known = models.model("m")
+    expected = (800 * known.write_5m + 200 - 1_000 * known.read) * 5.0 / 1e6
+    assert lost_cache.usd(models, "m", 9_000, 1_000, 800, 300) == pytest.approx(expected)
+
+
 def test_a_model_that_nobody_knows_has_no_price() -> None:
     assert lost_cache.usd(Models({}), "unheard-of", 1, 1, 1, 300) is None

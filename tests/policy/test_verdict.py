@@ -36,6 +36,7 @@ CASES = {
     "less than a hundredth of the context is nothing to do": (Planned(700, warm=False),) * 2 + (context(left_s=0), "nothing", None),
     "full, with much to clear, it clears": (COLD, COLD, context(0.95, 0), "clear", None),
     "full, with much to clear soon, it waits": (WAITS, COLD, context(0.95), "wait", 270),
+    "full, and ten minutes are no long wait": (WAITS, COLD, context(0.95, LONGEST_WAIT_S), "wait", LONGEST_WAIT_S),
     "full, and nobody waits an hour": (WAITS, COLD, context(0.95, LONGEST_WAIT_S + 1), "full", LONGEST_WAIT_S + 1),
     "full, and little to clear": (Planned(4_000, warm=False),) * 2 + (context(0.92, 0), "full", None),
     "full, and nothing to clear": (NOTHING, NOTHING, context(0.92), "full", None),
