@@ -190,6 +190,20 @@ def test_what_did_not_enter_puts_off_a_compaction_that_the_host_would_have_made(
     assert settle(requests, []).to_json() == settle(requests, [], host=host).to_json() == Ledger().to_json()
 
 
+def test_a_clear_saves_until_the_host_would_have_compacted():
+    host = HostCompaction(threshold=67_000, base=10_000, summary=4_000)
+    requests = [Request(0, 60_000, 0, 60_000, 0, FIVE, 5.0), Request(10, 58_000, 40_000, 18_000, 2_000, FIVE, 5.0)]
+    requests += [Request(10 * n, 56_000 + 2_000 * n, 54_000 + 2_000 * n, 2_000, 2_000, FIVE, 5.0) for n in (2, 3, 4, 5)]
+    ledger = settle(requests, [Cleared(5, 4_000)], host=host)
+    assert ledger.spared_compactions == 1
+    assert ledger.gained["cleared"] == pytest.approx(3 * 4_000 * FIVE.read), "the fourth would have been 68,000"
+    requests.append(Request(60, 72_000, 66_000, 6_000, 2_000, FIVE, 5.0))
+    halves = settle(requests, [Cleared(5, 4_000), Restored(55, 2_000, True), Restored(56, 2_000, True)], host=host)
+    whole = settle(requests, [Cleared(5, 4_000), Restored(55, 4_000, True)], host=host)
+    assert {**halves.to_json(), "restored": 1} == whole.to_json()
+    assert whole.to_json() != settle(requests, [Cleared(5, 4_000)], host=host).to_json() | {"restored": 1}
+
+
 def test_a_compaction_of_the_hosts_own_costs_nothing_more_than_without_us():
     requests = [*_warm(66_000), Compaction(15, 2_000, is_asked=False), *_warm(26_000, 27_000, at=20)]
     assert settle(requests, [], host=HostCompaction(67_000, 10_000)).to_json() == Ledger().to_json()

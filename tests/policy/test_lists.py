@@ -339,6 +339,12 @@ def test_a_label_that_is_said_again_takes_the_room_of_its_number_alone():
         assert read(written.message.text) == ([(label, 2 - unnamed)], unnamed, [])
 
 
+def test_a_list_of_lists_tells_what_each_of_them_holds():
+    earlier = [lists.EarlierList(folded(["Read a.py"], letter * 8, [], 0), (held * 8,)) for letter, held in ("ac", "bd")]
+    (written,) = lists.write([lists.Place(0, [(0, one) for one in earlier])], [], 500, set(), {}, lambda rows: "e" * 8)
+    assert sorted(held_by(written.archived[-1][2])) == [letter * 8 for letter in "abcd"]
+
+
 def test_one_call_comes_back_from_within_merged_lists_without_the_others():
     session = Session(3, 0.5)
     for _ in range(6):

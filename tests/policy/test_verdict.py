@@ -39,6 +39,7 @@ CASES = {
     "full, and ten minutes are no long wait": (WAITS, COLD, context(0.95, LONGEST_WAIT_S), "wait", LONGEST_WAIT_S),
     "full, and nobody waits an hour": (WAITS, COLD, context(0.95, LONGEST_WAIT_S + 1), "full", LONGEST_WAIT_S + 1),
     "full, and little to clear": (Planned(4_000, warm=False),) * 2 + (context(0.92, 0), "full", None),
+    "full, and no more to clear later": (Planned(4_000, warm=False),) * 2 + (context(0.92), "full", None),
     "full, and nothing to clear": (NOTHING, NOTHING, context(0.92), "full", None),
     "without a transcript there is nothing to say": (None, None, None, "nothing", None),
 }

@@ -33,9 +33,8 @@ def verdict(
     `noted`: what a clear takes out that somebody has asked for, once the session is resumed · `returning`: how many contents come back
     then."""
     at_once, later = _sums(now), _sums(cold)
-    tokens, window = (context["tokens"], context["window"]) if context else (0, 0)
     wait_s = context["cache_seconds_left"] if context and not _is_same(now, cold) else 0
-    least = LEAST_SHARE * tokens
+    least = LEAST_SHARE * context["tokens"] if context else 0
     worth_now, worth_later = at_once["tokens"] > least, later["tokens"] > least and wait_s > 0
     result: Verdict = {"kind": "nothing", **at_once, "thinking": 0, "pays_after": None, "wait_s": None, "usd": None, "expired": expired}
     if noted and noted["tokens"]:
@@ -44,7 +43,7 @@ def verdict(
         return {**result, "kind": "returning", "items": returning, "tokens": 0}
     if context and context["ratio"] >= critical:
         reached = later if worth_later and wait_s <= LONGEST_WAIT_S else at_once
-        if reached["tokens"] < LITTLE_SHARE * window:
+        if reached["tokens"] < LITTLE_SHARE * context["window"]:
             return {**result, "kind": "full", **(later if worth_later else at_once), "wait_s": wait_s if worth_later else None}
     if now is not None and worth_now:
         return {**result, "kind": "clear", "thinking": now.sum.thinking, "pays_after": now.sum.pays_after, "usd": now.usd}
