@@ -522,12 +522,6 @@ ARGUMENTS = [
         for mark in ("curl", "expect", "spawn", "pgpass", "ftp", "machine ")
     ),
     Argument(
-        "hooks/utils/policy/masking/secret_options.py",
-        "begin = at + 1 if at >= 0 else end",
-        "at >= 0 -> (at > 0)",
-        "an option stands before its value",
-    ),
-    Argument(
         "hooks/utils/policy/context.py",
         "edited = self.edits.get(str(result.turn), 0) if result.kind == kinds.READ and not result.ended else 0",
         "0 -> 1",
@@ -657,7 +651,7 @@ ARGUMENTS = [
         Argument("hooks/utils/policy/commandline/quoting.py", line, change, "it spares the slow way through the text, which ends alike")
         for line, change in (
             ("while True:", "True -> False"),
-            *(('if end < 0 or "$(" in held or "${" in held or "`" in held:', f"\"{mark}\" -> ''") for mark in ("$(", "${", "`")),
+            *(('if end == -1 or "$(" in held or "${" in held or "`" in held:', f"\"{mark}\" -> ''") for mark in ("$(", "${", "`")),
         )
     ),
     *(

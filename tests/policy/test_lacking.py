@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from popkit_retention.core.policy.estimate import CHARS_PER_TOKEN
 from popkit_retention.core.policy import events
+from popkit_retention.core.policy.estimate import CHARS_PER_TOKEN
 from popkit_retention.core.policy.lacking import Editing, has_begun_clearing, lacking_steps
 from popkit_retention.core.policy.usage import Usage
 from tests.policy.conversing import Conversing

@@ -153,7 +153,7 @@ def _literals_in_order(pieces: list[str], text: str) -> bool:
     at = len(first)
     for piece in pieces[1:-1]:
         place = text.find(piece, at)
-        if place < 0:
+        if place == -1:
             return False
         at = place + len(piece)
     return at <= len(text) - len(last) and text.endswith(last)

@@ -320,7 +320,7 @@ def sentences_of(text: str) -> list[str]:
     for line in text.split("\n"):
         begin, words = 0, " ".join(line.split())
         while begin < len(words):
-            ends = [at + len(end) for end in _ENDS if (at := words.find(end, begin)) >= 0]
+            ends = [at + len(end) for end in _ENDS if (at := words.find(end, begin)) != -1]
             end = min(ends, default=len(words))
             sentence = words[begin:end].strip()
             if " " in sentence or _is_telling(sentence):

@@ -96,7 +96,7 @@ def found_in(text: str) -> Iterator[OwnLine]:
         if not _is_marked(text, match.start()):
             yield OwnLine(match[0], match[1], _in_words(match[1]), True, match[2] or "")
     at = text.find(_RESTORE)
-    while at >= 0:
+    while at != -1:
         begin, end = text.rfind("[PopKit ", max(0, at - _MOST_CHARS), at), text.find("]", at, at + _MOST_CHARS) + 1
         line = text[begin:end]
         notice = re.fullmatch(_NOTICE, line)

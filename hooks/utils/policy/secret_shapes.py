@@ -83,7 +83,7 @@ def _keys(text: str, beginning: str, sure: bool) -> list[tuple[int, int]]:
     least = _SURE_CHARS if sure else _DOUBTFUL_CHARS
     areas = []
     at = text.find(beginning)
-    while at >= 0:
+    while at != -1:
         end = at + len(beginning)
         if not at or text[at - 1] not in (_LETTERS if sure else _WORD):
             end = _end(text, end, at + _KEY_CHARS)
@@ -128,7 +128,7 @@ def _run_end(text: str, at: int, most: int) -> int:
 def _around(text: str, inside: str, before: int, behind: int) -> list[tuple[int, int]]:
     areas = []
     at = text.find(inside)
-    while at >= 0:
+    while at != -1:
         begin = at
         while begin and at - begin < _KEY_CHARS and text[begin - 1] in _WORD:
             begin -= 1
@@ -143,11 +143,11 @@ def _blocks(text: str) -> list[tuple[int, int]]:
     """Return [(begin, end)] of armoured keys and messages, cut off or whole."""
     areas = []
     at = text.find(_BLOCK)
-    while at >= 0:
+    while at != -1:
         if any(name in text[at : at + 60] for name in _SECRET_BLOCKS) and text[at + len(_BLOCK)].isalpha():
             closing = text.find(_BLOCK_END, at)
-            end = text.find("-----", closing + len(_BLOCK_END)) if closing >= 0 else -1
-            end = end + 5 if end >= 0 else len(text)
+            end = text.find("-----", closing + len(_BLOCK_END)) if closing != -1 else -1
+            end = end + 5 if end != -1 else len(text)
             areas.append((at, end))
         else:
             end = at + len(_BLOCK)

@@ -37,7 +37,7 @@ class Scanner:
         ahead = {}
         for mark in _MARKS:
             at = find(mark)
-            if at >= 0:
+            if at != -1:
                 ahead[mark] = at
         while ahead:
             at = len(line)
@@ -48,11 +48,11 @@ class Scanner:
                     mark = candidate
             # Each mark's next place is remembered, so that a text without it is searched only once: linear.
             at = self.step(mark, at)
-            if at < 0:
+            if at == -1:
                 return None
             for candidate in [one for one, place in ahead.items() if place < at]:
                 place = find(candidate, at)
-                if place < 0:
+                if place == -1:
                     del ahead[candidate]
                 else:
                     ahead[candidate] = place
@@ -122,7 +122,7 @@ class Scanner:
         line = self.line
         if 0 < self.arithmetic < at + 2:
             end = line.find("))", at)
-            self.arithmetic = end + 2 if end >= 0 else 0
+            self.arithmetic = end + 2 if end != -1 else 0
         depth, begin = 1, at
         for _ in range(_DEEPEST if self.arithmetic else 0):
             end = line.find(")", begin)
@@ -139,7 +139,7 @@ class Scanner:
         while True:
             end = line.find('"', begin)
             held = line[begin:end]
-            if end < 0 or "$(" in held or "${" in held or "`" in held:
+            if end == -1 or "$(" in held or "${" in held or "`" in held:
                 return 0
             # Behind an odd number of backslashes the quote is part of the text.
             last = end
@@ -184,13 +184,13 @@ class Scanner:
 
     def ansi(self, at: int) -> int:
         end, text = _ansi_text(self.line, at + 2)
-        return end if end < 0 or self.stack else self.hold(at, end, text)
+        return end if end == -1 or self.stack else self.hold(at, end, text)
 
     def comment(self, at: int) -> int:
         if at and self.line[at - 1] not in _BEFORE_COMMENT:
             return at + 1
         end = self.line.find("\n", at)
-        if end < 0:
+        if end == -1:
             end = len(self.line)
         if not self.stack:
             self.out.append(self.line[self.copied : at])
@@ -216,7 +216,7 @@ class Scanner:
         here = at
         for delimiter, tabs, slot in self.documents:
             begin, end = _terminator(self.line, here, delimiter, tabs)
-            if slot >= 0:
+            if slot != -1:
                 self.held[slot] = self.line[here + 1 : begin]
             here = end
         self.documents = []
@@ -231,7 +231,7 @@ def _ansi_text(line: str, begin: int) -> tuple[int, str]:
     pieces = []
     while True:
         end = line.find("'", begin)
-        if end < 0:
+        if end == -1:
             return -1, ""
         piece = line[begin:end]
         pieces.append(piece)
@@ -257,7 +257,7 @@ def _delimiter(line: str, begin: int) -> tuple[int, str, bool]:
     quote = line[begin : begin + 1]
     if quote and quote in "'\"":
         end = line.find(quote, begin + 1)
-        return (end + 1 if end >= 0 else -1), line[begin + 1 : end], tabs
+        return (end + 1 if end != -1 else -1), line[begin + 1 : end], tabs
     end = begin
     while end < len(line) and line[end] not in _AFTER_DELIMITER:
         end += 1
@@ -269,11 +269,11 @@ def _terminator(line: str, here: int, delimiter: str, tabs: bool) -> tuple[int, 
     lead = "\n" if tabs else "\n" + delimiter
     while True:
         here = line.find(lead, here)
-        if here < 0:
+        if here == -1:
             return len(line), len(line)
         begin = here + 1
         end = line.find("\n", begin)
-        if end < 0:
+        if end == -1:
             end = len(line)
         if line[begin:end].strip("\t\r" if tabs else "\r") == delimiter:
             return begin, end

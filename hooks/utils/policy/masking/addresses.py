@@ -26,10 +26,10 @@ def spans(text: str) -> list[tuple[int, int]]:
     """Return [(begin, end)] of the secrets in the addresses of a text, in any order."""
     secrets: list[tuple[int, int]] = []
     at = text.find("://")
-    while at >= 0:
+    while at != -1:
         following = text.find("://", at + 3)
         begin = end = at + 3
-        most = min(len(text), begin + _MOST_CHARS, following if following >= 0 else len(text))
+        most = min(len(text), begin + _MOST_CHARS, following if following != -1 else len(text))
         while end < most and text[end] not in _ENDS:
             end += 1
         address = text[begin:end]
@@ -48,7 +48,7 @@ def _before_host(address: str, is_cut: bool) -> list[tuple[int, int]]:
     # What is before the path.
     authority = address.partition("/")[0]
     colon = authority.find(":")
-    if colon < 0 or "@" in authority[:colon]:
+    if colon == -1 or "@" in authority[:colon]:
         name = authority.partition("@")[0]
         return [(0, len(name))] if "@" in authority and (len(name) >= _TOKEN_CHARS or random_words.looks_random(name)) else []
     if authority[colon + 1 :].startswith(_OF_TOKEN):
@@ -71,11 +71,11 @@ def _in_path(address: str) -> list[tuple[int, int]]:
     lowered = address.lower()
     is_open = any(mark in lowered for mark in _OPEN)
     secrets = []
-    stop = min([place for mark in "?#" if (place := address.find(mark)) >= 0] or [len(address)])
+    stop = min([place for mark in "?#" if (place := address.find(mark)) != -1] or [len(address)])
     at = address.find("/", 0, stop)
-    while at >= 0:
+    while at != -1:
         following = address.find("/", at + 1, stop)
-        begin, end = at + 1, following if following >= 0 else stop
+        begin, end = at + 1, following if following != -1 else stop
         segment = address[begin:end].rstrip(".,:;|&)")
         if address[:begin].endswith(_COMMIT):
             pass

@@ -41,7 +41,7 @@ def _of_curl(line: Line, number: int) -> list[tuple[int, int]]:
     begin, end = line.begins[value] + len(user) + 1, line.begins[value] + len(line.words[value])
     if line.gaps[value][-1:] in QUOTES:  # marks end words that the quotes hold together
         closing = line.text.find(line.gaps[value][-1], begin)
-        end = closing if closing >= 0 else end
+        end = closing if closing != -1 else end
     return [(begin, end)]
 
 
@@ -54,7 +54,7 @@ def _sent(line: Line, number: int) -> list[tuple[int, int]]:
     if value >= len(line.words) or line.gaps[value][-1:] not in QUOTES or not any(name in each for each in before for name in _PROMPTS):
         return []
     begin = line.begins[value]
-    ends = [place for end in _ENDS if (place := line.text.find(end, begin, begin + 200)) >= 0]
+    ends = [place for end in _ENDS if (place := line.text.find(end, begin, begin + 200)) != -1]
     if not ends or line.text[begin] == "$":
         return []
     return [(begin, min(ends))]

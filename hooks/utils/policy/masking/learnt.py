@@ -15,7 +15,7 @@ def taken_out(text: str, redacted: str) -> list[str]:
     at, found = len(between[0]), []
     for number, following in enumerate(between[1:], 2):
         end = text.find(following, at) if following else len(text) if number == len(between) else -1
-        if end < 0:
+        if end == -1:
             break
         found.append(text[at:end])
         at = end + len(following)

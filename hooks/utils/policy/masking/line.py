@@ -68,13 +68,13 @@ def _blank(text: str) -> str:
     text = text.replace('\\"', "  ").replace("\\'", "  ")
     pieces, at = [], 0
     while at < len(text):
-        begin = min([place for quote in "'\"" if (place := text.find(quote, at, at + _QUOTED_CHARS)) >= 0], default=-1)
-        if begin < 0:
+        begin = min([place for quote in "'\"" if (place := text.find(quote, at, at + _QUOTED_CHARS)) != -1], default=-1)
+        if begin == -1:
             pieces.append(text[at : at + _QUOTED_CHARS].translate(_BLANKS))
             at += _QUOTED_CHARS
             continue
         end = text.find(text[begin], begin + 1, begin + _QUOTED_CHARS)
-        inner = text[begin + 1 : end] if end >= 0 else ""
+        inner = text[begin + 1 : end] if end != -1 else ""
         is_word = inner[:1].isalnum() and _BLANKS_IN.isdisjoint(inner)
         stop = end if is_word else begin
         pieces += (text[at:begin].translate(_BLANKS), " ", inner + " " if is_word else "")
@@ -96,7 +96,7 @@ def value_at(text: str, at: int, is_member: bool = False) -> tuple[int, int]:
         if text[begin + 1 : begin + 2] == "$" and text[begin + 2 : begin + 3].isupper():
             return at, at
         end = text.find(text[at : begin + 1], begin + 1)
-        return begin + 1, end if end >= 0 else len(text)
+        return begin + 1, end if end != -1 else len(text)
     return at, _word_end(text, at, is_member)
 
 
@@ -132,7 +132,7 @@ def _word_end(text: str, at: int, is_member: bool) -> int:
         elif char in "'\"":
             closing = text.find(char, end + 1)
             inner = text[end + 1 : closing]
-            if closing < 0 or not inner or inner != "".join(inner.split()):
+            if closing == -1 or not inner or inner != "".join(inner.split()):
                 break
             end = closing + 1
         elif char == ")" and depth > 0:

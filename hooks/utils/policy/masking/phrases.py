@@ -70,7 +70,7 @@ def _behind(line: Line, number: int, mark: str) -> tuple[int, int]:
     """Return the value behind a mark in a word: NAME=VALUE, user:password; all of the word where it holds none."""
     begin, end = line.value(number)
     at = line.text.find(mark, begin, end)
-    if at < 0:
+    if at == -1:
         return begin, end
     if line.text[at + 1 : at + 2] == "$" and is_variable(line.text[at + 2 : at + 3]):
         return end, end

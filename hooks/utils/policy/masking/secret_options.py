@@ -46,7 +46,7 @@ def of_option(line: Line, number: int, options: list) -> list[tuple[int, int]]:
             begin, end = line.rest(number, skip) if skip else line.value(number)
             if bare == "--from-literal":
                 at = line.text.find("=", begin, end)
-                begin = at + 1 if at >= 0 else end
+                begin = at + 1 if at != -1 else end
             if line.text[begin:end].lstrip("\"'").startswith(_ELSEWHERE):
                 return []
             if option not in options and bare == "--value" and (end - begin < 6 or line.text[begin:end].isalpha()):

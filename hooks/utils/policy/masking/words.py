@@ -74,7 +74,7 @@ def _of_sops(line: Line, number: int) -> list[tuple[int, int]]:
     while line.same(number, last + 1) and last - number < AHEAD:
         last += 1
     end = line.begins[last] + len(line.words[last])
-    places = [place for mark in ("] ", "]' ", ']" ') if (place := line.text.find(mark, line.begins[number], end)) >= 0]
+    places = [place for mark in ("] ", "]' ", ']" ') if (place := line.text.find(mark, line.begins[number], end)) != -1]
     if not places:
         return []
     at = line.text.index(" ", min(places)) + 1
@@ -151,7 +151,7 @@ def _assigned(line: Line, number: int) -> list[tuple[int, int]]:
     """Return the value in NAME=VALUE and NAME:VALUE where the name speaks of a secret and the value looks like chance."""
     word = line.words[number].rstrip(",")
     equals, colon = word.find("="), word.find(":")
-    at = min(place for place in (equals, colon, len(word)) if place >= 0)
+    at = min(place for place in (equals, colon, len(word)) if place != -1)
     name = word[:at].lower().replace("-", "_").replace(".", "_").rpartition("_")[2]
     value = word[at + 1 :].strip(",.[]{}")
     if name in _SECRET_WORDS and random_words.looks_random(value) and "/" not in value[:-1]:
@@ -210,7 +210,7 @@ def _texts(text: str, at: int) -> list[tuple[int, int]]:
         if char in ("'", '"'):
             mark = text[at - 1 : at + 1] if text[at - 1] == "\\" else char
             end = text.find(mark, at + 1, most)
-            if end < 0 or (mark == char and text[at + 1 : end].strip() in ("", ",")):
+            if end == -1 or (mark == char and text[at + 1 : end].strip() in ("", ",")):
                 return texts
             if depth >= 0 and text[at - 1] not in "=:":
                 texts.append((at + 1, end))
