@@ -728,4 +728,33 @@ ARGUMENTS = [
         for sign in _SIGNS
     ),
     Argument("hooks/utils/policy/planning.py", "elif decision.value <= 0:", "0 -> (-1)", "it is the price of one token"),
+    *(
+        Argument(f"hooks/utils/policy/{module}.py", line, f"\"{mark}\" -> ''", "it spares the slow way, which ends alike")
+        for module, line, marks in (
+            ("classify", 'if lines is not None and "|" in command:', ("|",)),
+            ("classify", r'if "\n" not in command:', (r"\n",)),
+            (
+                "commandline/brackets",
+                r'elif words and not ("\x00" in token or ">" in token or "<" in token or "&" in token):',
+                (r"\x00", ">", "<", "&"),
+            ),
+            ("commandline/brackets", 'elif "&" in token and len(pieces := parted(token)) > 1:', ("&",)),
+            ("commandline/command", r'if "\x00" not in token:', (r"\x00",)),
+            ("commandline/lookups", 'if "F" in letter_marks and pattern.replace(" ", "").replace("_", "").isalnum():', ("F",)),
+            ("commandline/quoting", r'if "\\" not in text:', (r"\\",)),
+            ("commandline/shell", r'if "\x00" in line:', (r"\x00",)),
+            (
+                "commandline/shell",
+                'commands = None if "(" in text or ")" in text or ">|" in text else _listed(text, held)',
+                ("(", ")", ">|"),
+            ),
+            (
+                "commandline/shell",
+                r"""if "\\" in line or "`" in line or "#" in line or "$(" in line or "${" in line or "$'" in line:""",
+                (r"\\", "`", "#", "$(", "${", "$'"),
+            ),
+            ("commandline/shell", 'if "<<" in line or "((" in line or "<(" in line or ">(" in line:', ("<<", "((", "<(", ">(")),
+        )
+        for mark in marks
+    ),
 ]

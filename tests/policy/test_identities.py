@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.policy.scenario import Scenario
 
 
@@ -9,6 +11,12 @@ def test_parallel_calls_are_numbered_in_the_order_of_completion(session: Scenari
     session.read("a.py", id="toolu_B")
     session.read("b.py", id="toolu_A")
     assert [(result.id, result.index) for result in session.state.live.values()] == [("toolu_B", 1), ("toolu_A", 2)]
+
+
+@pytest.mark.parametrize("line", ["make", "# all\nmake\nls -l", "cd src\nmake", "X=1\nmake"])
+def test_a_result_is_called_by_the_first_line_that_does_something(session: Scenario, line: str):
+    session.bash(line)
+    assert session.result("T1").label == "Bash make"
 
 
 def test_a_repeated_id_replaces_its_result_which_then_ends_nothing_of_its_own(session: Scenario):

@@ -274,7 +274,12 @@ def test_a_link_that_a_listing_names_shows_nothing_of_its_folder(session: Scenar
 
 @pytest.mark.parametrize(
     ("line", "output"),
-    [("npm run lint", "lint -> ok"), ("cat a.rs", "let f = a -> b"), ("cat a.rs; ls -l link", "lrwxr-xr-x 1 u link -> x")],
+    [
+        ("npm run lint", "lint -> ok"),
+        ("ls src", "lib"),
+        ("cat a.rs", "let f = a -> b"),
+        ("cat a.rs; ls -l link", "lrwxr-xr-x 1 u link -> x"),
+    ],
 )
 def test_an_arrow_in_another_output_is_no_link(session: Scenario, line: str, output: str):
     session.bash(line.partition(";")[0], "before")

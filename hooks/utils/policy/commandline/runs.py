@@ -121,7 +121,7 @@ class Limits:
             at += 1
             if word[:1] == "-":
                 at += self.option(word, words[at] if at < count else "")
-            elif self.tool == "make" and "=" in word:
+            elif self.tool == "make":  # its targets are in its key
                 self.items.append(SELECTION + word)
             else:
                 self.target(word)
