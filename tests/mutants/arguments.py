@@ -754,7 +754,41 @@ ARGUMENTS = [
                 (r"\\", "`", "#", "$(", "${", "$'"),
             ),
             ("commandline/shell", 'if "<<" in line or "((" in line or "<(" in line or ">(" in line:', ("<<", "((", "<(", ">(")),
+            ("commandline/shell", """if "'" in line:""", ("'",)),
+            ("commandline/shell", 'if "&" in word:', ("&",)),
+            ("commandline/shell", 'if "&" in word and len(parted(word)) > 1:', ("&",)),
+            ("commandline/shell", 'elif "&" in word:', ("&",)),
+            ("door/failures", r'if "\x1b" not in text and "\r" not in text:', (r"\x1b", r"\r")),
+            ("door/noise", r'if "\r" in plain:', (r"\r",)),
+            (
+                "door/noise",
+                r'return " in a row]" in text and any(map(re.compile(_COUNT).fullmatch, text.split("\n")))',
+                (" in a row]",),
+            ),
+            ("door/noise", r'if "\x1b" not in text:', (r"\x1b",)),
+            ("globs", r'if "\\" in text or "\\" in pattern:', (r"\\",)),
+            ("globs", 'if "?" not in pattern and "[" not in pattern:', ("?", "[")),
+            (
+                "masking/__init__",
+                'if ("-u" in lowered or " -a " in lowered) and any(mark in lowered for mark in (":", "%", "-p", "lftp")):',
+                ("-u", " -a "),
+            ),
+            (
+                "masking/__init__",
+                'users = [word.rpartition("@")[0] for word in lowered.split() if "@" in word] if "@" in lowered else ()',
+                ("@",),
+            ),
+            (
+                "masking/__init__",
+                'return any(":" in user or "/" in user for user in users) or random_words.may_hold_random(text)',
+                (":", "/"),
+            ),
+            ("needles", r'if "[" in pattern or "\\" in pattern or "/" in pattern:', ("[", r"\\", "/")),
+            ("parts", 'if "/." in path or "//" in path or path[-1] == "/" or path[0] == ".":', ("/.", "//")),
+            ("parts", 'if "$" not in text:', ("$",)),
+            ("tools", r'if self.operation != WINDOWS_SHELL or "\\" not in line:', (r"\\",)),
         )
         for mark in marks
     ),
+    Argument("hooks/utils/policy/commandline/shell.py", "double = '\"' in line", "'\"' -> ''", "as above"),
 ]
