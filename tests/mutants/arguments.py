@@ -92,12 +92,6 @@ ARGUMENTS = [
         )
     ),
     Argument(
-        "hooks/utils/policy/commandline/wrappers.py",
-        'return "".join(words[at : at + 1])',
-        "\"\" -> 'mutant'",
-        "nothing stands between the words of a list of one",
-    ),
-    Argument(
         "hooks/utils/policy/masking/named.py",
         'if end < len(lowered) and ("-" in before[-1] or not _SETTERS.isdisjoint(before)):',
         'end < len(lowered) and ("-" in before[-1] or not _SETTERS.isdisjoint(before)) -> '
@@ -528,28 +522,10 @@ ARGUMENTS = [
         "an edit counts where it comes after a result, and no result comes before the first",
     ),
     Argument(
-        "hooks/utils/policy/commandline/worktree.py",
-        'source = value if equals else "".join(rest[at : at + 1])',
-        "\"\" -> 'mutant'",
-        "there is one word to join at most",
-    ),
-    Argument(
         "hooks/utils/policy/commandline/runs.py",
         'listing = "" # the option behind which words are tasks, or packages',
         "\"\" -> 'mutant'",
         "whatever is none of these options does",
-    ),
-    Argument(
-        "hooks/utils/policy/commandline/git_commands.py",
-        'command = words[at] if at < len(words) else ""',
-        "\"\" -> 'mutant'",
-        "git has no command of this name",
-    ),
-    Argument(
-        "hooks/utils/policy/commandline/lookups.py",
-        'test, value = tests[at], tests[at + 1] if at + 1 < len(tests) else ""',
-        "\"\" -> 'mutant'",
-        "find refuses a test without its value",
     ),
     Argument(
         "hooks/utils/policy/commandline/reads.py",

@@ -50,7 +50,7 @@ class Classification:
     ) -> None:  # fmt: skip
         self.kind = kind
         self.tier = tier
-        self.basis = ""
+        self.basis: str
         self.label = label
         self.parts = list(shown)
         self.ran = [parts.ALWAYS] * len(self.parts)

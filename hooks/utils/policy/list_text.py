@@ -74,9 +74,8 @@ def read(text: str) -> tuple[list[tuple[str, int]], int, list[str]]:
 def _counted(phrase: str) -> int:
     """Return how many calls a phrase counts that names none, `and 3 more` or `3 calls`; 0 for any other."""
     words = phrase.split(" ")
-    if (words[0], words[2:]) == ("and", ["more"]) or words[1:] in (["call"], ["calls"]):
-        return _number(words[-2])
-    return 0
+    is_count = (words[0], words[2:]) == ("and", ["more"]) or words[1:] in (["call"], ["calls"])
+    return _number(words[-2]) if is_count else 0
 
 
 def _without_times(phrase: str) -> tuple[str, int]:

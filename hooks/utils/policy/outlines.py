@@ -72,8 +72,7 @@ def verdict_line(result: Result) -> str:
     """Return the outcome of a run or an error, in a line that stays whatever its size; "" for anything else, and for superseded results."""
     if not kinds.of(result.kind).ends_in_verdict or is_superseded(result):
         return ""
-    line = result.subjects[0] if result.subjects else ""
-    hidden = result.error or "|" in line or ";" in line  # else the command's exit is the run's
+    hidden = result.error or any(mark in line for line in result.subjects[:1] for mark in "|;")  # else the command's exit is the run's
     return _in_letters(result.verdict if hidden else f"exit 0: {result.verdict}".rstrip(": "))
 
 

@@ -128,13 +128,13 @@ def _settle(plan: Plan, conversation: Conversation, model: NeedModel, tuned: wor
     """Decide by worth. In place, what a first look takes changes what the rest is worth: the prompt is shorter, no thinking is left, what
     referred to others is gone. So the look is repeated until it takes no more, for a clear that follows would take it at once."""
     thinking: int | None = conversation.thinking if in_place else None
-    prompt, taken = conversation.prompt, -1
-    while len(plan.going) > taken:
+    prompt = conversation.prompt
+    while True:
         taken = len(plan.going)
         situation = worth.Situation(prompt, plan.prices, tuned)
         plan.pays = _by_worth(conversation, plan.selection, plan.decisions, model, situation, cold, thinking)
         _hold_what_is_leaned_on(conversation, plan.decisions)
-        if not in_place or not plan.going:
+        if not in_place or len(plan.going) <= taken:
             return
         going = {result.id for result in plan.going}
         most = sum([decision.tokens for decision in plan.decisions if decision.result.id in going])  # placeholders may be shorter

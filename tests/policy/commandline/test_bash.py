@@ -192,6 +192,7 @@ def test_the_tools_of_the_host_search_for_the_same():
         ("git show main:a.py", "git cat-file -p main:a.py", True),
         ("git show main:a.py", "git show dev:a.py", False),
         ("git show main:a.py", "git show --format=%h:%s main:a.py", False),
+        ("npm test && cd a; cd /b; cat c.py", "cat /b/c.py", True),
         ("git ls-files | xargs -I{} rg foo {}", "find a | xargs -I{} rg foo {}", False),
         ("git show main:a.py", "cat a.py", False),
         ("cat a.py", "git show main:a.py", False),

@@ -89,6 +89,11 @@ def value_of(token: str, held: list[str]) -> str:
     return "".join(pieces)
 
 
+def word_at(words: list[str], at: int) -> str:
+    """Return the word at a place; "" behind the last."""
+    return words[at] if at < len(words) else ""
+
+
 def is_hidden(stages: list) -> bool:
     """Return whether a pipeline's output goes to a file, or nowhere."""
     return any(

@@ -6,7 +6,7 @@ from .. import kinds
 from ..parts import EXCERPT, UNSURE, WHOLE, normal_path, revision_part
 from . import worktree
 from .action import Action, other, plain
-from .command import written
+from .command import word_at, written
 from .looks import look_at
 from .programs import GIT_KINDS, GIT_READS, GIT_VALUES
 
@@ -24,14 +24,14 @@ def actions_of(inner: InnerCommand, stages: list, place: Place) -> list[Action]:
         name, equals, value = words[at].partition("=")
         if name in GIT_VALUES and not equals:
             at += 1
-            value = "".join(words[at : at + 1])
+            value = word_at(words, at)
         at += 1
         if name == "-C":
             cwd = normal_path(value, cwd)
         elif name == "--git-dir":
             repository = value
     cwd = normal_path(repository, cwd).removesuffix("/.git") if repository else cwd
-    command = words[at] if at < len(words) else ""
+    command = word_at(words, at)
     if GIT_KINDS.get(command) == "content":
         from . import lookups
         from .file_commands import searched

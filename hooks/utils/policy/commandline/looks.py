@@ -7,7 +7,7 @@ from .. import kinds
 from ..parts import AT_MOST, OTHERWISE, with_marks
 from . import run_options
 from .action import Action, plain
-from .command import is_hidden
+from .command import is_hidden, word_at
 from .runs import Limits, marks_from_outside
 
 TYPE_CHECKING = False
@@ -58,7 +58,7 @@ def look_of(words: list[str], cwd: str) -> tuple[str, list[str], list[str]] | No
         if word[:1] == "-" and word[1:].isdigit():
             limits.apply("X", "", word[1:])
         elif word[:1] == "-" and word != "-":
-            at += limits.option(word, words[at] if at < len(words) else "")
+            at += limits.option(word, word_at(words, at))
         else:
             targets.append(word)
     if name in run_options.WITHOUT_NUMBER and not any(AT_MOST in mark for mark in limits.marks):

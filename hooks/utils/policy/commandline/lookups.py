@@ -7,6 +7,7 @@ search. What makes a look show less or more than another is in the marks of its 
 from __future__ import annotations
 
 from ..parts import AT_LEAST, AT_MOST, LESS, LISTING, MORE, content_search, file_search, here_only, marked, normal_path
+from .command import word_at
 from .programs import Table
 
 # More places than this are not listed: what was searched is then unknown, and is covered by nothing.
@@ -249,7 +250,7 @@ def _limits_of_find(tests: list[str]) -> tuple[list[str], list[str]]:
     left, marks = [], []
     at = 0
     while at < len(tests):
-        test, value = tests[at], tests[at + 1] if at + 1 < len(tests) else ""
+        test, value = tests[at], word_at(tests, at + 1)
         if test in ("-not", "!") and value in _TESTS_OF_PATHS and at + 2 < len(tests):
             marks.append(LESS + "not " + tests[at + 2])
             at += 3

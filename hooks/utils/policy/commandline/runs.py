@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..parts import AT_LEAST, AT_MOST, EVERY, LESS, MARKS, MORE, OTHERWISE, PACKAGE, SELECTION, UNKNOWN, has_variable, marked, normal_path
 from . import programs
+from .command import word_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Limits:
             word = words[at]
             at += 1
             if word[:1] == "-":
-                at += self.option(word, words[at] if at < count else "")
+                at += self.option(word, word_at(words, at))
             elif self.tool == "make":  # its targets are in its key
                 self.items.append(SELECTION + word)
             else:
@@ -256,19 +257,19 @@ def _script(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> R
     """Return a script of package.json; npm, yarn, pnpm and bun run the same script the same way."""
     limits = Limits("script", cwd, outer)
     at = next_name(words, 1, limits)
-    name = words[at] if at < len(words) else ""
+    name = word_at(words, at)
     if not _ASKS.isdisjoint(words[1 : at + 2]):
         return None
     if name == "workspace" and program == "yarn":
-        limits.items.append(PACKAGE + "".join(words[at + 1 : at + 2]))
+        limits.items.append(PACKAGE + word_at(words, at + 1))
         at = next_name(words, at + 2, limits)
-        name = words[at] if at < len(words) else ""
+        name = word_at(words, at)
     is_explicit = name in ("run", "run-script", *_EACH)
     while name in ("run", "run-script", *_EACH):
         if name in _EACH:
             limits.items.append(PACKAGE + EVERY)
         at = next_name(words, at + 1, limits)
-        name = words[at] if at < len(words) else ""
+        name = word_at(words, at)
     if program == "bun" and not is_explicit and name in ("test", "build"):
         return _tool(name, "bun", "bun:" + name, words, at + 1, limits.cwd, limits.outer())
     if name in ("t", "tst") and not is_explicit:
@@ -310,7 +311,7 @@ def _tasks(program: str, words: list[str], cwd: str, outer: Sequence[str]) -> Ru
         if program == "nx" and name in _LISTS:
             listing, word = name, value
         elif word[:1] == "-":
-            at += limits.option(word, "".join(words[at : at + 1]))
+            at += limits.option(word, word_at(words, at))
             listing = word = ""
         if not word:
             continue
@@ -360,7 +361,7 @@ def _subcommand(program: str, words: list[str], cwd: str, outer: Sequence[str]) 
         limits = Limits(program, cwd, outer)
         words = words[at : at + 1] + words[1:at] + words[at + 1 :]
         at = 0
-    name = words[at] if at < len(words) else ""
+    name = word_at(words, at)
     family = known.get(name)
     if program == "docker" and name in ("buildx", "compose"):
         at = next((place for place, word in enumerate(words) if word == "build"), 0)

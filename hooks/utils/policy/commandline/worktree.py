@@ -8,6 +8,7 @@ same word covers it.
 from __future__ import annotations
 
 from ..parts import TREE, normal_path
+from .command import word_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _restored(rest: list[str], cwd: str) -> Move | None:
         at += 1
         name, equals, value = word.partition("=")
         if name in ("-s", "--source"):
-            source = value if equals else "".join(rest[at : at + 1])
+            source = value if equals else word_at(rest, at)
             at += not equals
         elif word[:2] == "-s":
             source = word[2:]

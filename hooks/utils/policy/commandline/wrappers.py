@@ -6,6 +6,7 @@ Some of these make it run in an environment of its own.
 from __future__ import annotations
 
 from ..parts import LESS, OTHERWISE, UNKNOWN, normal_path
+from .command import word_at
 from .programs import ALIASES, INTERPRETERS, PREFIX_SUBCOMMANDS, PREFIXES, SCRIPT_RUNNERS, SHELLS, SUBCOMMANDS, TASKS, TOOLS, Table
 
 # Nobody wraps deeper; what does is something else.
@@ -199,7 +200,7 @@ def _tool_behind(program: str, words: list[str]) -> tuple[int, str]:
     at = 1
     while at < len(words) and words[at][:1] == "-":
         if words[at] == "-m" and program == "python":
-            module = "".join(words[at + 1 : at + 2])
+            module = word_at(words, at + 1)
             known = module in TOOLS or module in SUBCOMMANDS or module in PREFIX_SUBCOMMANDS
             return (at + 1, module) if known else (0, "")
         if words[at] in ("-c", "-e", "-p", "-", "--test", "-r", "--eval", "--print"):
@@ -227,6 +228,6 @@ def _script_of(program: str, words: list[str]) -> str | None:
             return ""
         at += takes_a_name
         if word[0] == "-" and "c" in word:
-            return "".join(words[at : at + 1])
+            return word_at(words, at)
         is_fed = is_fed or "s" in word
     return None if is_fed or words[at : at + 1] in ([], ["-"]) else ""
