@@ -88,9 +88,9 @@ class Plan:
         self.selection = selection
         self.prices = prices
         self.decisions = decisions
-        self.sum: Sum  # once all is decided
-        self.pays = False
-        self.likely_requests = 0
+        self.sum: Sum  # these three once all is decided
+        self.pays: bool
+        self.likely_requests: int
         self.further = self.least = self.tokens = 0
         self.needs = 0.0
         self.share: float | None = None

@@ -31,8 +31,8 @@ class Place:
         self.telling: list[Action] = []  # those since the last `;` or `||`
         self.stops_at_failure = False
         self.has_pipefail = False
-        self.deciding = 0
-        self.is_script = False
+        self.deciding: int  # these two of the pipeline that is read
+        self.is_script: bool
 
     def leave(self, ran: int) -> None:
         """Note that a command may have ended this shell. Only the end of the whole one makes the line fail where it was a failure."""

@@ -26,7 +26,7 @@ class Scanner:
         self.held = held
         self.out: list[str] = []
         self.copied = 0
-        self.start = 0
+        self.start: int  # of what is open
         self.stack: list[str] = []
         self.documents: list[tuple[str, bool, int]] = []
         self.arithmetic = 2
