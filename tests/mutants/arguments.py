@@ -767,4 +767,10 @@ ARGUMENTS = [
         for mark in marks
     ),
     Argument("hooks/utils/policy/commandline/shell.py", "double = '\"' in line", "'\"' -> ''", "as above"),
+    Argument(
+        "hooks/utils/policy/commandline/loops.py",
+        """return "'" + "'".join("".join(line.split('"')[::2]).split("'")[1::2] + escaped)""",
+        "\"\" -> 'mutant'",
+        "it is looked through for a variable, and none begins there",
+    ),
 ]

@@ -66,6 +66,11 @@ def two_results(driver: Driver) -> Conversation:
     return driver.conversation
 
 
+def test_what_is_written_down_again_counts_before_any_request(driver: Driver):
+    driver.conversation.carry_again(500)
+    assert driver.conversation.prompt == 500
+
+
 def test_what_the_first_request_holds_beyond_what_was_said_is_system_and_tools(driver):
     assert two_results(driver).base == 20_000
     assert Driver().conversation.base == 0

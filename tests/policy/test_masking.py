@@ -439,3 +439,10 @@ def test_a_call_supersedes_one_with_the_same_secret_and_none_with_another(tool: 
 )
 def test_spans_that_overlap_are_one(spans: list[tuple[int, int]], joined: list[list[int]]):
     assert masking._joined(spans) == joined
+
+
+def test_a_secret_that_no_text_can_hold_is_told_apart_too():
+    one, other = (mask(f"curl -u bob:hunter{char} x", tell_apart=True) for char in "\ud800\ud801")
+    assert MASK in one
+    assert "hunter" not in one
+    assert one != other
