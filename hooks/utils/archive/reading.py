@@ -9,7 +9,7 @@ except ImportError:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    pass
 
 
 def value_of(content: str) -> object:
@@ -64,7 +64,7 @@ def _block(block: object) -> str:
     return _json(block)
 
 
-def _calls(message: dict[str, Any]) -> str:
+def _calls(message: dict[str, object]) -> str:
     """Return a message of calls that were archived whole (policy/messages.py): what it says, its calls, their results."""
     parts = [message.get("text")]
     for name, what in (("toolUses", _call), ("toolResults", _block)):

@@ -13,7 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from sqlite3 import Connection
-    from typing import Any
 
     from .index import Indexer
 
@@ -40,7 +39,7 @@ class NewRecord:
     __slots__ = ("content", "label", "source", "subjects", "timestamp", "tokens", "tool_use_id", "type")
 
     def __init__(self, tool_use_id: str, type: str, label: str, content: str, timestamp: str = "", subjects: Iterable[str] = (),
-                 tokens: int = 0, source: dict[str, Any] | None = None):  # fmt: skip
+                 tokens: int = 0, source: dict[str, object] | None = None):  # fmt: skip
         self.tool_use_id = tool_use_id
         self.type = type
         self.label = label
@@ -73,10 +72,10 @@ class Record:
         return subjects_of(self._subjects)
 
     @property
-    def source(self) -> dict[str, Any] | None:
+    def source(self) -> dict[str, object] | None:
         return read_json(self._source, dict)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in _FIELDS}
 
 
@@ -244,7 +243,7 @@ def records_of_clear(db: Connection, clear_id: int) -> list[Record]:
     return [Record(*row) for row in rows]
 
 
-def set_source(db: Connection, id: str, source: dict[str, Any] | None) -> bool:
+def set_source(db: Connection, id: str, source: dict[str, object] | None) -> bool:
     """Note from where a content can be made again; False for an id that is unknown. It is not part of a record's hash: what comes from a
     source is held against `content_hash`."""
     import json

@@ -17,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from sqlite3 import Connection
-    from typing import Any
 
     from .records import Record
 
@@ -76,7 +75,7 @@ def get_record_position(db: Connection, id: str) -> int | None:
 
 def archive_record(
     db: Connection, id: str, hot_max: int = HOT_MAX_POSITION, warm_max: int = WARM_MAX_POSITION, now: float | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Move a record to the zone of its position: {"id", "from_zone", "to_zone", "changed"}; one that is held at `now` (seconds; by default
     the clock's) goes no further than warm.
 

@@ -34,7 +34,7 @@ def bounded(text: str, most: int) -> str:
     return f"{text[:most]}…{int.from_bytes(text.encode('utf-8', 'surrogatepass'), 'big') % _DIGEST_MODULUS:x}"
 
 
-def text_in(tool_input: dict[str, Any], *fields: str) -> str:
+def text_in(tool_input: dict[str, object], *fields: str) -> str:
     """Return the first text that one of these fields of an input holds, bounded; "" for none."""
     for field in fields:
         value = tool_input.get(field)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from .session_facts import SessionFacts
 
 # What the client keeps free of the window for an answer, and beside that.
@@ -13,7 +11,7 @@ _ANSWER, _BUFFER = 20_000, 13_000
 _LATER = 1.2  # a request that is so many times larger shows that the client does not compact there
 
 
-def noted(session: SessionFacts, tokens: int) -> dict[str, Any]:
+def noted(session: SessionFacts, tokens: int) -> dict[str, object]:
     """Return what the client said, as a fact of the session that holds until something else is told."""
     return {"tokens": tokens, "told": session.compaction, "model": session.model, "window": session.window_tokens}
 

@@ -120,7 +120,7 @@ class Counts:
         self.settled = 0  # bytes of the transcript that the last reconcile found
         self.superseded = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -227,7 +227,7 @@ def _is_tree(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(text, str) for text in value.values()) and "at" in value and "before" in value
 
 
-def shared_facts(state: ContextState) -> dict[str, Any]:
+def shared_facts(state: ContextState) -> dict[str, object]:
     """Return what hooks and a rebuild must agree on: all but times, the measure of tokens, the ledger (which only a transcript has) and
     the host's turn ids (which not every client gives to hooks)."""
     plain = state.to_json()

@@ -14,7 +14,6 @@ from .models import HOUR_S, Model
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from . import shapes
 
@@ -59,7 +58,7 @@ class Prices:
         """Return what tokens cost that are used so, in units."""
         return sum([self.of(kind) * tokens for kind, tokens in used.items()])
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in self.__slots__}
 
 

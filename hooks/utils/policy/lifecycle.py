@@ -40,7 +40,7 @@ class Decision:
         self.reasons = reasons
         self.by = by  # the call that caused it, "" for none
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in sorted(self.__slots__)}
 
 

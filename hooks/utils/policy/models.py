@@ -34,7 +34,7 @@ class Model:
         "thinking_bound", "tokens", "window", "window_before", "window_since", "write_1h", "write_5m",
     )  # fmt: skip
 
-    def __init__(self, id: str, entry: dict[str, Any] | None = None) -> None:
+    def __init__(self, id: str, entry: dict[str, object] | None = None) -> None:
         known = entry if isinstance(entry, dict) else {}
         self.id = id
         self.known = entry is not None
@@ -93,7 +93,7 @@ class Models:
         return model
 
 
-def models_of(config: dict[str, Any]) -> Models:
+def models_of(config: dict[str, object]) -> Models:
     """Return the models of an effective `retention` object; without a table no model is known, and each is treated with the most
     caution."""
     table = config.get("models")

@@ -14,8 +14,6 @@ from .tools import DELEGATE, FETCH, SHELL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from .context import ContextState, Result
     from .tools import Tools
 
@@ -92,7 +90,7 @@ class NeedModel:
         total = sum([weights.get(name, 0.0) * value for name, value in values])
         return 1.0 / (1.0 + exp(-max(-30.0, min(30.0, total))))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {"schema": SCHEMA, "weights": {name: round(self.weights[name], 4) for name in FEATURES if self.weights.get(name)}}
 
 

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, Union
+    from typing import Union
 
     from .conversation import Conversation
     from .lists import Calls, EarlierList, Place
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .shapes import MessageRow
     from .ways import Pair, Variant
 
-    Content = Union[str, dict[str, Any], list[MessageRow]]
+    Content = Union[str, dict[str, object], list[MessageRow]]
 
 RESULT, INPUT, CALLS = "result", "input", "calls"
 NEEDED_ROOM = "to make room: it was the least likely to be needed"

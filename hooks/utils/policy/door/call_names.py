@@ -8,8 +8,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ..tools import Tool
 
 # Characters of what a call was given; a file's own name stays, however long it is.
@@ -20,7 +18,7 @@ _SEPARATORS = "/\\"  # of every system: a session may have been recorded on anot
 _LOOKALIKES = str.maketrans({"[": "［", "]": "］", "«": "‹", "»": "›", "…": "..."})
 
 
-def name_of(tool: Tool, tool_input: dict[str, Any], cwd: str) -> str:
+def name_of(tool: Tool, tool_input: dict[str, object], cwd: str) -> str:
     """Return the name of a call: `Read of src/app.js`, `Bash of npm test`; the tool alone where its input says nothing in a line."""
     for field in tool.naming:
         value = tool_input.get(field)
