@@ -121,7 +121,7 @@ def test_our_compaction_s_removals_count_as_look_ups(session: Conversing):
     assert count(session) == 2, "one of the five files that the host would have put back"
 
 
-def test_a_need_of_what_was_looked_up_in_part_is_no_second_look_up_until_it_leaves_again(session: Conversing):
+def test_a_need_of_what_was_looked_up_in_part_is_none_until_it_leaves_again(session: Conversing):
     session.read("/p/a.py", 3, 9)
     session.conversation.needed("T1")
     session.conversation.needed("T2")
