@@ -16,6 +16,7 @@ import pytest
 
 from popkit_retention.core.policy import compaction_point
 from popkit_retention.core.policy.ruleset import COMPACT_LEAST_TOKENS, COMPACT_TARGET
+from popkit_retention.core.policy.session_facts import SessionFacts
 from popkit_retention.core.state import shipped, sockets
 from popkit_retention.core.state.rebuild import rebuild
 from tests.patience import until
@@ -125,7 +126,7 @@ def test_where_it_compacts_is_reckoned_as_the_client_says_it(world: Compacted, s
     facts = json.loads((world.popkit_home / "sessions" / done.session_id / "session.json").read_text())
     assert facts["compacts_at"]["tokens"] == expected
     window = facts["window_tokens"]
-    assert compaction_point.point(window, {**facts, "compacts_at": None}, 20_000) == (expected or window)
+    assert compaction_point.point(window, SessionFacts(**facts).but(compacts_at=None), 20_000) == (expected or window)
 
 
 # Without a percentage, what the client says is also what the share above is of.
@@ -141,7 +142,7 @@ def test_a_percentage_lowers_where_it_compacts_though_the_client_does_not_say_so
     done = world.play([f"{LONG.format('one')} [[SCRIPT:fill]]", "and on [[SCRIPT:small]]", REPORTED])
     facts = json.loads((world.popkit_home / "sessions" / done.session_id / "session.json").read_text())
     assert facts["compacts_at"]["tokens"] == 67_000
-    assert compaction_point.point(facts["window_tokens"], facts, 0) == expected
+    assert compaction_point.point(facts["window_tokens"], SessionFacts(**facts), 0) == expected
     assert bool(boundaries(done)) == (expected < 50_000)
 
 

@@ -7,7 +7,7 @@ where hardly anything could leave, nothing does until more requests have come.
 
 from __future__ import annotations
 
-# So many times what is expected has to fit: in one of ten times about as many come.
+# So many times what is expected has to fit: in one of ten times about as many come. With less, bounds of 6 and 7 are kept too seldom.
 CAUTION = 3.0
 # Where less than this share of a conversation could leave, it waits: each time costs a rewrite.
 LEAST_LEAVES = 0.2
