@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.mutants.sampler import ARGUED, SURVIVED, Tried, changed_lines, modules, population, sample, tests_of, tried
 
 ROOT = Path(__file__).resolve().parents[2]
-# What decides, and what keeps the results that left a context: here a mutant that survives is to be killed, or argued in arguments.py.
+# What decides, and what keeps the results that left a context: here a mutant that survives is to be killed, or argued in arguments/.
 HELD, AT_MOST = ("policy", "state", "reclaim", "archive"), 8.0
 
 
