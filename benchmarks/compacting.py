@@ -140,7 +140,7 @@ def newest_first(case: Case, room: int) -> list[Message]:
 
 def words_then_newest_live(case: Case, room: int) -> list[Message]:
     spoken = [part for part in _whole(case) if part.text]
-    room -= sum(_tokens(case, part) for part in spoken)
+    room -= sum(tokens_of(case, part) for part in spoken)
     dead = {result.id for result in case.conversation.results() if result.ended and not result.cleared}
     live = [part for part in _whole(case) if not part.text and not any(use.id in dead for use in part.uses)]
     return spoken + _newest(case, reversed(live), room, stop=False)
@@ -195,8 +195,8 @@ def _standing(case: Case, ruled: Collection[str] = ()) -> tuple[list[Message], l
 
 def _best(case: Case, room: int, standing: list[Message], parts: list[Message]) -> list[Message]:
     held = strings(standing) & case.needs
-    room -= sum(_tokens(case, part) for part in standing)
-    rest = [(needs, max(1, _tokens(case, part)), part) for part in parts for needs in [strings([part]) & case.needs] if needs]
+    room -= sum(tokens_of(case, part) for part in standing)
+    rest = [(needs, max(1, tokens_of(case, part)), part) for part in parts for needs in [strings([part]) & case.needs] if needs]
     while True:
         fits = [each for each in rest if each[1] <= room and each[0] - held]
         if not fits:
@@ -219,7 +219,7 @@ def _ruled(case: Case) -> set[str]:
 def as_recorded(case: Case, _room: int) -> list[Message]:
     """The recorded summary, and whole results of the files that were read last, five at most, as far as what the host left has room."""
     standing = [Message(USER, case.after.summary)]
-    room = case.after.sent - _tokens(case, standing[0])
+    room = case.after.sent - tokens_of(case, standing[0])
     read: dict[str, Message] = {}
     for part in reversed(_whole(case)):
         for use, shown in zip(part.uses, part.results):
@@ -227,7 +227,7 @@ def as_recorded(case: Case, _room: int) -> list[Message]:
             if use.traits.operation == READ and path not in read and not shown.error and len(read) < _FILES_PUT_BACK:
                 read[path] = Message(USER, "", (), [shown])
     for part in read.values():
-        tokens = _tokens(case, part)
+        tokens = tokens_of(case, part)
         if tokens <= room:
             standing.append(part)
             room -= tokens
@@ -248,7 +248,8 @@ def _whole(case: Case) -> list[Message]:
     return parts
 
 
-def _tokens(case: Case, part: Message) -> int:
+def tokens_of(case: Case, part: Message) -> int:
+    """The tokens of a part, calibrated as the conversation is."""
     estimated = estimate_tokens(part.text) + sum(use.tokens for use in part.uses) + sum(result_tokens(each.text) for each in part.results)
     return round(estimated * case.conversation.state.calibration)
 
@@ -256,7 +257,7 @@ def _tokens(case: Case, part: Message) -> int:
 def _newest(case: Case, parts: Iterable[Message], room: int, stop: bool = True) -> list[Message]:
     kept = []
     for part in parts:
-        tokens = _tokens(case, part)
+        tokens = tokens_of(case, part)
         if tokens <= room:
             kept.append(part)
             room -= tokens
@@ -272,7 +273,7 @@ def kept(found: list[Case], way: Way, room_of: Callable[[Case], int]) -> str:
     """The mean share of the needs that still stands, and how much of the conversation that takes."""
     made = [way(case, room_of(case)) for case in found]
     share = statistics.fmean(len(case.needs & strings(each)) / len(case.needs) for case, each in zip(found, made))
-    size = statistics.fmean(sum(_tokens(case, part) for part in each) / case.tokens for case, each in zip(found, made))
+    size = statistics.fmean(sum(tokens_of(case, part) for part in each) / case.tokens for case, each in zip(found, made))
     return f"{share:.3f} ({size:.2f})"
 
 
@@ -313,8 +314,8 @@ def report(found: list[Case], shares: list[float]) -> None:
         print(f"{'ours worse than theirs':<24}" + "".join(f"{value:>14}" for value in row))
     for name, fixed in (("keep 3", keep_newest_uses), ("dedupe", dedupe)):
         print(f"{name:<24}{kept(found, fixed, lambda case: 0):>14}   whatever it takes")
-    spoken_share = statistics.fmean(sum(_tokens(case, part) for part in _whole(case) if part.text) / case.tokens for case in found)
-    ruled = statistics.fmean(sum(_tokens(case, part) for part in oracle_by_our_rules(case, 0)) / case.tokens for case in found)
+    spoken_share = statistics.fmean(sum(tokens_of(case, part) for part in _whole(case) if part.text) / case.tokens for case in found)
+    ruled = statistics.fmean(sum(tokens_of(case, part) for part in oracle_by_our_rules(case, 0)) / case.tokens for case in found)
     print(f"\nall that was said takes {spoken_share:.3f} of the conversation, with what ours leaves whole at any target {ruled:.3f}")
     print("\nours              met   stands      tokens   requests to the next compaction")
     for share in shares:

@@ -156,6 +156,16 @@ def test_the_benchmark_of_compacting_tells_what_is_needed_and_still_stands(tmp_p
     assert kept["ours"].startswith("1.000")
 
 
+def test_the_benchmark_of_sections_fills_the_room_that_a_smaller_target_gives(tmp_path: Path):
+    for repository in ("shop", "store"):
+        compacted(tmp_path / f"{repository}__a.jsonl")
+    shown = run("compacting_sections", "--transcripts", tmp_path).stdout
+    assert shown.startswith("2 boundaries at 20%, ")
+    rows = {name: [float(share) for share in shares.split()] for name, shares in re.findall(r"^(nothing|\d%) +(.+)$", shown, re.MULTILINE)}
+    assert list(rows) == ["nothing", "2%", "4%", "8%"]
+    assert all(model <= best for model, best in list(rows.values())[1:])
+
+
 def test_the_held_out_benchmark_compares_compactions_with_the_hosts_own(tmp_path: Path):
     for repository in ("shop", "store"):
         compacted(tmp_path / f"{repository}__a.jsonl")
