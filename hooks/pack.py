@@ -54,8 +54,8 @@ class Pack:
         if not source or stamp_of(source) != entry[:2]:
             self.unpacked = self.unpacked or name.startswith(PACKAGE)
             return self.extension(name) if name in self.extensions else None
+        # Not `has_location`: for such a spec Python finds out where byte code of its own would lie.
         spec = _ModuleSpec(name, self, origin=source, is_package=entry[2])  # type: ignore[arg-type]  # a Loader in all but its base class
-        spec.has_location = True
         if entry[2]:
             spec.submodule_search_locations = [source.rpartition("/")[0]]
         return spec
@@ -65,9 +65,7 @@ class Pack:
         path, *stamp = self.extensions[name]
         if path.rpartition("/")[0] not in sys.path or stamp_of(path) != tuple(stamp):
             return None
-        spec = _ModuleSpec(name, _external.ExtensionFileLoader(name, path), origin=path)
-        spec.has_location = True
-        return spec
+        return _ModuleSpec(name, _external.ExtensionFileLoader(name, path), origin=path)
 
     def create_module(self, spec: "ModuleSpec") -> None:  # noqa: ARG002  the protocol of loaders
         return
@@ -75,6 +73,7 @@ class Pack:
     def exec_module(self, module: "ModuleType") -> None:
         """Run a module, and before it what it brings with it. That is noted of modules which no other module of the pack asks for."""
         name = module.__name__
+        module.__file__ = source_of(name, self.entries[name][2])
         before, names, first = len(self.done), self.entries[name][3], not self.nested
         self.nested = True
         *codes, own = self.codes(name)
@@ -142,7 +141,7 @@ def _opened(fd: int) -> "tuple[dict[str, Any], dict[str, Any], int]":
     index = int.from_bytes(head[-8:], "big")
     entries, extensions = loads(os.read(fd, index))  # noqa: S302  the file is ours
     for table, fields in ((entries, 6), (extensions, 3)):
-        if not isinstance(table, dict) or not all(isinstance(entry, tuple) and len(entry) == fields for entry in table.values()):
+        if not isinstance(table, dict) or {*map(type, table.values())} - {tuple} or {*map(len, table.values())} - {fields}:
             raise ValueError("not an index")
     return entries, extensions, begin + index
 
