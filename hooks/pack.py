@@ -73,7 +73,7 @@ class Pack:
     def exec_module(self, module: "ModuleType") -> None:
         """Run a module, and before it what it brings with it. That is noted of modules which no other module of the pack asks for."""
         name = module.__name__
-        module.__file__ = source_of(name, self.entries[name][2])
+        module.__file__ = module.__spec__.origin  # type: ignore[union-attr]  # that of `find_spec`
         before, names, first = len(self.done), self.entries[name][3], not self.nested
         self.nested = True
         *codes, own = self.codes(name)
