@@ -165,18 +165,18 @@ def oracle(case: Case, room: int, ruled: Collection[str] = ()) -> list[Message]:
     """Knows the needs: of calls and results those that hold most of them for their tokens, again and again. Those with an id in `ruled`
     stand."""
     standing, rest = _standing(case, ruled)
-    return _best(case, room, standing, rest)
+    return best(case, room, standing, rest)
 
 
 def oracle_of_lines(case: Case, room: int) -> list[Message]:
     """The same of single lines, which stand without their calls."""
     standing, rest = _standing(case)
-    return _best(case, room, standing, [Message(USER, line) for line in _lines(rest)])
+    return best(case, room, standing, [Message(USER, line) for line in _lines(rest)])
 
 
 def oracle_of_lines_by_our_rules(case: Case, room: int) -> list[Message]:
     standing, rest = _standing(case, _ruled(case))
-    return _best(case, room, standing, [Message(USER, line) for line in _lines(rest)])
+    return best(case, room, standing, [Message(USER, line) for line in _lines(rest)])
 
 
 def _lines(parts: list[Message]) -> list[str]:
@@ -193,7 +193,8 @@ def _standing(case: Case, ruled: Collection[str] = ()) -> tuple[list[Message], l
     return sides
 
 
-def _best(case: Case, room: int, standing: list[Message], parts: list[Message]) -> list[Message]:
+def best(case: Case, room: int, standing: list[Message], parts: list[Message]) -> list[Message]:
+    """What stands, and of the parts those that hold most of the needs for their tokens, as far as all of it has room."""
     held = strings(standing) & case.needs
     room -= sum(tokens_of(case, part) for part in standing)
     rest = [(needs, max(1, tokens_of(case, part)), part) for part in parts for needs in [strings([part]) & case.needs] if needs]
@@ -201,11 +202,11 @@ def _best(case: Case, room: int, standing: list[Message], parts: list[Message]) 
         fits = [each for each in rest if each[1] <= room and each[0] - held]
         if not fits:
             return standing
-        best = max(fits, key=lambda each: len(each[0] - held) / each[1])
-        rest.remove(best)
-        standing.append(best[2])
-        held |= best[0]
-        room -= best[1]
+        most = max(fits, key=lambda each: len(each[0] - held) / each[1])
+        rest.remove(most)
+        standing.append(most[2])
+        held |= most[0]
+        room -= most[1]
 
 
 def oracle_by_our_rules(case: Case, room: int) -> list[Message]:

@@ -162,7 +162,9 @@ def report(found: list[Case], size: int) -> None:
             out = [section for section in each if section.id not in standing]
             out.sort(key=lambda section: -_chance(weights[name], section.seen) / section.tokens)
             by_model.append(_kept(case, [*stays, *_filled(out, room)]))
-            by_oracle.append(_kept(case, [*stays, *_best(out, room, compacting.strings(stays) & case.needs)]))
+            by_oracle.append(
+                _kept(case, compacting.best(case, _size(case, whole), stays, [Message(USER, section.text) for section in out]))
+            )
         print(f"{given:<13.0%}{statistics.fmean(by_model):>9.3f}{statistics.fmean(by_oracle):>9.3f}")
 
 
@@ -181,20 +183,6 @@ def _filled(ordered: Iterable[Section], room: float) -> list[Message]:
             room -= section.tokens
             kept.append(Message(USER, section.text))
     return kept
-
-
-def _best(out: Sequence[Section], room: float, held: set[str]) -> list[Message]:
-    kept: list[Message] = []
-    rest = [section for section in out if section.needs]
-    while True:
-        fits = [section for section in rest if section.tokens <= room and section.needs - held]
-        if not fits:
-            return kept
-        best = max(fits, key=lambda section: len(section.needs - held) / section.tokens)
-        rest.remove(best)
-        kept.append(Message(USER, best.text))
-        held |= best.needs
-        room -= best.tokens
 
 
 def main() -> int:
