@@ -143,8 +143,15 @@ class Client:
 
     def api(self) -> Api:
         """The messages of the next request."""
+        return self._sent(self.entries)
+
+    def said(self) -> Api:
+        """The messages of the next request, and behind them what the client says again with the next prompt."""
+        return self._sent([*self.entries, *self._with_prompt])
+
+    def _sent(self, entries: Iterable[Said | Added]) -> Api:
         messages: Api = []
-        for entry in self.entries:
+        for entry in entries:
             role = "user" if isinstance(entry, Added) else entry.role
             if not messages or messages[-1]["role"] != role:
                 messages.append({"role": role, "content": []})

@@ -355,8 +355,8 @@ def compact(scene: Scene, place: Place, way: str) -> bool:
         scene.client.compacted([*answer["rows"], *answer.get("behind", [])], again)
     else:
         scene.client.compacted(answer["rows"], again)
-    assert_nothing_lost(scene, place, before, scene.client.api())
-    assert_words_are_the_persons(scene, before, scene.client.api())
+    assert_nothing_lost(scene, place, before, scene.client.said())
+    assert_words_are_the_persons(scene, before, scene.client.said())
     return not answer.get("hand_on")
 
 
