@@ -44,7 +44,7 @@ import own_sessions
 from lab import conversations
 from lab.fitting import AHEAD
 
-from popkit_retention.core.policy import compacting, events, left_names, lists, ways
+from popkit_retention.core.policy import compacting, events, left_names, lists, recent_files, ways
 from popkit_retention.core.policy.estimate import estimate_tokens
 from popkit_retention.core.policy.list_text import handle_of_list
 from popkit_retention.core.policy.messages import USER, Message, MessagesNotUnderstood, result_tokens, texts_in
@@ -58,13 +58,14 @@ FEWEST_NEEDS = 5
 KEPT_USES = 3
 AGAIN_TOKENS, LAST = 10_000, 8
 _FILES_PUT_BACK = 5
-# Other values for the constants of policy/ways.py and policy/left_names.py.
+# Other values for the constants of policy/ways.py, recent_files.py, left_names.py and lists.py.
 STEPS = {
     (ways, "_CALLS"): (5, 20), (ways, "_FALLS"): (0.5, 1.0), (ways, "_NEWEST_OF_FILE"): (1.0, 3.0), (ways, "_REPLACED"): (0.1, 0.4),
     (ways, "_INPUT"): (1.0, 2.0), (ways, "_SIZE"): (0.6, 0.9), (ways, "_OUTLINED"): (0.35, 0.65), (ways, "_NOTICED"): (0.05, 0.2),
-    (ways, "_WRITTEN"): (0.9, 0.97), (left_names, "NAMES_SHARE"): (0.003, 0.008), (left_names, "_CALLS"): (64, 256),
-    (left_names, "_HALVED"): (10, 40), (left_names, "_IN_INPUT"): (1, 6), (left_names, "_BESIDE"): (0, 10),
-    (compacting, "LISTS_SHARE"): (0.2, 0.4), (lists, "_AROUND_SHARE"): (0.3, 0.7), (lists, "LISTED"): (6, 24),
+    (ways, "_WRITTEN"): (0.9, 0.97), (recent_files, "_SHARE"): (0.0, 0.2), (left_names, "_SHARE"): (0.02, 0.04),
+    (left_names, "_CALLS"): (64, 256), (left_names, "_HALVED"): (10, 40), (left_names, "_IN_INPUT"): (1, 6),
+    (left_names, "_BESIDE"): (0, 10), (compacting, "LISTS_SHARE"): (0.2, 0.4), (lists, "_AROUND_SHARE"): (0.3, 0.7),
+    (lists, "LISTED"): (6, 24),
 }  # fmt: skip
 
 

@@ -113,7 +113,10 @@ def test_clear_and_yes_on_a_pane_say_one_amount_and_do_the_same(helper_with):
         helper.ask("/view", {})
         answer = Running(helper).compacts(own=True)
         entry = next(entry for entry in helper.journal() if entry["event"] == "compact")
-        left.append((answer["notice"], entry["why"], entry["handles"]))
+        helper.ask("/view", {})  # the receipt is written after the answer
+        [receipt] = said(helper, "why")["receipts"]
+        calls = [(each["id"], [part["kind"] for part in each["left"]], each["tokens"]) for each in receipt["calls"]]
+        left.append((answer["notice"], entry["why"], calls))
         helper.stop()
     assert left[0] == left[1]
 

@@ -185,7 +185,7 @@ def test_results_that_our_compaction_keeps_are_not_missed(tmp_path: Path):
 def test_what_ours_has_lost_is_fetched_again_where_the_host_had_put_it_back(tool: str, is_fetched: bool):
     def scored(needed: bool) -> measure.Score:
         builder = SessionBuilder()
-        lost = builder.result(tool, text="gone string " + "x" * 8_000, file_path="/p/lost.py", command="cat it")
+        lost = builder.result(tool, text="gone string " + "x" * 30_000, file_path="/p/lost.py", command="cat it")
         builder.request()
         for _ in range(8):
             builder.bash(chars=8_000)

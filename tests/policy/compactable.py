@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import compacting, events
 from popkit_retention.core.policy.compacting import CompactionResult
+from popkit_retention.core.policy.host_compaction import FILES
 from popkit_retention.core.policy.list_text import handle_of_fold
 from popkit_retention.core.policy.lists import held_by
 from popkit_retention.core.policy.messages import ASSISTANT, USER, Message, ShownResult, Use, paired
@@ -115,6 +116,12 @@ def reads(count: int, text: str = LONG):
             talk.read(f"{n}.py", text=f"{n} {text}")
 
     return step
+
+
+def last_files(talk: Talk) -> None:
+    """A step: as many small files are read as count as read last, so that no other read stays beside the target."""
+    for n in range(FILES):
+        talk.read(f"last{n}.py", text=str(n))
 
 
 def handle_of(id: str, content: object) -> str:

@@ -9,7 +9,7 @@ from popkit_retention.core.policy.lists import LISTED
 from popkit_retention.core.policy.messages import ASSISTANT, USER
 from popkit_retention.core.policy.placeholder import handle_in, placeholder
 from popkit_retention.core.policy.returning import put_back
-from tests.policy.compactable import LONG, WORDS, Talk, archived, assert_valid, calls_in, plain, reads, talk_of, words
+from tests.policy.compactable import LONG, WORDS, Talk, archived, assert_valid, calls_in, last_files, plain, reads, talk_of, words
 
 
 def test_of_a_run_how_it_went_stands_beside_its_placeholder():
@@ -106,7 +106,7 @@ def test_of_many_calls_a_list_names_the_newest():
         for path in paths:
             talk.call("Read", {"file_path": path}, LONG)
 
-    (line,) = [each.text for each in talk_of(many_reads).compact(0.0).messages if handle_of_fold(each.text)]
+    (line,) = [each.text for each in talk_of(many_reads, last_files).compact(0.0).messages if handle_of_fold(each.text)]
     assert f"left out Read {paths[2]}; " in line
     assert f"Read {paths[-1]}; and 2 more" in line
 

@@ -289,7 +289,7 @@ def test_after_doing_what_a_plan_says_the_plan_is_empty(
 
 def test_what_stays_because_another_refers_to_it_leaves_with_that():
     talk = talk_of(reads(12))
-    talk.read("last.py", text="short, but refers to the first")
+    talk.grep("last", text="short, but refers to the first")
     leaning = f"T{talk.steps}"
     talk.observe(events.Entered(leaning, 60, ("T1",), "wwww2345", 1_000, ["said already"], talk.at, 300))
     talk.edit("0.py")

@@ -20,7 +20,7 @@ from popkit_retention.core.policy.messages import ASSISTANT, USER, Message, mess
 from popkit_retention.core.policy.placeholder import handle_in
 from popkit_retention.core.policy.returning import put_back
 from tests.examples import examples
-from tests.policy.compactable import CODE, LONG, WORDS, Talk, archived, assert_valid, calls_in, handle_of, plain, words
+from tests.policy.compactable import CODE, LONG, WORDS, Talk, archived, assert_valid, calls_in, handle_of, last_files, plain, words
 from tests.policy.conversing import NEVER
 
 TARGET = 6_000
@@ -304,6 +304,7 @@ def test_without_room_for_all_the_newest_calls_are_named_and_the_others_counted(
         for number in range(10):
             talk.read(f"/home/someone/project/src/{folder}{cycle}/file{number}.py", text=f"{cycle} {number} {LONG}")
         talk.say(ASSISTANT, f"that was {cycle}")
+    last_files(talk)
     talk.nothing(NEWEST)
     lines = lists_in(talk.compact(0.0).messages)
     assert sum(map(estimate_tokens, lines)) <= LISTS_LEAST_TOKENS
@@ -319,6 +320,7 @@ def test_where_lists_that_name_nothing_would_fill_the_room_the_oldest_become_one
     for number in range(40):
         talk.read(f"{number}.py", text=f"{number} {LONG}")
         talk.say(ASSISTANT, f"that was {number}")
+    last_files(talk)
     talk.nothing(NEWEST)
     done = talk.compact(0.0)
     lines = lists_in(done.messages)

@@ -16,7 +16,7 @@ from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.policy import compacting
 from popkit_retention.core.policy.compacting import CALLS, CompactionResult, pairs_of
 from popkit_retention.core.policy.estimate import estimate_tokens
-from popkit_retention.core.policy.left_names import NAMES_SHARE, names_of_left
+from popkit_retention.core.policy.left_names import names_of_left, room_for_names
 from popkit_retention.core.policy.list_text import handle_of_fold
 from popkit_retention.core.policy.messages import ASSISTANT, USER, texts_in
 from popkit_retention.core.policy.outlines import NAME, possible_names
@@ -68,7 +68,7 @@ def test_a_reference_remains_only_beside_its_source(talk: Talk, share: float, mo
             assert not any(has_left(talk, done, named) for named in event.leans_on if named in before)
     assert_valid(done.messages)
     assert words(done.messages, archived(done)) == words(given)
-    assert not done.met or done.after <= share * done.before + 1
+    assert not done.met or done.after <= share * done.before + done.beside + 1
     assert len(done.made_whole) == len({*done.made_whole})
     for message in given:
         for shown in message.results:
@@ -278,12 +278,13 @@ def test_the_password_of_a_command_is_no_name():
 def test_they_are_few_and_what_left_held_each_of_them(talk: Talk, share: float, model):
     done, pairs = talk.compact(share, model), pairs_in(talk)
     held = possible_names([text for pair in pairs for text in [*texts_in(pair.use.input), pair.shown.text]])
-    chosen = names_of_left(pairs, {pair.use.id for pair in pairs}, frozenset(), NAMES_SHARE * done.before)
+    room = room_for_names(done.before, 1.0)
+    chosen = names_of_left(pairs, {pair.use.id for pair in pairs}, frozenset(), room)
     each = [name for some in chosen.values() for name in some]
     assert len(set(each)) == len(each)
     assert set(each) <= held
     assert all(re.search(NAME, name) for name in each)
-    assert estimate_tokens(" ".join(each)) <= NAMES_SHARE * done.before
+    assert estimate_tokens(" ".join(each)) <= room
     listed = possible_names(beside(done))
     assert listed - {""} <= held
 

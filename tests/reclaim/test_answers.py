@@ -12,6 +12,7 @@ import pytest
 
 from popkit_retention.core import archive
 from popkit_retention.core.errors import PopkitError
+from popkit_retention.core.policy.host_compaction import FILES
 from popkit_retention.core.policy.remaining import CALLS
 from popkit_retention.core.reclaim import in_place
 from popkit_retention.core.reclaim.access import OpenArchive, chain_of
@@ -96,8 +97,10 @@ def leaning(
 
 
 def leaning_and_large(session: Session) -> CompactionTask:
-    """It is whole again, and so large that it leaves, too."""
+    """It is whole again, and so large that it leaves, too: others were read last."""
     leaning(session, LINE * 900, of_a=LINE * 700)
+    for number in range(FILES):
+        session.call("Read", str(number), file_path=f"/shop/{number}.js")
     session.rest(8)
     session.answer()
     return CompactionTask(AUTO, 0.1)

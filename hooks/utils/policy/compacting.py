@@ -1,17 +1,17 @@
 """Compact without a model: choose the messages that stay, with a reason for each removal. Pure.
 
 The words of the user and the assistant always stay as they are. So do pinned calls with their results, and the newest; of open errors,
-decisions and the last word on a run the results, though a very long error or run may be outlined. What is dead leaves first. Where that is
-not enough for the target, what is worth least for the tokens that it takes goes, step by step and no further than needed (ways.py). Each
-step keeps a call and its result together. Names of what left follow it (left_names.py). What left is archived: `put_back` (returning.py)
-gives the conversation as it was.
+decisions and the last word on a run the results, though a very long error or run may be outlined; beside the target, the newest reads of
+the files that are being worked on (recent_files.py). What is dead leaves first. Where that is not enough for the target, what is worth
+least for the tokens that it takes goes, step by step and no further than needed (ways.py). Each step keeps a call and its result together.
+Names of what left follow it (left_names.py). What left is archived: `put_back` (returning.py) gives the conversation as it was.
 """
 
 from __future__ import annotations
 
 from math import inf
 
-from . import left_names, lists
+from . import left_names, lists, recent_files
 from .estimate import estimate_tokens
 from .kinds import ERROR, RUN
 from .making_room import give_back, make_room
@@ -58,16 +58,20 @@ LONG_TOKENS = 2_000
 
 
 class CompactionResult:
-    """`messages` that stay, what `left`, tokens `before` and `after` (system and tools apart), whether the target was `met`, and ids of
-    the results that were `made_whole`, because what their references named had left; some of them may have left since."""
+    """`messages` that stay, what `left`, tokens `before` and `after` (system and tools apart) and of the reads that stay `beside` the
+    target, whether that was `met`, and ids of the results that were `made_whole`, because what their references named had left; some of
+    them may have left since."""
 
-    __slots__ = ("after", "before", "left", "made_whole", "messages", "met")
+    __slots__ = ("after", "before", "beside", "left", "made_whole", "messages", "met")
 
-    def __init__(self, messages: list[Message], left: list[Removal], before: int, after: int, met: bool, made_whole: list[str]) -> None:
+    def __init__(
+        self, messages: list[Message], left: list[Removal], before: int, after: int, beside: int, met: bool, made_whole: list[str]
+    ) -> None:  # fmt: skip
         self.messages = messages
         self.left = left
         self.before = before
         self.after = after
+        self.beside = beside
         self.met = met
         self.made_whole = made_whole
 
@@ -85,23 +89,30 @@ def compact(
     whole_of: Callable[[str], str] = _unknown, least: int = 0, why: str = NEEDED_ROOM, ours: Mapping[str, Collection[str]] = _NO_LISTS,
     also: Collection[str] = (),
 ) -> CompactionResult:  # fmt: skip
-    """Return what stays of `messages` (as `messages.paired` gives them) in at most this `share` of their tokens, where that can be.
-    `soon`: how likely a result is needed within the next requests. `handle_of(id, content)`: under which handle something is archived.
-    `only`: ids of results that leave, and nothing else does; but `lost`, those that cannot be handed back as they are, leave in any case.
-    `find`: as `outlines.findings` does it. `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known.
-    `least`: tokens that may stay whatever their share is. `why`: the reason for which a live result leaves. `ours`: handles of the lists
-    that earlier compactions wrote -> those of the lists that these hold. `also`: ids of results that leave before the target is considered,
-    each as soon as no result that stays refers to it."""
+    """Return what stays of `messages` (as `messages.paired` gives them): at most this `share` of their tokens, where that can be, and the
+    reads beside it (recent_files.py). `soon`: how likely a result is needed within the next requests. `handle_of(id, content)`: under which
+    handle something is archived. `only`: ids of results that leave, and nothing else does; but `lost`, those that cannot be handed back as
+    they are, leave in any case. `find`: as `outlines.findings` does it. `whole_of(id)`: the text of a result before the door shortened it,
+    "" where it is not known. `least`: tokens that may stay whatever their share is. `why`: the reason for which a live result leaves.
+    `ours`: handles of the lists that earlier compactions wrote -> those of the lists that these hold. `also`: ids of results that leave
+    before the target is considered, each as soon as no result that stays refers to it."""
     calibration = conversation.state.calibration
-    pairs = pairs_of(messages, conversation, soon)
     earlier = lists.earlier_lists(messages, ours) if only is None else {}
     listed_tokens = sum([estimate_tokens(messages[at].text) for at in earlier])
     text_tokens = sum([estimate_tokens(message.text) for message in messages])
+    pairs = pairs_of(messages, conversation, soon)
     before = text_tokens + sum([pair.use.tokens + pair.tokens_of(pair.shown) for pair in pairs.values()])
+    beside: dict[str, int] = {}
+    if only is None:
+        staying = {pair.use.id for pair in pairs.values() if pair.keeps_all or pair.keeps_result}
+        beside = recent_files.reads_beside(messages, conversation, staying.union(lost, also), before)
+    for id in beside:
+        pairs[id].keeps_result = True
     for pair in pairs.values():
         if _leaves(pair, only, lost):
             pair.leave(pair.use.id in lost)
     target = max(share * before, least / calibration)
+    room_beside = sum(beside.values())
     room = max(LISTS_SHARE * target, LISTS_LEAST_TOKENS / calibration)
     builder = Builder(messages, pairs, earlier, conversation, handle_of, find, why, room)
     fitting = _Fitter(pairs, builder, conversation, whole_of, also)
@@ -109,14 +120,15 @@ def compact(
     if only is not None:
         fitting.build(inf, inf, {})
     else:
-        fitting.fit(target, left_names.NAMES_SHARE * before, text_tokens - max(0, listed_tokens - room))
+        fitting.fit(target + room_beside, left_names.room_for_names(before, calibration), text_tokens - max(0, listed_tokens - room))
     built = fitting.built
     return CompactionResult(
         built.messages,
         built.left,
         round(before * calibration),
         round(built.tokens * calibration),
-        built.tokens <= target,
+        round(room_beside * calibration),
+        built.tokens <= target + room_beside,
         fitting.made_whole,
     )
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from .ways import Pair
 
-# Tokens of names, as a share of the conversation.
-NAMES_SHARE = 0.005
+# What names may take: this share of a conversation, and no more tokens than this.
+_SHARE, _TOKENS = 0.03, 4_000
 # So many of the newest calls are searched: what only older ones hold is hardly written again.
 _CALLS = 128
 # Chosen over recorded compactions (`python benchmarks/compacting.py --transcripts FOLDER --tune`): a name is worth half as much after so
@@ -30,6 +30,11 @@ _CHARS_PER_TOKEN = 2.5
 _FRAME = 12
 # A text that holds a key in several lines gives none: these look like names.
 _KEY = "-----BEGIN "
+
+
+def room_for_names(before: float, calibration: float) -> float:
+    """Return the estimated tokens that names may take of a conversation of so many (`before`)."""
+    return min(_SHARE * before, _TOKENS / calibration)
 
 
 def names_of_left(pairs: Sequence[Pair], homes: Collection[str], shown_names: Container[str], tokens: float) -> dict[str, list[str]]:
