@@ -62,7 +62,7 @@ _FILES_PUT_BACK = 5
 STEPS = {
     (ways, "_CALLS"): (5, 20), (ways, "_FALLS"): (0.5, 1.0), (ways, "_NEWEST_OF_FILE"): (1.0, 3.0), (ways, "_REPLACED"): (0.1, 0.4),
     (ways, "_INPUT"): (1.0, 2.0), (ways, "_SIZE"): (0.6, 0.9), (ways, "_OUTLINED"): (0.35, 0.65), (ways, "_NOTICED"): (0.05, 0.2),
-    (ways, "_WRITTEN"): (0.9, 0.97), (recent_files, "_SHARE"): (0.0, 0.2), (left_names, "_SHARE"): (0.02, 0.04),
+    (ways, "_WRITTEN"): (0.9, 0.97), (recent_files, "_SHARE"): (0.0, 0.2), (left_names, "_SHARE"): (0.025, 0.045),
     (left_names, "_CALLS"): (64, 256), (left_names, "_HALVED"): (10, 40), (left_names, "_IN_INPUT"): (1, 6),
     (left_names, "_BESIDE"): (0, 10), (compacting, "LISTS_SHARE"): (0.2, 0.4), (lists, "_AROUND_SHARE"): (0.3, 0.7),
     (lists, "LISTED"): (6, 24),

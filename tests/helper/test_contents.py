@@ -1,5 +1,5 @@
-"""Contents at the door: odd ones enter as they came, or shorter with all of it in the archive; outlines are found before they are asked
-for; and what the helper keeps of them has a bound."""
+"""Contents at the door: odd ones enter as they came, or shorter with all of it in the archive; their calls are masked ahead; and what the
+helper keeps of them has a bound."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import base64
 import contextlib
 import json
 import random
-import threading
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -15,16 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from benchmarks import helper_memory
 from benchmarks.helper_memory import MOST_MB, measure
 from popkit_retention.core import archive
-from popkit_retention.core.helper import outlines as helper_outlines
 from popkit_retention.core.helper import shown_context
+from popkit_retention.core.helper.arriving import Row, calls_of
 from popkit_retention.core.helper.door import MOST_AGENTS, Door
-from popkit_retention.core.helper.outlines import Outlines
 from popkit_retention.core.helper.shown_context import MOST_BYTES, Context
 from popkit_retention.core.hosts.claude_code import TOOLS
 from popkit_retention.core.hosts.transcripts.attachments import Attachments
@@ -32,8 +28,7 @@ from popkit_retention.core.hosts.transcripts.sent import MOST_NAMES, GrowingTran
 from popkit_retention.core.policy import masking
 from popkit_retention.core.policy.door import Lines, Source
 from popkit_retention.core.policy.messages import Use
-from popkit_retention.core.policy.outlines import Findings, findings
-from tests.patience import HANG_S
+from popkit_retention.core.policy.ways import mask_ahead
 
 from .asking import SESSION, Helper, lines, numbered
 
@@ -118,104 +113,22 @@ def test_a_row_that_is_not_utf_8_or_deeper_than_json_goes_allows_the_next_one(he
     assert helper.read("app.py", ["a"])[1] == "1\ta"
 
 
-# --- outlines -------------------------------------------------------------------------------------------------------------------------
-
-RUNS = "\n".join(
-    [*(f"tests/cart/test_total_{number}.py::test_sum PASSED" for number in range(40)), "FAILED tests/cart/test_price.py - expected 7"]
-)
-FILE = "\n".join(f"    total_of_order_{number} = price_of_order_{number} * count" for number in range(60))
-
-
-def failing(error: Exception) -> None:
-    raise error
-
-
-def same(one: Findings, other: Findings) -> bool:
-    return (list(one.names), list(one.failures)) == (list(other.names), list(other.failures))
-
-
-def waited_for(outlines: Outlines, many: int) -> int:
-    until = time.monotonic() + HANG_S
-    while len(outlines.known) < many and time.monotonic() < until:
-        time.sleep(0.01)
-    return len(outlines.known)
-
-
-@given(st.sampled_from([RUNS, FILE, "short", ""]) | st.text(min_size=900, max_size=1_200), st.booleans())
-def test_the_first_and_every_later_answer_is_what_is_in_the_text(text: str, is_run: bool):
-    outlines = Outlines(failing)
-    for _ in range(2):
-        assert same(outlines.findings(text, is_run), findings(text, is_run))
-
-
-def test_what_is_prepared_is_known_before_it_is_asked_for():
-    outlines = Outlines(failing)
-    outlines.prepare(FILE, "read")
-    outlines.prepare(RUNS, "run:test")
-    assert waited_for(outlines, 2) == 2
-    before = dict(outlines.known)
-    assert same(outlines.findings(FILE, False), findings(FILE, False))
-    assert same(outlines.findings(RUNS, True), findings(RUNS, True))
-    assert outlines.known == before
-
-
-def test_a_text_that_is_too_short_for_an_outline_is_not_prepared():
-    outlines = Outlines(failing)
-    outlines.prepare("short", "read")
-    outlines.prepare(FILE, "read")
-    assert waited_for(outlines, 1) == 1
+# --- masked ahead ---------------------------------------------------------------------------------------------------------------------
 
 
 def test_what_a_list_says_of_a_call_is_masked_before_it_is_asked_for():
-    outlines = Outlines(failing)
     command = f"curl -H 'Authorization: Bearer {'k3y' * 9}' https://shop/{time.monotonic_ns()}"
-    outlines.prepare("short", "run:other", Use("toolu_1", TOOLS.of("Bash"), {"command": command}))
-    outlines.prepare(FILE, "read")
-    assert waited_for(outlines, 1) == 1
+    mask_ahead(Use("toolu_1", TOOLS.of("Bash"), {"command": command}))
     assert masking._known[command, False] == masking.mask(command) != command
 
 
-def test_what_was_found_first_goes_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(helper_outlines, "MOST_CHARS", 1_000)
-    outlines = Outlines(failing)
-    texts = [FILE.replace("total", f"sum_{number}") for number in range(5)]
-    for text in texts:
-        outlines.findings(text, False)
-    assert 1 <= len(outlines.known) < 5
-    assert outlines.chars == sum(helper_outlines._ENTRY_CHARS + len(packed) for packed in outlines.known.values()) <= 1_000
-    last = helper_outlines._unpacked(outlines.known[next(reversed(outlines.known))])
-    assert same(last, findings(texts[-1], False))
-
-
-def test_what_is_known_takes_at_most_twice_the_memory_that_it_is_counted_with():
-    outlines = Outlines(failing)
-    texts = [FILE.replace("total", f"sum_{number}") for number in range(200)]
-    outlines.findings(FILE, True)  # loads what it needs
-    tracemalloc.start()
-    try:
-        for text in texts:
-            outlines.findings(text, False)
-        taken = tracemalloc.get_traced_memory()[0]
-    finally:
-        tracemalloc.stop()
-    assert taken <= 2 * outlines.chars
-
-
-def test_it_goes_on_after_a_text_at_which_it_fails(monkeypatch: pytest.MonkeyPatch):
-    failed = threading.Event()
-    whole = findings
-
-    def broken(text: str, is_run: bool) -> Findings:
-        if text == RUNS:
-            raise ValueError("broken")
-        return whole(text, is_run)
-
-    monkeypatch.setattr("popkit_retention.core.helper.outlines.findings", broken)
-    outlines = Outlines(lambda error: failed.set())
-    outlines.prepare(RUNS, "run:test")
-    outlines.prepare(FILE, "read")
-    assert waited_for(outlines, 1) == 1
-    assert failed.wait(HANG_S)
+def test_the_call_of_what_enters_is_masked_ahead_once_that_has_been_answered(tmp_path: Path):
+    put_off: list[tuple[Any, ...]] = []
+    environ = {"HOME": str(tmp_path), "POPKIT_HOME": str(tmp_path / "popkit")}
+    door = Door(environ, SESSION, str(tmp_path / f"{SESSION}.jsonl"), str(tmp_path), lambda *work: put_off.append(work))
+    row = Row({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "so"}]})
+    door.row(row, calls_of({"toolu_1": {"tool": "Bash", "input": {"command": "ls"}}}), "", str(tmp_path))
+    assert [what[0].input for work, *what in put_off if work is mask_ahead] == [{"command": "ls"}]
 
 
 # --- bounds ---------------------------------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def test_a_state_follows_with_the_next_call_not_with_what_comes_in_again(tmp_pat
     paths = site.paths(AGENT)
     assert reconciling.rebuild_if_small(site, paths, str(written.path))
     environ = {"POPKIT_HOME": str(tmp_path / "home")}
-    door = Door(environ, written.session, main, written.project, lambda work, *what: work(*what), lambda *_: None)
+    door = Door(environ, written.session, main, written.project, lambda work, *what: work(*what))
     door.compacted(AGENT)
     written.compact()  # and nothing yet of what stays behind it
     door.row(row_of(again), {}, AGENT, written.project)

@@ -114,7 +114,7 @@ def test_the_content_of_a_written_file_leaves_the_call_before_the_call_itself():
 
 def test_of_an_edit_what_it_has_replaced_leaves_before_what_it_wrote():
     talk = talk_of(*[lambda t, n=n: t.change(f"/p/{n}.py", f"{n} {LONG}", f"{n} {LONG}new") for n in range(4)], quiet=12)
-    done = talk.compact(0.7)
+    done = talk.compact(0.72)
     given, whole = calls_in(done.messages), calls_in(talk.messages)
     assert kinds(done) == [(INPUT, f"T{n}") for n in (1, 2, 3)]
     for n in (1, 2, 3):

@@ -47,7 +47,7 @@ def test_each_call_that_lost_something_has_a_row_with_the_compaction_s_reasons()
     talk.change("a.py", "x" * 900, "y" * 900)
     talk.read("b.py", text=CODE * 40)
     talk.nothing(5)
-    done = talk.compact(0.14)
+    done = talk.compact(0.16)
     rows = {row["id"]: row for row in receipts.calls_of(done.left, talk.conversation.state, done.before - done.after)}
     assert [(row["number"], row["label"]) for row in rows.values()] == [(1, "Read a.py"), (2, "Edit a.py"), (3, "Read b.py")]
     assert rows["T1"]["left"][0] == [RESULT, done.left[0].handle, "its file was edited: Edit a.py"]

@@ -298,7 +298,8 @@ FIELDS = {
         NOTHING,
     ),
     "compact_target": setting(
-        "The share of the conversation that is left where a compaction has to make room. What is dead leaves in any case.",
+        "The share of the conversation that is left where a compaction has to make room, beside the files that were read last. What is "
+        "dead leaves in any case.",
         number(0.05, 1, "a share of the conversation, system and tools apart"),
         ruleset.COMPACT_TARGET,
         NOTHING,

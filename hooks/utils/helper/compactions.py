@@ -11,7 +11,6 @@ from .. import units
 from ..hosts import name_of
 from ..hosts.transcripts.attachments import Attachments
 from ..hosts.transcripts.usage import newest_usage
-from ..policy.outlines import Findings, findings
 from ..policy.remaining import INPUT, NOT_TEXT, RESULT
 from ..policy.ruleset import COMPACT_TARGET, DEFAULT_COMPACT
 from ..reclaim import in_place
@@ -62,13 +61,12 @@ class CompactionRequest(Handover):
 
 
 class Compactions:
-    """The compactions of one session. `wanted`: what the next one that we start is to do; `find`: called as `outlines.findings` is;
-    `noted`: what was asked for while the session did not run."""
+    """The compactions of one session. `wanted`: what the next one that we start is to do; `noted`: what was asked for while the session did
+    not run."""
 
     is_later = False
 
-    def __init__(self, noted: SessionNotes, transcript_path: str = "", find: Callable[[str, bool], Findings] = findings) -> None:
-        self.find = find
+    def __init__(self, noted: SessionNotes, transcript_path: str = "") -> None:
         self.noted = noted
         self.attachments = Attachments(transcript_path)
         self.wanted: CompactionTask | None = None
@@ -154,7 +152,7 @@ class Compactions:
             wanted = CompactionTask(ASKED, ids=wanted.ids, asked=True)
         try:
             attachments = self.attachments if transcript_path == self.attachments.path else None
-            done = in_place.answer(site, transcript_path, agent_id, request, wanted, now, self.find, attachments)
+            done = in_place.answer(site, transcript_path, agent_id, request, wanted, now, attachments)
         except AnswerDeclined as error:
             if is_own:
                 self._end(taken_up)

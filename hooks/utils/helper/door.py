@@ -19,6 +19,7 @@ from ..policy.classify import classify
 from ..policy.estimate import estimate_tokens
 from ..policy.events import Entered
 from ..policy.messages import Use
+from ..policy.ways import mask_ahead
 from ..reclaim.access import chain_of
 from ..reclaim.contents import stamp_of
 from ..state import context_editing, journal, noting, reconciling, store
@@ -48,11 +49,10 @@ def _seconds(configured: str | None) -> float:
 
 class Door:
     """The contexts of one session. Not for several threads at once: the server holds a lock. `later(work)` does what need not be done
-    before the answer; `entered(text, kind, use)` is called with every result that enters a context, and its call."""
+    before the answer."""
 
     def __init__(
-        self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, later: Callable[..., None],
-        entered: Callable[[str, str, Use], None] = lambda text, kind, use: None,
+        self, environ: Mapping[str, str], session_id: str, transcript_path: str, cwd: str, later: Callable[..., None]
     ) -> None:  # fmt: skip
         self.environ = environ
         self.host = protocol.of(session_id)
@@ -60,7 +60,6 @@ class Door:
         self.transcript_path = transcript_path
         self.cwd = cwd
         self.later = later
-        self.entered = entered
         self.contexts: dict[str, Context] = {}
         self.returning: dict[str, dict[str, ArrivingCall]] = {}
         # Subagents whose stored state does not know of their compaction yet (no hook tells of it) -> its epoch.
@@ -89,7 +88,7 @@ class Door:
         known = self.contexts.pop(agent_id, None)
         if known is None:
             known = resumed_context(
-                self.site, self.transcript_of(agent_id), agent_id, self.cwd, self.settings.say_once, self.editing, self.entered
+                self.site, self.transcript_of(agent_id), agent_id, self.cwd, self.settings.say_once, self.editing, self.later
             )
         self.contexts[agent_id] = known  # the one used last comes last
         self._lighten()
@@ -224,7 +223,7 @@ class Door:
         entry = door.enter(arrival, context.shown, self.settings) if arrived.is_ours_to_shorten else whole
         if entry.reasons and (time.monotonic() - began > self.time_s or not self._archived(chain, arrival, classified, content)):
             entry = door.Entry(whole.text, (), ())
-        self.entered(entry.text, classified.kind, Use(arrived.id, call.traits, call.tool_input))
+        self.later(mask_ahead, Use(arrived.id, call.traits, call.tool_input))
         context.grown += estimate_tokens(entry.text, classified.content)
         context.before = signature if door.is_partial(entry) else ()
         for source in door.shows(arrival, entry.text, self.settings):

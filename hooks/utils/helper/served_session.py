@@ -24,7 +24,6 @@ from .commands import Commands
 from .compactions import Compactions
 from .door import Door
 from .guest import Guest
-from .outlines import Outlines
 from .own_code import OwnCode
 from .prompt_cache import Misses
 from .reported import ClientReports
@@ -63,10 +62,9 @@ class Session:
         self.lock = threading.Lock()
         self.stored = threading.Lock()  # locks on files keep processes apart, not threads
         self.work: queue.Queue[tuple[Callable[..., object], tuple[Any, ...]]] = queue.Queue()
-        outlines = Outlines(lambda error: hook_log.log_failure(environ, "outlines", error))
-        self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)), outlines.prepare)
+        self.door = Door(environ, session_id, transcript_path, cwd, lambda work, *what: self.work.put((work, what)))
         noted = SessionNotes(self.door.site.home, session_id)
-        self.compactions = Compactions(noted, transcript_path, outlines.findings)
+        self.compactions = Compactions(noted, transcript_path)
         self.misses = Misses(transcript_path, now(environ))
         self.reported = ClientReports()
         self._pane: Pane | None = None

@@ -12,6 +12,7 @@ from ..policy.hashed import Numbers
 from ..policy.lacking import has_begun_clearing, is_near_clearing, lacking_steps
 from ..policy.messages import Use
 from ..policy.placeholder import handle_in
+from ..policy.ways import mask_ahead
 from ..state import reconciling
 
 TYPE_CHECKING = False
@@ -137,10 +138,10 @@ def resumed_context(
     cwd: str,
     say_once: str,
     editing: Editing | None,
-    entered: Callable[[str, str, Use], None],
+    later: Callable[..., None],
 ) -> Context:
     """Return the context of a resumed session, from its transcript; an empty one where none can be read. `cwd`: where the session began;
-    `say_once`, `editing` and `entered` as the door has them."""
+    `say_once`, `editing` and `later` as the door has them."""
     context = Context()
     try:
         rebuilt = reconciling.rebuilt(site, site.paths(agent_id), transcript_path)
@@ -159,7 +160,7 @@ def resumed_context(
                     is_shown = not result.cleared and result.id not in lacking
                     arrival = _arrival(site, result, block if is_shown else {}, called.pop(result.id, None), cwd)
                     show_whole(context, arrival, say_once)
-                    entered(arrival.text, arrival.kind, Use(arrival.id, arrival.traits, arrival.tool_input))
+                    later(mask_ahead, Use(arrival.id, arrival.traits, arrival.tool_input))
         context.floor = min(context.numbers.values(), default=context.count + 1) - 1
     except (OSError, ValueError):
         return context

@@ -16,7 +16,6 @@ from .estimate import estimate_tokens
 from .kinds import ERROR, RUN
 from .making_room import give_back, make_room
 from .messages import Message, result_tokens
-from .outlines import findings
 from .placeholder import MOST_TOKENS, handle_in, placeholder_tokens, tokens_beside
 from .planning import is_small, last_words
 from .remaining import CALLS, INPUT, NEEDED_ROOM, RESULT, Builder, Removal
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from .conversation import Conversation
     from .messages import ShownResult, Use
     from .need_model import NeedModel
-    from .outlines import Findings
     from .remaining import Content, Remainder
 
 __all__ = (
@@ -85,22 +83,22 @@ def _unknown(_id: str) -> str:
 
 def compact(
     messages: Sequence[Message], conversation: Conversation, soon: NeedModel, share: float, handle_of: Callable[[str, Content], str],
-    only: Collection[str] | None = None, lost: Collection[str] = (), find: Callable[[str, bool], Findings] = findings,
+    only: Collection[str] | None = None, lost: Collection[str] = (),
     whole_of: Callable[[str], str] = _unknown, least: int = 0, why: str = NEEDED_ROOM, ours: Mapping[str, Collection[str]] = _NO_LISTS,
     also: Collection[str] = (),
 ) -> CompactionResult:  # fmt: skip
     """Return what stays of `messages` (as `messages.paired` gives them): at most this `share` of their tokens, where that can be, and the
     reads beside it (recent_files.py). `soon`: how likely a result is needed within the next requests. `handle_of(id, content)`: under which
     handle something is archived. `only`: ids of results that leave, and nothing else does; but `lost`, those that cannot be handed back as
-    they are, leave in any case. `find`: as `outlines.findings` does it. `whole_of(id)`: the text of a result before the door shortened it,
-    "" where it is not known. `least`: tokens that may stay whatever their share is. `why`: the reason for which a live result leaves.
-    `ours`: handles of the lists that earlier compactions wrote -> those of the lists that these hold. `also`: ids of results that leave
-    before the target is considered, each as soon as no result that stays refers to it."""
+    they are, leave in any case. `whole_of(id)`: the text of a result before the door shortened it, "" where it is not known. `least`:
+    tokens that may stay whatever their share is. `why`: the reason for which a live result leaves. `ours`: handles of the lists that
+    earlier compactions wrote -> those of the lists that these hold. `also`: ids of results that leave before the target is considered,
+    each as soon as no result that stays refers to it."""
     calibration = conversation.state.calibration
     earlier = lists.earlier_lists(messages, ours) if only is None else {}
     listed_tokens = sum([estimate_tokens(messages[at].text) for at in earlier])
     text_tokens = sum([estimate_tokens(message.text) for message in messages])
-    pairs = pairs_of(messages, conversation, soon)
+    pairs = pairs_of(messages, conversation, soon, only is not None)
     before = text_tokens + sum([pair.use.tokens + pair.tokens_of(pair.shown) for pair in pairs.values()])
     beside: dict[str, int] = {}
     if only is None:
@@ -114,7 +112,7 @@ def compact(
     target = max(share * before, least / calibration)
     room_beside = sum(beside.values())
     room = max(LISTS_SHARE * target, LISTS_LEAST_TOKENS / calibration)
-    builder = Builder(messages, pairs, earlier, conversation, handle_of, find, why, room)
+    builder = Builder(messages, pairs, earlier, conversation, handle_of, why, room)
     fitting = _Fitter(pairs, builder, conversation, whole_of, also)
     fitting.let_go()
     if only is not None:
@@ -219,8 +217,10 @@ def tokens_of(messages: Sequence[Message], conversation: Conversation) -> int:
     return round(estimated * conversation.state.calibration)
 
 
-def pairs_of(messages: Sequence[Message], conversation: Conversation, soon: NeedModel) -> dict[str, Pair]:
-    """Return {id of a call: its Pair}, in order; `soon` as `compact` takes it."""
+def pairs_of(
+    messages: Sequence[Message], conversation: Conversation, soon: NeedModel, outlined: bool = False
+) -> dict[str, Pair]:  # fmt: skip
+    """Return {id of a call: its Pair}, in order; `soon` as `compact` takes it. `outlined`: every result is, not the long ones alone."""
     state, tools = conversation.state, conversation.rules.tools
     known = {result.id: result for result in conversation.results() if not result.cleared}
     whole, whole_results = always_whole(messages, conversation), whole_results_of(conversation)
@@ -232,8 +232,9 @@ def pairs_of(messages: Sequence[Message], conversation: Conversation, soon: Need
         id, result = use.id, known.get(use.id)
         need = UNKNOWN_NEED if result is None else soon.probability(result, state, tools)
         file = file_of(use)
-        is_newest, keeps_result = bool(file) and newest[file] == id, id in whole_results and not is_long(result)
-        pairs[id] = Pair(use, shown, result, need, age, is_newest, id in whole, keeps_result, id in dead)
+        is_newest, long = bool(file) and newest[file] == id, is_long(result)
+        keeps_result = id in whole_results and not long
+        pairs[id] = Pair(use, shown, result, need, age, is_newest, id in whole, keeps_result, id in dead, outlined or long)
     return pairs
 
 

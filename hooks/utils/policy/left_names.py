@@ -9,6 +9,7 @@ from __future__ import annotations
 from heapq import heapify, heappop
 
 from . import random_words, secret_shapes
+from .estimate import CHARS_PER_TOKEN
 from .messages import texts_in
 from .outlines import LONGEST_NAME, SHORTEST_NAME, is_plain, possible_names
 
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from .ways import Pair
 
 # What names may take: this share of a conversation, and no more tokens than this.
-_SHARE, _TOKENS = 0.03, 4_000
+_SHARE, _TOKENS = 0.035, 4_000
 # So many of the newest calls are searched: what only older ones hold is hardly written again.
 _CALLS = 128
 # Chosen over recorded compactions (`python benchmarks/compacting.py --transcripts FOLDER --tune`): a name is worth half as much after so
 # many calls; to be in the input of a call counts as much as so many results; a name costs so many characters beside its own.
 _HALVED, _IN_INPUT, _BESIDE = 20, 3, 5
-_CHARS_PER_TOKEN = 2.5
+_CHARS_PER_TOKEN = CHARS_PER_TOKEN["code"]  # as in the results beside which most of them stand
 # Characters between names and what they belong to.
 _FRAME = 12
 # A text that holds a key in several lines gives none: these look like names.

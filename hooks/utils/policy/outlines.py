@@ -12,7 +12,7 @@ from .masking import mask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from .context import Result
 
@@ -39,8 +39,6 @@ _FAILURE_WORDS = (
 _PASSING = ("PASS", "ok ", "✓", "✔", "√", "--- PASS", "test result: ok")
 _LINE_CHARS = 200
 BETWEEN = " -- "
-# So many times as much as fits is found: names that the conversation says elsewhere leave their place to others.
-_SPARE = 2
 _NOT_AT_END = "-./:@"
 SHORTEST_NAME, LONGEST_NAME = 12, 192  # characters of a name, as in NAME
 _IN_NAMES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:@~"
@@ -48,8 +46,8 @@ _BLANKED = bytes(code if code in _IN_NAMES else 32 for code in range(256))
 
 
 class Findings:
-    """The content of an outline, which takes long to find: of a run's output the lines that show a failure (`failures`), secrets
-    masked, and the `names` in the rest; of any other text its names. Names come once, the short ones first, twice as many as fit."""
+    """The content of an outline: of a run's output the lines that show a failure (`failures`), secrets masked, and the `names` in the
+    rest; of any other text its names. Names come once, the short ones first, as many as fit."""
 
     __slots__ = ("failures", "names")
 
@@ -85,7 +83,7 @@ def findings(text: str, is_run: bool) -> Findings:
         rest = [line for line in bare.splitlines() if not passes(line)]
         lines = [mask(line[:_LINE_CHARS]) for line in rest if is_failure_line(line)]
         bare = "\n".join(line for line in rest if not is_failure_line(line))
-    return Findings(_fitting(_names(bare), _SPARE * _room(text)), lines)
+    return Findings(_fitting(_names(bare), _room(text)), lines)
 
 
 def possible_names(texts: Iterable[str]) -> set[str]:
@@ -114,21 +112,20 @@ def is_plain(word: str) -> bool:
     return word.isdigit() or re.match(PLAIN, word) is not None
 
 
-def outline_of(result: Result, text: str, find: Callable[[str, bool], Findings] = findings, elsewhere: Container[str] = ()) -> str:
-    """Return what stays of a Result of this text, on one line; "" for nothing. `find`: as `findings` does it. `elsewhere`: names that the
-    conversation has elsewhere."""
+def outline_of(result: Result, text: str) -> str:
+    """Return what stays of a Result of this text, on one line; "" for nothing."""
     part = verdict_line(result)
     pieces = [part] if part else []
     if not kinds.is_run(result.kind):
-        return BETWEEN.join(filter(None, [*pieces, " ".join(_fitting(find(text, False).names, _room(text), elsewhere))]))
+        return BETWEEN.join(filter(None, [*pieces, " ".join(findings(text, False).names)]))
     room = _room(text)
-    known = Findings([]) if is_superseded(result) else find(text, True)
+    known = Findings([]) if is_superseded(result) else findings(text, True)
     for line in [result.verdict, *known.failures]:
         part = _in_letters(line)
         if part and not any(part in other for other in pieces) and len(part) + len(BETWEEN) <= room:
             pieces.append(part)
             room -= len(part) + len(BETWEEN)
-    return BETWEEN.join(filter(None, [*pieces, " ".join(_fitting(known.names, room, elsewhere))]))
+    return BETWEEN.join(filter(None, [*pieces, " ".join(_fitting(known.names, room))]))
 
 
 def _in_letters(line: str) -> str:
@@ -148,7 +145,7 @@ def is_failure_line(line: str) -> bool:
 
 def outline(text: str) -> str:
     """Return the names in a text, each once, in at most a tenth of its characters; "" for none."""
-    return " ".join(_fitting(findings(text, False).names, _room(text)))
+    return " ".join(findings(text, False).names)
 
 
 def _room(text: str) -> int:
@@ -168,12 +165,10 @@ def _names(text: str) -> list[str]:
     return sorted([name for name in names if len(name) >= SHORTEST_NAME and not plain(name)], key=lambda name: (len(name), name))
 
 
-def _fitting(names: Sequence[str], room: int, elsewhere: Container[str] = ()) -> list[str]:
-    """Return as many of the names, from the first, as fit into so many characters, without those that occur elsewhere."""
+def _fitting(names: Sequence[str], room: int) -> list[str]:
+    """Return as many of the names, from the first, as fit into so many characters."""
     chosen = []
     for name in names:
-        if name in elsewhere:
-            continue
         room -= len(name) + 1
         if room < 0:
             break

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from .estimate import estimate_tokens
-from .outlines import BETWEEN, OUTLINE_CHARS, Findings, findings, most_tokens, outline_of, verdict_line
+from .outlines import BETWEEN, OUTLINE_CHARS, most_tokens, outline_of, verdict_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Sequence
 
     from .context import Result
     from .ruleset import Ruleset
@@ -70,12 +70,9 @@ def with_names(text: str, names: Sequence[str]) -> str:
     return text + (BETWEEN if "\n" in text else "\n") + " ".join(names)
 
 
-def beside(
-    result: Result, text: str, rules: Ruleset, find: Callable[[str, bool], Findings] = findings, elsewhere: Container[str] = ()
-) -> str:  # fmt: skip
-    """Return what stays of a Result of this text beside the notice: what it said, and under `auto` an outline. `find`, `elsewhere`: as
-    `outline_of` takes them."""
-    return outline_of(result, text, find, elsewhere) if rules.weighs else verdict_line(result)
+def beside(result: Result, text: str, rules: Ruleset) -> str:
+    """Return what stays of a Result of this text beside the notice: what it said, and under `auto` an outline."""
+    return outline_of(result, text) if rules.weighs else verdict_line(result)
 
 
 def handle_in(content: object) -> str:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from .conversation import Conversation
     from .lists import Calls, EarlierList, Place
-    from .outlines import Findings
     from .shapes import MessageRow
     from .ways import Pair, Variant
 
@@ -84,29 +83,25 @@ class _Exchange:
 
 class Builder:
     """Builds what stays of `messages`, whose calls are the Pairs `pairs` by id. `earlier`: lists among them, by their place. `handle_of(id,
-    content)`: under which handle something is archived. `find`: as `findings` of outlines.py does it. `why`: the reason for which a live
+    content)`: under which handle something is archived. `why`: the reason for which a live
     result leaves. `room`: tokens that all lists may take."""
 
     __slots__ = (
-        "_counted", "_drafts", "_exchanges", "_known", "_steps", "_words", "conversation", "earlier", "find", "handle_of", "messages",
-        "names", "pairs", "room", "why",
+        "_counted", "_drafts", "_exchanges", "_known", "_steps", "_words", "conversation", "earlier", "handle_of", "messages",
+        "pairs", "room", "why",
     )  # fmt: skip
 
     def __init__(
         self, messages: Sequence[Message], pairs: Mapping[str, Pair], earlier: Mapping[int, EarlierList], conversation: Conversation,
-        handle_of: Callable[[str, Content], str], find: Callable[[str, bool], Findings], why: str, room: float,
+        handle_of: Callable[[str, Content], str], why: str, room: float,
     ) -> None:  # fmt: skip
         self.messages = messages
         self.pairs = pairs
         self.earlier = earlier
         self.conversation = conversation
         self.handle_of = handle_of
-        self.find = find
         self.why = why
         self.room = room
-        # Names in words and calls: no outline has to hold them. A list may lose its own.
-        texts = [message.text for at, message in enumerate(messages) if at not in earlier]
-        self.names = possible_names([*texts, *[text for message in messages for use in message.uses for text in texts_in(use.input)]])
         self._words = [estimate_tokens(message.text) if message.text else 0 for message in messages]
         # (place, message, its calls): answers stay or leave with their calls.
         self._steps = [(at, each, [pairs[use.id] for use in each.uses]) for at, each in enumerate(messages) if not each.results]
@@ -246,10 +241,10 @@ class Builder:
     def _placeholder(self, pair: Pair, way: Variant, handle: str) -> str:
         """Return the placeholder of a result in this way. Its draft is written once."""
         if len(handle) != len(NO_HANDLE):
-            return pair.placeholder(handle, self.conversation, way.result, self.find, self.names)
+            return pair.placeholder(handle, self.conversation, way.result)
         known = self._drafts.get(pair.use.id)
         if known is None or known[0] is not way:
-            text = pair.placeholder(NO_HANDLE, self.conversation, way.result, self.find, self.names)
+            text = pair.placeholder(NO_HANDLE, self.conversation, way.result)
             known = self._drafts[pair.use.id] = (way, text)
         return known[1] if handle is NO_HANDLE else with_handle(known[1], handle)
 

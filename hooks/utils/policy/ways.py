@@ -20,11 +20,10 @@ from .tools import FILE, SHELLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Container, Sequence
 
     from .context import Result
     from .conversation import Conversation
-    from .outlines import Findings
 
 # How much of a result stays, and how much of an input.
 WHOLE, OUTLINED, NOTICED = 2, 1, 0
@@ -44,6 +43,11 @@ _LABEL_CHARS = 100
 # A list names a path and a command as they were written, for they are written again most.
 _LISTED_CHARS = 90
 _SHORT, _FOLDERS = "…/", 2
+
+
+def mask_ahead(use: Use) -> None:
+    """Mask what a list says of a call: it takes long, and is remembered (masking)."""
+    Pair(use, ShownResult(use.id, "")).line()
 
 
 def file_of(use: Use) -> str:
@@ -79,19 +83,19 @@ class Variant:
 class Pair:
     """A call with its result: the `result` as the engine knows it (None where it does not) and how likely it is `need`ed soon, its `age` in
     calls since, whether it is the `newest` call on its `file`, whether the target leaves it whole (`keeps_all`) or at least its result
-    (`keeps_result`), and whether it is `dead` and leaves before the target is considered. `ways`: from the most to the least, each step
-    losing more worth for each token than the one before; `at`: which of them holds. `argument`: the path or the command that it was called
-    with, "" for neither. `estimated`: tokens of its result, None to take them from its text. `lost`: its text does not show what it
-    showed."""
+    (`keeps_result`), whether it is `dead` and leaves before the target is considered, and whether its placeholder `has_outline`. `ways`:
+    from the most to the least, each step losing more worth for each token than the one before; `at`: which of them holds. `argument`: the
+    path or the command that it was called with, "" for neither. `estimated`: tokens of its result, None to take them from its text.
+    `lost`: its text does not show what it showed."""
 
     __slots__ = (
-        "_all", "_line", "_outline", "_short_line", "_ways", "age", "argument", "at", "dead", "estimated", "file", "keeps_all",
-        "keeps_result", "lost", "need", "newest", "result", "shown", "use",
+        "_all", "_line", "_outline", "_short_line", "_ways", "age", "argument", "at", "dead", "estimated", "file", "has_outline",
+        "keeps_all", "keeps_result", "lost", "need", "newest", "result", "shown", "use",
     )  # fmt: skip
 
     def __init__(
         self, use: Use, shown: ShownResult, result: Result | None = None, need: float = UNKNOWN_NEED, age: int = 0, newest: bool = False,
-        keeps_all: bool = False, keeps_result: bool = False, dead: bool = False,
+        keeps_all: bool = False, keeps_result: bool = False, dead: bool = False, has_outline: bool = False,
     ) -> None:  # fmt: skip
         self.use = use
         self.shown = shown
@@ -102,6 +106,7 @@ class Pair:
         self.keeps_all = keeps_all
         self.keeps_result = keeps_result
         self.dead = dead
+        self.has_outline = has_outline
         self.estimated = result.tokens if result else None
         self.file = file_of(use)
         self.argument = self.file or _first(use, (use.traits.line,) if use.traits.operation in SHELLS else ())
@@ -189,16 +194,13 @@ class Pair:
             self._line = f"{self.use.tool} {self.masked}"[:_LISTED_CHARS] if self.argument else self.label
         return self._line
 
-    def placeholder(
-        self, handle: str, conversation: Conversation, level: int, find: Callable[[str, bool], Findings], elsewhere: Container[str]
-    ) -> str:  # fmt: skip
-        """Return the placeholder of its result, which the engine knows, OUTLINED or NOTICED. `find`, `elsewhere`: as `outline_of` takes
-        them."""
+    def placeholder(self, handle: str, conversation: Conversation, level: int) -> str:
+        """Return the placeholder of its result, which the engine knows, OUTLINED or NOTICED."""
         result: Result = self.result  # type: ignore[assignment]
         notice = placeholder(result.label, why(result, conversation.state.quiet_age(result)), handle)
         if level == OUTLINED:
             if self._outline is None:
-                self._outline = beside(result, self.shown.text, conversation.rules, find, elsewhere)
+                self._outline = beside(result, self.shown.text, conversation.rules)
             return with_outline(notice, self._outline)
         return with_outline(notice, verdict_line(result))
 
@@ -231,8 +233,8 @@ def _results(pair: Pair, recent: float) -> list[tuple[int, float, int, int]]:
     ways = [(whole, worth, WHOLE, 0)]
     if result is not None:
         notice = result_tokens(with_outline(placeholder(result.label, why(result), NO_HANDLE), verdict_line(result)))
-        most = most_tokens(whole)
-        for share, level, names in ((_OUTLINED, OUTLINED, most), (_NOTICED, NOTICED, 0)):
+        outlined = [(_OUTLINED, OUTLINED, most_tokens(whole))] if pair.has_outline else []
+        for share, level, names in (*outlined, (_NOTICED, NOTICED, 0)):
             if notice + names < ways[-1][0] or pair.lost:
                 ways.append((notice + names, share * worth, level, names))
     return ways

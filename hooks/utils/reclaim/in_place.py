@@ -22,7 +22,6 @@ from ..policy.conversation import Conversation
 from ..policy.list_text import handle_of_list
 from ..policy.messages import Message
 from ..policy.occasions import CLEARED_BY_USER
-from ..policy.outlines import findings
 from ..policy.remaining import Removal
 from ..policy.returning import put_back
 from ..policy.ruleset import COMPACT_LEAST_TOKENS
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
     from ..hosts.transcripts.as_sent import SentConversation
     from ..policy.compacting import CompactionResult
-    from ..policy.outlines import Findings
     from ..policy.shapes import MessageRow
     from ..state.site import Site
 
@@ -113,11 +111,10 @@ class AnswerDeclined(PopkitError):
 
 def answer(
     site: Site, transcript_path: str, agent_id: str, handed: Handover, wanted: CompactionTask, now: float,
-    found_in: Callable[[str, bool], Findings] = findings, attachments: Attachments | None = None,
+    attachments: Attachments | None = None,
 ) -> Answer:  # fmt: skip
     """Return the answer to a compaction of a conversation. Archives what leaves. Declined where something is not understood, or nothing
-    would change. Nothing is noted of it before it is done. `found_in`: as `outlines.findings` does it; `attachments`: of this
-    transcript, where they have been read before."""
+    would change. Nothing is noted of it before it is done. `attachments`: of this transcript, where they have been read before."""
     keeper = Keeper(site, agent_id, transcript_path)
     attachments = attachments or Attachments(transcript_path)
     try:
@@ -141,7 +138,7 @@ def answer(
         with OpenArchive(site.home) if _leans(conversation, current) else nullcontext() as db:
             wholes = _wholes(db, conversation)
             done = compacting.compact(
-                current, conversation, shipped.need_soon_model(), share, keeper.name, only, sent.lost, found_in, wholes,
+                current, conversation, shipped.need_soon_model(), share, keeper.name, only, sent.lost, wholes,
                 COMPACT_LEAST_TOKENS, _WHY_LIVE.get(wanted.why, compacting.NEEDED_ROOM), ours, wanted.ids,
             )  # fmt: skip
     except ClearRefused as error:
