@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+from popkit_retention.core.policy.host_compaction import files_put_back
+
 SAMPLE = Path(__file__).resolve().parents[2] / "power-mode/popkit_retention/lab/sample-session.jsonl.bz2"
 BEGINS = datetime(2026, 11, 20, 13, 10, tzinfo=timezone.utc)
 PROJECT = "/home/dev/shop"
@@ -78,6 +80,7 @@ class Afternoon:
         self.context = float(STANDING_TOKENS)
         self.cached = 0.0
         self.files = {f"src/{thing}s/{thing}.ts": source(thing) for thing in THINGS}
+        self.touched: dict[str, int] = {}  # path -> tokens of the file, the last read or edited at the end
         self.dice = random.Random(20)
 
     # --- rows ---------------------------------------------------------------------------------------------------------------------
@@ -127,7 +130,7 @@ class Afternoon:
         self.context += len(text) / CHARS_PER_TOKEN
 
     def compacts(self, summary: str) -> None:
-        """What the host does on /compact."""
+        """What the host does on /compact: a summary, and behind it the files that were touched last, of which no row tells."""
         self.waits(60)
         metadata = {"trigger": "manual", "preTokens": round(self.context)}
         before, self.last = self.last, None
@@ -135,18 +138,25 @@ class Afternoon:
             "system", None, subtype="compact_boundary", content="Conversation compacted", logicalParentUuid=before, compactMetadata=metadata
         )
         self._row("user", {"role": "user", "content": summary}, isCompactSummary=True)
-        self.context, self.cached = STANDING_TOKENS + len(summary) / CHARS_PER_TOKEN, STANDING_TOKENS
+        back = files_put_back(self.touched.values())
+        self.context, self.cached = STANDING_TOKENS + len(summary) / CHARS_PER_TOKEN + back, STANDING_TOKENS
+
+    def _touches(self, path: str) -> None:
+        self.touched.pop(path, None)
+        self.touched[path] = round(len("\n".join(self.files[path])) / CHARS_PER_TOKEN)
 
     # --- what is done ---------------------------------------------------------------------------------------------------------------
 
     def reads(self, thing: str, first: int = 1, count: int = 0) -> None:
         path = f"src/{thing}s/{thing}.ts"
+        self._touches(path)
         shown = list(enumerate(self.files[path], 1))[first - 1 : first - 1 + count if count else None]
         asked = {"offset": first, "limit": count} if count else {}
         self.calls_tool("Read", {"file_path": f"{PROJECT}/{path}", **asked}, "\n".join(f"{at:>6}→{line}" for at, line in shown))
 
     def edits(self, thing: str) -> None:
         path = f"src/{thing}s/{thing}.ts"
+        self._touches(path)
         lines = self.files[path]
         at = self.dice.choice([at for at, line in enumerate(lines) if line.startswith("  if (!found)")])
         old = lines[at]
