@@ -80,6 +80,28 @@ def test_a_full_window_in_mid_turn_is_compacted_to_the_target_and_the_turn_goes_
     assert world.errors() == ""
 
 
+def test_the_file_that_was_read_last_stands_whole_behind_a_full_window(world: Compacted):
+    """The client puts no file back behind an answer of ours."""
+    world.home.extra_env |= WINDOW
+    world.configure(compact_target=0.05)
+    lines = [f"total_of_order_{number} = price_of_order_{number} * count" for number in range(100)]
+    (world.home.work / "cart.py").write_text("\n".join(lines))
+    world.api.scripts["look"] = [
+        call(("Read", {"file_path": "{work}/cart.py"})),
+        *[call(("Bash", {"command": f"seq {number} {number + 1_500}"})) for number in range(32)],
+        say("Mend it where it multiplies."),
+    ]
+    done = world.play(["look [[SCRIPT:look]]", "fill it [[SCRIPT:fill]]"])
+    before, after = last_before(world.api, "fill", FULL)
+    tell("threshold behind a read", before, after)
+    assert len(after.text) < 0.6 * len(before.text)
+    assert result(after, "toolu_look_0_0") == result(before, "toolu_look_0_0")
+    assert all(line in result(after, "toolu_look_0_0") for line in lines)
+    assert good(after) == []
+    assert world.agrees(done.session_id)
+    assert world.errors() == ""
+
+
 def test_a_missed_target_sends_the_older_part_to_the_summariser(world: Compacted):
     """The newer part stays word for word."""
     world.home.extra_env |= WINDOW
