@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from popkit_retention.core.policy.events import Entered
 from popkit_retention.core.policy.host_compaction import FILES
 from popkit_retention.core.policy.messages import ASSISTANT, USER, result_tokens
 from tests.examples import examples
@@ -97,6 +98,17 @@ def test_what_is_larger_than_their_room_leaves_and_smaller_older_ones_stay():
     assert whole_files(talk) == ["small.py"]
 
 
+@pytest.mark.parametrize(("kept_out", "stays"), [(300, True), (50_000, False)])
+def test_a_reference_counts_as_the_whole_that_it_becomes(kept_out: int, stays: bool):
+    """Once what it refers to has left."""
+
+    def refers(talk: Talk) -> None:
+        talk.call("Read", {"file_path": "/p/src/b.py"}, "[PopKit: as in T1]")
+        talk.observe(Entered(f"T{talk.steps}", 60, ["T1"], "wwww2345", 1_000, ["said already"], talk.at, kept_out))
+
+    assert (long_talk(refers).compact(0.0).beside > 0) is stays
+
+
 def test_what_a_clear_takes_leaves_although_it_was_read_last():
     talk = long_talk(read("a.py"), read("b.py"))
     assert whole_files(talk, also=(f"T{MANY + 1}",)) == ["b.py"]
@@ -109,6 +121,13 @@ def test_they_stand_beside_the_target_and_take_nothing_from_what_stays_else():
     assert done.beside == pytest.approx(sum(result_tokens(text) for _, text, _ in reads), abs=10)
     assert done.met
     assert 0.24 * done.before < done.after - done.beside <= 0.3 * done.before + 1
+
+
+def test_their_tokens_are_counted_as_what_was_measured():
+    talk = long_talk(read("a.py"))
+    estimated = talk.compact(0.0).beside
+    talk.state.calibration = 1.5
+    assert talk.compact(0.0).beside == pytest.approx(1.5 * estimated, abs=1)
 
 
 @settings(max_examples=examples(20, 2_000))

@@ -270,6 +270,12 @@ def test_the_password_of_a_command_is_no_name():
     assert "correct_horse_9" not in str(plain(done.messages))
 
 
+def test_names_take_a_share_and_of_a_large_conversation_so_many_tokens():
+    assert room_for_names(20_000, 1.0) == pytest.approx(700)
+    assert room_for_names(1_000_000, 1.0) == 4_000
+    assert room_for_names(1_000_000, 2.0) == 2_000, "measured tokens"
+
+
 # --- laws -----------------------------------------------------------------------------------------------------------------------------
 
 
