@@ -12,8 +12,9 @@ out, so a way that keeps them may not reach a small size. `--held-out` asks a mo
 *recorded summary*: what the model wrote at that place · *and files put back*: with the files that were read last, as many as the usage
 has room for, for transcripts of that time do not say which they were · *newest first*: whole messages from the end · *words, newest live*:
 all that was said, then the newest calls whose results had not expired · *keep 3*: the provider's clear_tool_uses · *dedupe*: opencode-dcp's
-rules · *ours*: policy/compacting.py, *met*: in how many of the cases it reached the size · *oracle*: all that was said, then what holds
-most of the needs for its size, whole calls only · *oracle by our rules*: the same behind all that ours leaves whole at any target ·
+rules · *ours*: policy/compacting.py, *met*: in how many of the cases it reached the size, to which the files that
+were read last come · *oracle*: all that was said, then what holds most of the needs for its size,
+whole calls only · *oracle by our rules*: the same behind all that ours leaves whole at any target ·
 *oracle of lines*, *of lines, by our rules*: the same with single lines, without their calls ·
 *ours worse than theirs*: in how many of the cases with a recorded summary ours keeps fewer of the needs than summary and files.
 
@@ -46,6 +47,7 @@ from lab.fitting import AHEAD
 
 from popkit_retention.core.policy import compacting, events, left_names, lists, recent_files, ways
 from popkit_retention.core.policy.estimate import estimate_tokens
+from popkit_retention.core.policy.host_compaction import FILES
 from popkit_retention.core.policy.list_text import handle_of_list
 from popkit_retention.core.policy.messages import USER, Message, MessagesNotUnderstood, result_tokens, texts_in
 from popkit_retention.core.policy.need_model import NeedModel
@@ -57,7 +59,6 @@ SHARES = (0.1, 0.2, 0.4)
 FEWEST_NEEDS = 5
 KEPT_USES = 3
 AGAIN_TOKENS, LAST = 10_000, 8
-_FILES_PUT_BACK = 5
 # Other values for the constants of policy/ways.py, recent_files.py, left_names.py and lists.py.
 STEPS = {
     (ways, "_CALLS"): (5, 20), (ways, "_FALLS"): (0.5, 1.0), (ways, "_NEWEST_OF_FILE"): (1.0, 3.0), (ways, "_REPLACED"): (0.1, 0.4),
@@ -226,7 +227,7 @@ def as_recorded(case: Case, _room: int) -> list[Message]:
     for part in reversed(_whole(case)):
         for use, shown in zip(part.uses, part.results):
             path = str(use.input.get("file_path", ""))
-            if use.traits.operation == READ and path not in read and not shown.error and len(read) < _FILES_PUT_BACK:
+            if use.traits.operation == READ and path not in read and not shown.error and len(read) < FILES:
                 read[path] = Message(USER, "", (), [shown])
     for part in read.values():
         tokens = tokens_of(case, part)

@@ -8,6 +8,7 @@ from xdist.workermanage import WorkerController
 # Tests that share a server, a browser or a session, which takes seconds of processor time to start: one worker gets them all.
 SHARING = {
     "tests/client/test_compact_terminal.py": "a session that has worked",
+    "tests/client/test_compact_answering.py": "a session that has worked",
     "tests/client/test_compact_triggers.py": "a session that has worked",
     "tests/client/test_noted.py": "a session that has worked",
     "tests/opencode/": "a server of OpenCode",
